@@ -15,7 +15,7 @@
 
 namespace tutti::algorithms {
 
-/// `Token::take(d)` waits, and fails only if the execution of d ends here; `Token::give(d)` is idempotent.
+/// `Token::acquire(d)` waits, and fails only if the execution of d ends here; `Token::release(d)` is idempotent.
 template <class Token>
 struct exclusive {
     static constexpr std::string_view name = Token::name;
@@ -27,8 +27,8 @@ struct exclusive {
 
     static void begin(descriptor& d) {
         {
-            const core::before_attempt unbegun{d};
-            if (!Token::take(d)) core::execution_interrupt(d);
+            const core::interruptible_wait interruptible{d};
+            if (!Token::acquire(d)) core::execution_interrupt(d);
         }
         if (version_clock::is_late()) [[unlikely]]
             version_clock::start_era();  // no other transaction runs, and no version is announced or settled
@@ -55,19 +55,21 @@ struct exclusive {
     }
 
     static abort_cause prepare(descriptor& d) noexcept {
-        d.kept.commit_version = version_clock::draw(d).version;
+        d.algorithm_data.commit_version = version_clock::draw(d).version;
         return abort_cause::none;
     }
     static void publish(descriptor& d) noexcept {
         undo::publish(d);
         end(d);
     }
-    static void end(descriptor& d) noexcept { Token::give(d); }
+    static void end(descriptor& d) noexcept { Token::release(d); }
     static void roll_back(descriptor& d) noexcept {
         undo::roll_back(d);
-        Token::give(d);
+        Token::release(d);
     }
-    static void rewind(descriptor& d, const detail::savepoint& mark) noexcept { undo::rewind(d, mark); }
+    static void roll_back_to_savepoint(descriptor& d, const detail::savepoint& mark) noexcept {
+        undo::roll_back_to_savepoint(d, mark);
+    }
 
     static void draw_again(descriptor&) noexcept {}
     static bool unchanged(descriptor& d) noexcept { return time_based::validate(d); }
@@ -96,31 +98,31 @@ struct irrevocable_token {
     static constexpr std::string_view name = "serial";
     static constexpr std::string_view summary = "every transaction irrevocable, one at a time";
 
-    [[nodiscard]] static bool take(descriptor& d) noexcept {
+    [[nodiscard]] static bool acquire(descriptor& d) noexcept {
         if (d.slot == core::irrevocable_slot) return true;
         // A visible reader's slot, which has no use if no other transaction runs.
-        if (d.strict()) core::give_back_tokens(d);
+        if (d.strict()) core::release_tokens(d);
         if (!core::wait_for_slot(d, memory::status::irrevocable)) return false;
         d.slow_commit |= core::slow_commit_strict;
         return true;
     }
-    static void give(descriptor&) noexcept {}  // the runtime takes it back with the slot
+    static void release(descriptor&) noexcept {}  // the runtime takes it back with the slot
 };
 
 struct global_lock_token {
     static constexpr std::string_view name = "global-lock";
     static constexpr std::string_view summary = "one lock around every transaction, for comparison";
 
-    [[nodiscard]] static bool take(descriptor& d) noexcept {
+    [[nodiscard]] static bool acquire(descriptor& d) noexcept {
         while (!lock_.take(base::nap_until(std::nullopt))) {
-            if (core::ends_here(d)) return false;
+            if (core::is_interrupted_before_attempt(d)) return false;
         }
-        d.kept.holds_lock = true;
+        d.algorithm_data.holds_lock = true;
         return true;
     }
-    static void give(descriptor& d) noexcept {
-        if (!d.kept.holds_lock) return;
-        d.kept.holds_lock = false;
+    static void release(descriptor& d) noexcept {
+        if (!d.algorithm_data.holds_lock) return;
+        d.algorithm_data.holds_lock = false;
         lock_.unlock();
     }
 

@@ -16,7 +16,7 @@
 //   software commit     lock the sequence; have hardware commits been counted since the snapshot? unlock, revalidate
 //
 // Hardware has failed a block after attempts_in_hardware attempts, or earlier if another try would fail as well. If it
-// has failed the block often, an execution may skip it (core/state/hardware_habits.hpp). The two algorithms differ in
+// has failed the block often, an execution may skip it (core/state/hardware_history.hpp). The two algorithms differ in
 // what follows. Under `hytm` the block runs as any optimistic transaction of NOrec, beside others of both kinds. Under
 // `htm` it becomes irrevocable at its first access, so only one such block runs at a time, and no transaction commits
 // beside it.
@@ -71,13 +71,13 @@ struct hardware_commits {
     }
 
 private:
-    struct alignas(128) line {
+    struct alignas(128) cache_line {
         detail::shared<word> value;
     };
-    static inline constinit line count_{};
+    static inline constinit cache_line count_{};
 };
 
-/// `Kind` has the name and the summary; `falls_back_alone` says what follows after hardware.
+/// `Kind` has the name and the summary; `falls_back_to_irrevocable` says what follows after hardware.
 template <class Kind, core::hardware H>
 struct hybrid {
     using software = norec_beside<hardware_commits>;
@@ -93,41 +93,41 @@ struct hybrid {
 
     static void begin(descriptor& d) noexcept {
         if (d.run.attempt == 1) {
-            d.kept.hardware.tries_left = hardware::attempts_in_hardware;
-            d.kept.hardware.trial = {};
+            d.algorithm_data.hardware.tries_left = hardware::attempts_in_hardware;
+            d.algorithm_data.hardware.trial = {};
         }
         if (!may_run_in_hardware(d)) {
-            d.kept.hardware.runs_in = place::software;
+            d.algorithm_data.hardware.runs_in = run_mode::software;
             return software::begin(d);
         }
-        d.kept.hardware.runs_in = place::undecided;
-        d.kept.values.clear();
+        d.algorithm_data.hardware.runs_in = run_mode::undecided;
+        d.algorithm_data.values.clear();
         d.inlined = false;
         d.close_bounds();
     }
 
     template <class Place>
     static word read(descriptor& d, const Place& at) {
-        if (d.kept.hardware.runs_in == place::undecided) decide(d);
+        if (d.algorithm_data.hardware.runs_in == run_mode::undecided) decide(d);
         if (!in_hardware(d)) return software::read(d, at);
         return redo::read_indexed(d, at, [&] { return H::read(d, at); });
     }
 
     template <class Place>
     static void write(descriptor& d, const Place& at, word value) {
-        if (d.kept.hardware.runs_in == place::undecided) decide(d);
+        if (d.algorithm_data.hardware.runs_in == run_mode::undecided) decide(d);
         redo::write_indexed(d, at, value);
     }
 
     static abort_cause prepare(descriptor& d) {
         if (!in_hardware(d)) return software::prepare(d);
-        if (broken(fault::replay_before_commit)) replay(d);
+        if (injected(fault::replay_before_commit)) replay(d);
         return H::commit(d, [&d] { return store(d); }) ? abort_cause::none : abort_cause::hardware;
     }
 
     static void publish(descriptor& d) noexcept {
         if (!in_hardware(d)) return software::publish(d);
-        d.kept.index.clear();
+        d.algorithm_data.index.clear();
         close(d);
     }
 
@@ -141,25 +141,27 @@ struct hybrid {
 
     static void roll_back(descriptor& d) noexcept {
         if (in_hardware(d)) H::leave(d);
-        d.kept.hardware.runs_in = place::software;
+        d.algorithm_data.hardware.runs_in = run_mode::software;
         software::roll_back(d);
     }
-    static void rewind(descriptor& d, const detail::savepoint& mark) noexcept { software::rewind(d, mark); }
+    static void roll_back_to_savepoint(descriptor& d, const detail::savepoint& mark) noexcept {
+        software::roll_back_to_savepoint(d, mark);
+    }
     static void draw_again(descriptor&) noexcept {}
 
     static bool unchanged(descriptor& d) {
-        return d.kept.hardware.runs_in != place::software || software::unchanged(d);
+        return d.algorithm_data.hardware.runs_in != run_mode::software || software::unchanged(d);
     }
     static bool become(descriptor& d, memory::status s) {
         if (in_hardware(d)) return false;
-        if (d.kept.hardware.runs_in == place::undecided) take_software_snapshot(d);
+        if (d.algorithm_data.hardware.runs_in == run_mode::undecided) take_software_snapshot(d);
         return software::become(d, s);
     }
     static void refresh(descriptor& d) {
-        switch (d.kept.hardware.runs_in) {
-            case place::undecided: return;  // its snapshot is still to be taken
-            case place::hardware: return H::refresh(d);
-            case place::software: return software::refresh(d);
+        switch (d.algorithm_data.hardware.runs_in) {
+            case run_mode::undecided: return;  // its snapshot is still to be taken
+            case run_mode::hardware: return H::refresh(d);
+            case run_mode::software: return software::refresh(d);
         }
     }
     static word load_outside(descriptor& d, const detail::cell& cell) noexcept {
@@ -170,50 +172,52 @@ struct hybrid {
     static void leave_hardware(descriptor& d, hardware_abort why) { H::abort(d, why); }
 
 private:
-    using place = core::hardware_state::place;
+    using run_mode = core::hardware_state::run_mode;
     using fault = core::fault;
-    static bool broken(fault f) noexcept { return core::broken(f); }
+    static bool injected(fault f) noexcept { return core::injected(f); }
 
-    static bool in_hardware(const descriptor& d) noexcept { return d.kept.hardware.runs_in == place::hardware; }
+    static bool in_hardware(const descriptor& d) noexcept {
+        return d.algorithm_data.hardware.runs_in == run_mode::hardware;
+    }
 
     /// Flags of work that a hardware attempt could not do at its end.
-    static constexpr std::uint32_t software_only = core::slow_commit_handlers | core::slow_commit_possessions;
+    static constexpr std::uint32_t software_only = core::slow_commit_handlers | core::slow_commit_resources;
 
     /// Returns true if d may run in hardware. Excludes a context that can be preempted: a switch ends every hardware
     /// attempt, and a context that evicts d must be able to roll it back. Excludes a transaction inside another one,
     /// and an undo. Excludes handlers, which may have to vote.
     static bool may_run_in_hardware(const descriptor& d) noexcept {
-        return d.kept.hardware.tries_left != 0 && d.mode == memory::status::active && !d.serial && !d.run.log_reads &&
-               d.hooks == nullptr && d.outer == nullptr && !d.compensating && d.frame_->receive == nullptr &&
-               (d.slow_commit & software_only) == 0 && H::exists();
+        return d.algorithm_data.hardware.tries_left != 0 && d.mode == memory::status::active && !d.serial &&
+               !d.run.log_reads && d.hooks == nullptr && d.outer == nullptr && !d.running_undo &&
+               d.frame_->receive == nullptr && (d.slow_commit & software_only) == 0 && H::exists();
     }
 
     /// Decides at the first access whether the attempt runs in hardware.
     TUTTI_NOINLINE static void decide(descriptor& d) {
-        core::hardware_state& h = d.kept.hardware;
+        core::hardware_state& h = d.algorithm_data.hardware;
         // Decided once for each execution: each try decrements tries_left.
         const bool has_tried = h.tries_left != hardware::attempts_in_hardware;
         if (!has_tried && !hardware::tries_hardware(d)) h.tries_left = 0;
         while (h.tries_left != 0 && (d.slow_commit & software_only) == 0) {
             --h.tries_left;
             core::attempt_abort_if_doomed(d);
-            if (core::plain_memory_is_used() && !core::is_enlisted(d)) core::enlist(d);
+            if (core::plain_memory_is_used() && !core::in_quiescence_set(d)) core::join_quiescence_set(d);
             static_cast<void>(software::stable(d));  // a software commit in progress would end the attempt at once
             const bool is_locked = (software::sequence().load(std::memory_order_acquire) & software::held) != 0;
             if (H::begin(d)) {
-                h.runs_in = place::hardware;
+                h.runs_in = run_mode::hardware;
                 // It starts without handlers: those that it registers are undone with it (core/rollback/deferred.cpp).
                 d.logging = false;  // so that what needs a log of the reads asks for it: core::need_current_reads
-                if (broken(fault::subscribe_before_begin)) {
+                if (injected(fault::subscribe_before_begin)) {
                     if (is_locked) H::abort(d, hardware_abort::busy);
-                } else if (!broken(fault::hardware_without_subscription)) {
+                } else if (!injected(fault::hardware_without_subscription)) {
                     subscribe(d);
                 }
                 return;
             }
         }
         take_software_snapshot(d);
-        if constexpr (Kind::falls_back_alone) be_alone(d);
+        if constexpr (Kind::falls_back_to_irrevocable) become_irrevocable(d);
     }
 
     static void subscribe(descriptor& d) {
@@ -223,26 +227,26 @@ private:
     }
 
     static void take_software_snapshot(descriptor& d) noexcept {
-        d.kept.hardware.runs_in = place::software;
+        d.algorithm_data.hardware.runs_in = run_mode::software;
         d.snapshot_bound = software::stable(d);
     }
 
-    static void be_alone(descriptor& d) {
-        if (d.hooks != nullptr || d.outer != nullptr || d.compensating || d.mode != memory::status::active) return;
+    static void become_irrevocable(descriptor& d) {
+        if (d.hooks != nullptr || d.outer != nullptr || d.running_undo || d.mode != memory::status::active) return;
         constexpr const char* reason = "hardware transactions failed";
-        d.run.hurried = true;
+        d.run.irrevocable_only_to_commit = true;
         d.run.irrevocable_reason = reason;
         core::become_strict(d, memory::status::irrevocable, abort_cause::irrevocable_switch);
-        if ((d.slow_commit & core::slow_commit_counting) != 0) d.ledger.count_irrevocable(d.run.block(), reason);
+        if ((d.slow_commit & core::slow_commit_counting) != 0) d.counters.count_irrevocable(d.run.block(), reason);
     }
 
     /// Does the last steps of a hardware attempt that writes; hardware makes them one step.
     static core::hardware_verdict store(descriptor& d) noexcept {
-        if (!broken(fault::ignore_visible_readers) && core::any_occupant()) return hardware_abort::strict;
+        if (!injected(fault::ignore_visible_readers) && core::any_occupant()) return hardware_abort::strict;
         // The process has begun to use plain memory meanwhile. A hardware attempt takes no lock, so the next try enters
         // the set.
-        if (core::plain_memory_is_used() && !core::is_enlisted(d)) return hardware_abort::busy;
-        if (!broken(fault::commit_uncounted)) hardware_commits::count_one(software::one_commit);
+        if (core::plain_memory_is_used() && !core::in_quiescence_set(d)) return hardware_abort::busy;
+        if (!injected(fault::commit_uncounted)) hardware_commits::count_one(software::one_commit);
         d.snapshot_bound = software::now(std::memory_order_relaxed);
         core::announce_publication(d, d.snapshot_bound, first_version_bit);
         redo::store_values(d);
@@ -251,7 +255,7 @@ private:
 
     /// Notes that the hardware attempt has ended well.
     static void close(descriptor& d) noexcept {
-        d.kept.hardware.runs_in = place::software;
+        d.algorithm_data.hardware.runs_in = run_mode::software;
         hardware::note_commit(d);
     }
 
@@ -266,12 +270,12 @@ private:
 struct hytm_kind {
     static constexpr std::string_view name = "hytm";
     static constexpr std::string_view summary = "hardware transactions beside norec";
-    static constexpr bool falls_back_alone = false;
+    static constexpr bool falls_back_to_irrevocable = false;
 };
 struct htm_kind {
     static constexpr std::string_view name = "htm";
     static constexpr std::string_view summary = "hardware transactions, or alone";
-    static constexpr bool falls_back_alone = true;
+    static constexpr bool falls_back_to_irrevocable = true;
 };
 
 using hytm = hybrid<hytm_kind, hardware::in_use>;

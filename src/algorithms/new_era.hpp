@@ -7,21 +7,21 @@
 //                  settles; forgets the settled versions; number of the era + 1; time = first_time; releases the token
 //
 // Where versions and snapshots are kept, and why no context takes one of the old era into the new one:
-//   E1  Snapshots, and the clock word from which a snapshot was sampled. A begin stores the state "running" before it
+//   ERA1  Snapshots, and the clock word from which a snapshot was sampled. A begin stores the state "running" before it
 //       samples the clock, with the fences of core/tokens/serial_token.hpp between. Either the taker of the token finds
 //       the begin running, and waits. Or the begin finds the owner, and samples after the owner has released the token,
 //       which releases the new time. Contexts that are suspended in a transaction, or wait in one, count as running.
 //       Contexts that sleep in retry are idle: they are woken, and start over with a new snapshot.
-//   E2  Settled versions, and versions that are announced for privatization. See core/privatization/quiescence.hpp: a
+//   ERA2  Settled versions, and versions that are announced for privatization. See core/privatization/quiescence.hpp: a
 //       context that will still store a result has announced that while it ran, and the new era waits for it.
-//   E3  Versions that are drawn and not yet published, marks, versions in write sets: only in running transactions.
-//   E4  Versions in orecs. There is no list of all variables, so these stay. version_clock.hpp, 9 and 10, say how they
+//   ERA3  Versions that are drawn and not yet published, marks, versions in write sets: only in running transactions.
+//   ERA4  Versions in orecs. There is no list of all variables, so these stay. version_clock.hpp, 9 and 10, say how they
 //       are told from those of the new era.
-//   E5  A load outside of transactions (time_based::load_outside): 10. If it has loaded a version in the old era and
+//   ERA5  A load outside of transactions (time_based::load_outside): 10. If it has loaded a version in the old era and
 //       calls `advance_to` in the new one, the version is stale, or the orec has changed and its exchange fails.
-//   E6  The values by which descriptors decide between counting and deferring (clock_view) are all hints. So is the
+//   ERA6  The values by which descriptors decide between counting and deferring (clock_view) are all hints. So is the
 //       pause, which starts from the beginning.
-//   E7  A fork in the middle: the child has no other transaction, as the parent had none. It finds the time of either
+//   ERA7  A fork in the middle: the child has no other transaction, as the parent had none. It finds the time of either
 //       era, with a number that is at least that of its era. Results that were forgotten only have to be found again.
 //
 // A try is bounded, because the thread may hold a mutex that a running transaction waits for. The patience doubles with
@@ -37,18 +37,18 @@
 
 namespace tutti::algorithms {
 
-/// Starts the version clock anew, if it is late and no transaction runs for longer than version_clock::patience.
+/// Starts the version clock anew, if it is late and no transaction runs for longer than version_clock::try_limit.
 /// REQUIRES: d is idle, no transaction around it runs, and it runs no undo action.
 TUTTI_COLD inline void try_new_era(descriptor& d) noexcept {
     if (!version_clock::is_late()) return;
     constexpr auto begin = [](descriptor& self, base::deadline until) noexcept {
         if (!version_clock::is_late()) return true;
-        if (!core::await_settlement(self, until)) return false;
-        core::forget_what_is_settled();
+        if (!core::await_no_quiescence(self, until)) return false;
+        core::reset_quiescence_results();
         version_clock::start_era();
         return true;
     };
-    if (!core::alone_for_a_moment(d, base::now() + version_clock::patience(), begin)) version_clock::put_off_new_era();
+    if (!core::run_while_alone(d, base::now() + version_clock::try_limit(), begin)) version_clock::postpone_new_era();
 }
 
 }  // namespace tutti::algorithms

@@ -57,7 +57,7 @@
 #include "core/rollback/deferred.hpp"
 #include "core/rollback/signal.hpp"
 #include "core/state/ancestry.hpp"
-#include "core/state/fault.hpp"
+#include "core/state/fault_injection.hpp"
 #include "core/state/sleepers.hpp"
 #include "core/tokens/slots.hpp"
 #include "core/waiting/waiting.hpp"
@@ -79,7 +79,7 @@ struct norec_beside {
     static constexpr int first_version_bit = 1;
 
     static void begin(descriptor& d) noexcept {
-        d.kept.values.clear();
+        d.algorithm_data.values.clear();
         d.inlined = false;
         d.close_bounds();
         d.snapshot_bound = stable(d);
@@ -98,56 +98,56 @@ struct norec_beside {
     static abort_cause prepare(descriptor& d) {
         doomed_readers doomed;
         for (;;) {
-            while (!take(d)) {
+            while (!try_lock(d)) {
                 if (!revalidate(d)) return abort_cause::validation;
             }
-            descriptor* const other = stranger(d, doomed);
+            descriptor* const other = conflicting_occupant(d, doomed);
             if (other == nullptr) return abort_cause::none;
             const word state = other->state.load(std::memory_order_acquire);
-            let_go(d, 0);  // nothing was stored, so the sequence may return to the same value
+            release_lock(d, 0);  // nothing was stored, so the sequence may return to the same value
             // A sleeper for the sequence must not sleep for d while d waits for another transaction.
             d.set_status(d.mode);
             core::wake_sleepers(d);
-            core::meet(d, *other, state, abort_cause::conflict_visible_read);
+            core::resolve_conflict(d, *other, state, abort_cause::conflict_visible_read);
             doomed.note(*other, state);
             if (d.is_irrevocable()) continue;
             d.set_status(memory::status::preparing);
             base::light_fence();  // partner: heavy_fence in kill
-            if (d.asked_to_die()) return abort_cause::killed;
+            if (d.kill_requested()) return abort_cause::killed;
         }
     }
 
     static void publish(descriptor& d) noexcept {
         // No other snapshot has this version while d holds the lock.
         core::announce_publication(d, d.snapshot_bound + one_commit, first_version_bit);
-        core::come_into_sight(d);
-        if (broken(fault::release_before_publish)) let_go(d, one_commit);
+        core::make_visible_to_readers(d);
+        if (injected(fault::release_before_publish)) release_lock(d, one_commit);
         redo::store_values(d);
-        if (d.kept.holds_lock) let_go(d, one_commit);
-        d.kept.index.clear();
+        if (d.algorithm_data.holds_lock) release_lock(d, one_commit);
+        d.algorithm_data.index.clear();
     }
 
     static void end(descriptor&) noexcept {}
 
     static void roll_back(descriptor& d) noexcept {
-        if (d.kept.holds_lock) let_go(d, 0);
+        if (d.algorithm_data.holds_lock) release_lock(d, 0);
         d.writes.clear();
         d.overwritten.clear();
-        d.kept.index.clear();
+        d.algorithm_data.index.clear();
     }
 
-    static void rewind(descriptor& d, const detail::savepoint& mark) noexcept {
-        d.kept.index.drop(d.writes, mark.writes);
-        redo::rewind(d, mark, [](const memory::write_entry&) {});
+    static void roll_back_to_savepoint(descriptor& d, const detail::savepoint& mark) noexcept {
+        d.algorithm_data.index.drop(d.writes, mark.writes);
+        redo::roll_back_to_savepoint(d, mark, [](const memory::write_entry&) {});
     }
 
     static void draw_again(descriptor&) noexcept {}  // the sequence moves when the lock is released
-    static bool unchanged(descriptor& d) { return stands(d) || (d.logging && revalidate(d)); }
-    static bool become(descriptor& d, memory::status) { return d.logging && (stands(d) || revalidate(d)); }
+    static bool unchanged(descriptor& d) { return snapshot_is_current(d) || (d.logging && revalidate(d)); }
+    static bool become(descriptor& d, memory::status) { return d.logging && (snapshot_is_current(d) || revalidate(d)); }
     static void refresh(descriptor& d) {
-        if (stands(d)) return;
+        if (snapshot_is_current(d)) return;
         if (!d.logging) core::attempt_abort(d, abort_cause::read_only_overtaken);
-        if (!revalidate(d)) give_way(d);
+        if (!revalidate(d)) roll_back_to_valid(d);
         core::follow_snapshot(d);
     }
 
@@ -177,8 +177,8 @@ struct norec_beside {
             // seq_cst: the reader's half of the protocol above.
             const word seen = lock_.sequence.load(std::memory_order_seq_cst);
             if ((seen & held) == 0) return seen + Beside::commits();
-            if (core::spin_while(lock_.sequence, seen)) continue;
-            // Acquire: partner is the release in `take`.
+            if (core::spin_until_changed(lock_.sequence, seen)) continue;
+            // Acquire: partner is the release in `try_lock`.
             const word number = lock_.holder.load(std::memory_order_acquire);
             if (number == 0) {
                 // The thread that took the lock was switched away before it stored its number. It needs the processor.
@@ -194,7 +194,7 @@ struct norec_beside {
 
 private:
     using fault = core::fault;
-    static bool broken(fault f) noexcept { return core::broken(f); }
+    static bool injected(fault f) noexcept { return core::injected(f); }
 
     /// Visible readers that were asked to abort and will, so that the next look may ignore them.
     class doomed_readers {
@@ -222,18 +222,18 @@ private:
     static word read_shared(descriptor& d, const Place& place) {
         word value = place.read();
         // Acquire on both: the value is at least as old as the look that follows.
-        while (now(std::memory_order_acquire) != d.snapshot_bound && !broken(fault::single_orec_load)) {
+        while (now(std::memory_order_acquire) != d.snapshot_bound && !injected(fault::single_orec_load)) {
             if (!d.logging) core::attempt_abort(d, abort_cause::read_only_overtaken);
-            if (broken(fault::extend_without_validation)) {
+            if (injected(fault::extend_without_validation)) {
                 d.snapshot_bound = stable(d);
             } else if (!revalidate(d)) {
-                give_way(d);
+                roll_back_to_valid(d);
             }
             core::attempt_abort_if_doomed(d);
             core::follow_snapshot(d);
             value = place.read();
         }
-        if (d.logging && !is_written_directly(d, place)) d.kept.values.push(logged(place, value));
+        if (d.logging && !is_written_directly(d, place)) d.algorithm_data.values.push(logged(place, value));
         return value;
     }
 
@@ -256,7 +256,9 @@ private:
     /// the reader's half of the protocol above. A commit that has missed the reader holds the lock, or has released it
     /// under another sequence. In refresh, the same holds with the flag of core/privatization/quiescence.hpp. In
     /// unchanged, the partner is the commit's look at `attention` (core/waiting/wakeup.cpp).
-    static bool stands(const descriptor& d) noexcept { return now(std::memory_order_seq_cst) == d.snapshot_bound; }
+    static bool snapshot_is_current(const descriptor& d) noexcept {
+        return now(std::memory_order_seq_cst) == d.snapshot_bound;
+    }
 
     struct comparison {
         std::size_t first_different;  ///< the number of the first read that differs, or the number of reads
@@ -265,13 +267,13 @@ private:
     static comparison compare(descriptor& d) noexcept {
         for (;;) {
             const word sequence = stable(d);
-            const core::value_read* r = d.kept.values.begin();
-            while (r != d.kept.values.end() &&
-                   (broken(fault::skip_validation) || memory::load_bytes(r->from, r->size) == r->value)) {
+            const core::value_read* r = d.algorithm_data.values.begin();
+            while (r != d.algorithm_data.values.end() &&
+                   (injected(fault::skip_validation) || memory::load_bytes(r->from, r->size) == r->value)) {
                 ++r;
             }
             if (now(std::memory_order_acquire) != sequence) continue;
-            return {static_cast<std::size_t>(r - d.kept.values.begin()), sequence};
+            return {static_cast<std::size_t>(r - d.algorithm_data.values.begin()), sequence};
         }
     }
 
@@ -279,30 +281,30 @@ private:
     /// exists.
     static bool revalidate(descriptor& d) noexcept {
         const comparison found = compare(d);
-        if (found.first_different != d.kept.values.size()) return false;
+        if (found.first_different != d.algorithm_data.values.size()) return false;
         d.snapshot_bound = found.sequence;
         return true;
     }
 
     /// Rolls back as far as needed, because another transaction has changed values that d read.
-    [[noreturn]] static void give_way(descriptor& d) {
+    [[noreturn]] static void roll_back_to_valid(descriptor& d) {
         const comparison found = compare(d);
-        core::attempt_rewind(d, found.first_different, found.sequence, abort_cause::validation);
+        core::attempt_roll_back_to_valid(d, found.first_different, found.sequence, abort_cause::validation);
     }
 
-    static bool take(descriptor& d) noexcept {
+    static bool try_lock(descriptor& d) noexcept {
         const word in_hardware = Beside::commits();
         const word own = d.snapshot_bound - in_hardware;
         word expected = own;
         if (!lock_.sequence.compare_exchange(expected, own | held, std::memory_order_seq_cst)) return false;
-        d.kept.holds_lock = true;
+        d.algorithm_data.holds_lock = true;
         // Release: a waiter that finds the number also finds the earlier actions of the descriptor. Partner: `stable`.
         lock_.holder.store(d.id + 1, std::memory_order_release);
         if constexpr (Beside::has_hardware) {
             // Under the lock no hardware attempt commits (hybrid.hpp, 3): an attempt that did commit came before, and
             // shows here.
-            if (Beside::commits() != in_hardware && !broken(fault::take_without_second_look)) {
-                let_go(d, 0);
+            if (Beside::commits() != in_hardware && !injected(fault::lock_without_recheck)) {
+                release_lock(d, 0);
                 core::wake_sleepers(d);  // a waiter in `stable` waits for the lock, not for d's end
                 return false;
             }
@@ -310,36 +312,38 @@ private:
         return true;
     }
     /// Releases the lock. `more` is one_commit if something was published.
-    static void let_go(descriptor& d, word more) noexcept {
-        d.kept.holds_lock = false;
+    static void release_lock(descriptor& d, word more) noexcept {
+        d.algorithm_data.holds_lock = false;
         lock_.holder.store(0, std::memory_order_relaxed);
         const word taken_at = lock_.sequence.load(std::memory_order_relaxed) & ~held;
         lock_.sequence.store(taken_at + more, std::memory_order_release);
     }
 
     /// Returns an occupant of a slot that this commit has to meet first, or null.
-    static descriptor* stranger(descriptor& d, const doomed_readers& doomed) noexcept {
+    static descriptor* conflicting_occupant(descriptor& d, const doomed_readers& doomed) noexcept {
         for (unsigned slot = 0; slot < core::slot_count; ++slot) {
-            if (slot != 0 && broken(fault::ignore_visible_readers)) break;
+            if (slot != 0 && injected(fault::ignore_visible_readers)) break;
             descriptor* const other = core::occupant(slot);
             if (other == nullptr || other == &d || doomed.contains(*other)) continue;
-            if (core::may_pass(d, *other)) continue;
+            if (core::may_commit_beside(d, *other)) continue;
             // A transaction that has its slot but does not run yet has read nothing. Its first look at the sequence,
             // which comes after its state is stored, will find the lock.
             if (!memory::is_running(other->state.load(std::memory_order_seq_cst))) continue;
-            if (core::is_ancestor(*other, d) && !(other->is_irrevocable() && changes_what_it_read(d, *other))) continue;
+            if (core::is_ancestor(*other, d) && !(other->is_irrevocable() && changes_reads_of(d, *other))) continue;
             return other;
         }
         return nullptr;
     }
 
     /// Returns true if `ancestor` has read a value that d is about to change. REQUIRES: d holds the lock.
-    static bool changes_what_it_read(const descriptor& d, const descriptor& ancestor) noexcept {
-        return std::any_of(ancestor.kept.values.begin(), ancestor.kept.values.end(), [&d](const core::value_read& r) {
-            const memory::plain_place place{r.from, r.size};
-            const std::uint32_t entry = d.kept.index.find(d.writes, place.address());
-            return entry != memory::no_entry && memory::overlay(place, d.writes.begin()[entry]) != r.value;
-        });
+    static bool changes_reads_of(const descriptor& d, const descriptor& ancestor) noexcept {
+        return std::any_of(ancestor.algorithm_data.values.begin(), ancestor.algorithm_data.values.end(),
+                           [&d](const core::value_read& r) {
+                               const memory::plain_place place{r.from, r.size};
+                               const std::uint32_t entry = d.algorithm_data.index.find(d.writes, place.address());
+                               return entry != memory::no_entry &&
+                                      memory::overlay(place, d.writes.begin()[entry]) != r.value;
+                           });
     }
 
     struct alignas(128) sequence_lock {

@@ -6,8 +6,8 @@
 
 namespace tutti::algorithms::redo {
 
-using core::broken;
 using core::fault;
+using core::injected;
 using memory::no_entry;
 using memory::no_version;
 using memory::orec;
@@ -67,13 +67,13 @@ void add_under(descriptor& d, const Place& place, std::uint32_t first, word valu
 /// Writes without taking the orec, and finds the entry by address. For algorithms that lock at commit.
 template <class Place>
 void write_indexed(descriptor& d, const Place& place, word value) {
-    if (const std::uint32_t entry = d.kept.index.find(d.writes, place.address()); entry != no_entry) {
+    if (const std::uint32_t entry = d.algorithm_data.index.find(d.writes, place.address()); entry != no_entry) {
         save_for_parent(d, entry);
         return put(d.writes[entry], place, value);
     }
     d.writes.push({place.address(), &place.orec(), place.spread(value), no_version, no_entry, place.bytes(), false});
     try {
-        d.kept.index.add(d.writes);
+        d.algorithm_data.index.add(d.writes);
     } catch (const std::bad_alloc&) {
         d.writes.pop();
         throw;
@@ -85,7 +85,7 @@ void write_indexed(descriptor& d, const Place& place, word value) {
 /// rules.
 template <class Place, class Shared>
 word read_indexed(descriptor& d, const Place& place, Shared&& shared) {
-    const std::uint32_t entry = d.writes.empty() ? no_entry : d.kept.index.find(d.writes, place.address());
+    const std::uint32_t entry = d.writes.empty() ? no_entry : d.algorithm_data.index.find(d.writes, place.address());
     if (entry == no_entry) return shared();
     const write_entry& e = d.writes[entry];
     if ((e.bytes & place.bytes()) == place.bytes()) return place.extract(e.value);
@@ -95,7 +95,7 @@ word read_indexed(descriptor& d, const Place& place, Shared&& shared) {
 
 /// Drops the writes of nested blocks since `mark`. `release(e)` releases the orec of a dropped entry that locked it.
 template <class Release>
-void rewind(descriptor& d, const detail::savepoint& mark, Release&& release) noexcept {
+void roll_back_to_savepoint(descriptor& d, const detail::savepoint& mark, Release&& release) noexcept {
     while (d.overwritten.size() > mark.overwritten) {
         const memory::overwritten_entry& o = d.overwritten.back();
         d.writes[o.entry].value = o.value;
@@ -118,9 +118,9 @@ TUTTI_NOINLINE inline void store_values(const descriptor& d) noexcept {
 TUTTI_ALWAYS_INLINE void publish(descriptor& d) noexcept {
     const auto release = [&d](const write_entry& e) {
         // Release: a reader that sees the version sees the value.
-        if (e.version != no_version) e.orec->store(d.kept.commit_version, std::memory_order_release);
+        if (e.version != no_version) e.orec->store(d.algorithm_data.commit_version, std::memory_order_release);
     };
-    if (broken(fault::release_before_publish)) {
+    if (injected(fault::release_before_publish)) {
         for (const write_entry& e : d.writes) release(e);
         for (const write_entry& e : d.writes) memory::store_masked(e.address, e.value, e.bytes);
         return;

@@ -39,7 +39,9 @@ constexpr core::instance make(const core::instance* preemptable) noexcept {
         i.leave_hardware = [](core::descriptor& d, hardware_abort why) { hardware::rtm::abort(d, why); };
     }
     i.roll_back = [](core::descriptor& d) noexcept { A::roll_back(d); };
-    i.rewind = [](core::descriptor& d, const detail::savepoint& mark) noexcept { A::rewind(d, mark); };
+    i.roll_back_to_savepoint = [](core::descriptor& d, const detail::savepoint& mark) noexcept {
+        A::roll_back_to_savepoint(d, mark);
+    };
     i.unchanged = [](core::descriptor& d) { return A::unchanged(d); };
     i.become = [](core::descriptor& d, memory::status s) { return A::become(d, s); };
     i.refresh = [](core::descriptor& d) { A::refresh(d); };

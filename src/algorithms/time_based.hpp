@@ -16,20 +16,22 @@
 #include "core/privatization/quiescence.hpp"
 #include "core/rollback/deferred.hpp"
 #include "core/rollback/signal.hpp"
-#include "core/state/fault.hpp"
+#include "core/state/fault_injection.hpp"
 
 namespace tutti::algorithms::time_based {
 
-using core::broken;
 using core::fault;
+using core::injected;
 using memory::orec;
 using memory::write_entry;
 
-inline bool mine(const descriptor& d, word version) noexcept { return memory::written_by(version, d.own_writer_); }
+inline bool is_own_version(const descriptor& d, word version) noexcept {
+    return memory::written_by(version, d.own_writer_);
+}
 
 TUTTI_ALWAYS_INLINE void begin(descriptor& d) noexcept {
     d.snapshot_bound = version_clock::sample(d);
-    d.inlined = !broken(fault::single_orec_load);
+    d.inlined = !injected(fault::single_orec_load);
     d.set_bounds();
 }
 
@@ -48,9 +50,9 @@ inline bool still_valid(descriptor& d, const orec& r) noexcept {
         return (memory::slots_of_readers(w) & d.slot) != 0 || memory::version_of(w) <= d.snapshot_bound;
     if (d.owns(w)) {
         const write_entry& e = d.writes[memory::entry_of(w)];
-        return e.marked || e.version <= d.snapshot_bound || mine(d, e.version);
+        return e.marked || e.version <= d.snapshot_bound || is_own_version(d, e.version);
     }
-    return memory::is_version(w) && mine(d, w);
+    return memory::is_version(w) && is_own_version(d, w);
 }
 
 /// Returns the first logged read that is not valid, or the end of the log.
@@ -72,10 +74,11 @@ inline void refresh(descriptor& d) {
     core::need_current_reads(d);
     const word bound = version_clock::sample(d);
     std::atomic_thread_fence(std::memory_order_seq_cst);  // version_clock.hpp, 5
-    if (!broken(fault::extend_without_validation) && !d.is_irrevocable()) {
+    if (!injected(fault::extend_without_validation) && !d.is_irrevocable()) {
         if (const orec** const r = first_invalid(d); r != d.read_next_) {
             version_clock::forget_sample(d);  // the snapshot stays where it was until the roll-back is complete
-            core::attempt_rewind(d, static_cast<std::size_t>(r - d.read_begin), bound, abort_cause::validation);
+            core::attempt_roll_back_to_valid(d, static_cast<std::size_t>(r - d.read_begin), bound,
+                                             abort_cause::validation);
         }
     }
     d.snapshot_bound = bound;
@@ -102,7 +105,7 @@ bool read_marked(descriptor& d, const Place& place, word seen, word& value) {
     const word slots = memory::is_marked(seen) ? memory::slots_of_readers(seen) : 0;
     if ((slots & d.slot) == 0) {
         const word version = memory::version_of(seen);
-        if (version > d.snapshot_bound && !mine(d, version)) {
+        if (version > d.snapshot_bound && !is_own_version(d, version)) {
             extend(d, r, seen);
             return false;
         }
@@ -130,7 +133,7 @@ word read(descriptor& d, const Place& place, Own&& own) {
         const word seen = r.load(std::memory_order_acquire);
         if (memory::is_locked(seen)) {
             if (d.owns(seen)) return own(seen);
-            core::meet_owner(d, r, seen, abort_cause::conflict_read_locked);
+            core::resolve_owner_conflict(d, r, seen, abort_cause::conflict_read_locked);
             continue;
         }
         word value = 0;
@@ -141,10 +144,10 @@ word read(descriptor& d, const Place& place, Own&& own) {
         value = place.read();
         // The same check as in detail::access::read. Marks may come and go while the version stays the same; then look
         // again.
-        if (!broken(fault::single_orec_load) && r.load(std::memory_order_relaxed) != seen) continue;
+        if (!injected(fault::single_orec_load) && r.load(std::memory_order_relaxed) != seen) continue;
         const word version = memory::version_of(seen);
         if (version > d.snapshot_bound) {
-            if (!mine(d, version)) {
+            if (!is_own_version(d, version)) {
                 extend(d, place.orec(), seen);
                 continue;
             }
@@ -166,18 +169,20 @@ inline taken acquire(descriptor& d, orec& r, std::size_t entry, bool must_be_cur
     for (;;) {
         word seen = r.load(std::memory_order_acquire);
         if (memory::is_locked(seen)) {
-            core::meet_owner(d, r, seen, abort_cause::conflict_write_locked);
+            core::resolve_owner_conflict(d, r, seen, abort_cause::conflict_write_locked);
             continue;
         }
         const word version = memory::version_of(seen);
         const word slots = memory::is_marked(seen) ? memory::slots_of_readers(seen) : 0;
         const bool marked = (slots & d.slot) != 0;
-        if (must_be_current && !marked && version > d.snapshot_bound && !mine(d, version)) {
+        if (must_be_current && !marked && version > d.snapshot_bound && !is_own_version(d, version)) {
             extend(d, r, seen);
             continue;
         }
         const word others = slots & ~d.slot;
-        if (others != 0 && !broken(fault::ignore_visible_readers) && !core::meet_readers(d, r, seen, others)) continue;
+        if (others != 0 && !injected(fault::ignore_visible_readers) &&
+            !core::resolve_reader_conflicts(d, r, seen, others))
+            continue;
         // seq_cst: version_clock.hpp, 1.
         if (r.compare_exchange(seen, d.self_lock | entry, std::memory_order_seq_cst)) return {version, marked};
     }
@@ -216,11 +221,11 @@ inline bool become(descriptor& d) {
                 break;
             }
             if (memory::is_locked(seen)) {
-                core::meet_owner(d, r, seen, abort_cause::conflict_read_locked);
+                core::resolve_owner_conflict(d, r, seen, abort_cause::conflict_read_locked);
                 continue;
             }
             const word version = memory::version_of(seen);
-            if (version > d.snapshot_bound && !mine(d, version)) return false;
+            if (version > d.snapshot_bound && !is_own_version(d, version)) return false;
             const word slots = memory::is_marked(seen) ? memory::slots_of_readers(seen) : 0;
             if ((slots & d.slot) != 0) break;
             if (r.compare_exchange(seen, memory::make_marked(version, slots | d.slot), std::memory_order_seq_cst))
@@ -235,18 +240,20 @@ inline bool become(descriptor& d) {
 TUTTI_ALWAYS_INLINE abort_cause decide(descriptor& d) noexcept {
     core::announce_draw(d, d.snapshot_bound + 1);
     const version_clock::drawn drawn = version_clock::draw(d);
-    d.kept.commit_version = drawn.version;
-    if (drawn.nobody_committed || d.prevails() || broken(fault::skip_validation)) return abort_cause::none;
+    d.algorithm_data.commit_version = drawn.version;
+    if (drawn.nobody_committed || d.cannot_be_killed() || injected(fault::skip_validation)) return abort_cause::none;
     return validate(d) ? abort_cause::none : abort_cause::validation;
 }
 
 /// Draws the version again, when participants have decided. That is still after the instant p, at which all locks are
 /// held, so the proof of version_clock.hpp stays valid. But now a snapshot that contains this version was taken after
 /// the decision.
-inline void draw_again(descriptor& d) noexcept { d.kept.commit_version = version_clock::draw(d).version; }
+inline void draw_again(descriptor& d) noexcept { d.algorithm_data.commit_version = version_clock::draw(d).version; }
 
 /// Announces the publication, after decide and before the first orec is released.
-TUTTI_ALWAYS_INLINE void announce(descriptor& d) noexcept { core::announce_publication(d, d.kept.commit_version); }
+TUTTI_ALWAYS_INLINE void announce(descriptor& d) noexcept {
+    core::announce_publication(d, d.algorithm_data.commit_version);
+}
 
 /// Loads a value outside transactions. `InPlace`: the value may belong to a running transaction. Two equal looks at the
 /// orec exclude that only for a version that the time had reached before the first look (version_clock.hpp, 8 and 10).
@@ -256,12 +263,13 @@ word load_outside(descriptor& d, const detail::cell& cell) noexcept {
         const word reached = InPlace ? version_clock::reached() : memory::no_version;
         const word seen = cell.orec.load(std::memory_order_acquire);
         if (memory::is_locked(seen)) {
-            if (!d.running()) core::wait_out(d, cell.orec, seen);
-            else if (core::wait_out_detached(d, cell.orec, seen)) return cell.value.load(std::memory_order_acquire);
+            if (!d.running()) core::wait_for_owner(d, cell.orec, seen);
+            else if (core::wait_for_owner_after_attempt(d, cell.orec, seen))
+                return cell.value.load(std::memory_order_acquire);
             continue;
         }
         if constexpr (InPlace) {
-            if (!version_clock::is_recent(reached, memory::version_of(seen)) && !broken(fault::trust_every_version))
+            if (!version_clock::is_recent(reached, memory::version_of(seen)) && !injected(fault::trust_every_version))
                 [[unlikely]] {
                 version_clock::make_recent(const_cast<orec&>(cell.orec), seen);
                 continue;

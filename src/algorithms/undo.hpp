@@ -10,8 +10,8 @@
 
 namespace tutti::algorithms::undo {
 
-using core::broken;
 using core::fault;
+using core::injected;
 using memory::no_entry;
 using memory::no_version;
 using memory::write_entry;
@@ -68,7 +68,7 @@ inline void restore(const descriptor& d, const write_entry& e) noexcept {
 /// Releases the orecs; the values are in place already. REQUIRES: decide has drawn d.kept.commit_version.
 inline void publish(descriptor& d) noexcept {
     for (const write_entry& e : d.writes) {
-        if (e.version != no_version) e.orec->store(d.kept.commit_version, std::memory_order_release);
+        if (e.version != no_version) e.orec->store(d.algorithm_data.commit_version, std::memory_order_release);
     }
     d.notes_end = 0;
 }
@@ -84,11 +84,11 @@ inline void roll_back(descriptor& d) noexcept {
             if (e.version != no_version) e.orec->store(fresh, std::memory_order_release);
         }
     };
-    if (broken(fault::release_before_publish)) {
+    if (injected(fault::release_before_publish)) {
         release_all();
         restore_all();
     } else {
-        if (!broken(fault::leave_dirty_memory)) restore_all();
+        if (!injected(fault::leave_dirty_memory)) restore_all();
         release_all();
     }
     d.writes.clear();
@@ -100,7 +100,7 @@ inline void roll_back(descriptor& d) noexcept {
 /// The parent may have read under an orec that is released here with a new version. It accepts its own versions. But a
 /// descriptor beyond the numbers that versions can name has no versions of its own. Such an attempt starts over as
 /// irrevocable, whose reads are marked and need no validation.
-inline void rewind(descriptor& d, const detail::savepoint& mark) noexcept {
+inline void roll_back_to_savepoint(descriptor& d, const detail::savepoint& mark) noexcept {
     if (d.writes.size() == mark.writes) return;
     d.notes_end = std::min(d.notes_end, mark.writes);
     for (const write_entry* e = d.writes.end(); e-- != d.writes.begin() + mark.writes;) restore(d, *e);
@@ -117,7 +117,7 @@ inline void rewind(descriptor& d, const detail::savepoint& mark) noexcept {
         }
         d.writes.pop();
     }
-    if (!memory::written_by(fresh, d.own_writer_) && !d.prevails()) {
+    if (!memory::written_by(fresh, d.own_writer_) && !d.cannot_be_killed()) {
         d.run.next_mode = memory::status::irrevocable;
         d.run.irrevocable_reason = "nested roll-back without a writer number";
         d.kill_request.store(d.own_sequence, std::memory_order_relaxed);

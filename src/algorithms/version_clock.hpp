@@ -35,7 +35,7 @@
 //     when a reader looked, except by a roll-back that leaves the value as it was.
 //
 // All of this holds within one era. When the time comes near its end, the clock starts anew while no transaction runs,
-// and a new era begins: new_era.hpp. No snapshot lasts from one era to the next, but versions do. So:
+// and a new era begins: new_era_test.hpp. No snapshot lasts from one era to the next, but versions do. So:
 //  9. Within an era, every draw is at most one more than the time. So a version later than that was drawn in an earlier
 //     era: it is stale, and its orec has not been written in this era. It is beyond every bound, so a reader that meets
 //     it calls `advance_to`, which gives the orec a version whose time is the number of the era. That time is earlier
@@ -81,7 +81,7 @@ public:
     /// Returns the bound of a snapshot taken now.
     TUTTI_ALWAYS_INLINE static word sample(descriptor& d) noexcept {
         const word c = clock_.now.load(std::memory_order_seq_cst);
-        d.kept.clock.sampled = c;
+        d.algorithm_data.clock.sampled = c;
         return memory::make_limit(c >> 1);
     }
 
@@ -96,46 +96,46 @@ public:
     TUTTI_ALWAYS_INLINE static drawn draw(descriptor& d) noexcept {
         word c = clock_.now.load(std::memory_order_seq_cst);
         if (!is_deferred(c)) {
-            note_who_moves(d, c);
+            note_clock_moves(d, c);
             while (!is_deferred(c)) {
                 if (clock_.now.compare_exchange(c, c + 2, std::memory_order_seq_cst)) {
-                    d.kept.clock.own = c + 2;
-                    return {memory::make_version((c >> 1) + 1, d.writer), c == d.kept.clock.sampled};
+                    d.algorithm_data.clock.own = c + 2;
+                    return {memory::make_version((c >> 1) + 1, d.writer), c == d.algorithm_data.clock.sampled};
                 }
             }
         }
-        if (--d.kept.clock.deferred_left == 0) [[unlikely]]
+        if (--d.algorithm_data.clock.deferred_left == 0) [[unlikely]]
             try_counting(d, c);
         return {memory::make_version((c >> 1) + 1, d.writer), false};
     }
 
-    enum class reach : std::uint8_t {
+    enum class advance_result : std::uint8_t {
         already,   ///< the time had reached the version
         advanced,  ///< the time has now reached it
         renewed,   ///< the version was stale (9): look at the orec again
     };
     /// Makes the time reach the version that `r` shows in `seen`, which a reader has met. REQUIRES: `seen` is not
     /// locked, and was loaded from `r` with acquire. So the time found here is not earlier than that of the draw.
-    static reach advance_to(memory::orec& r, word seen) noexcept {
+    static advance_result advance_to(memory::orec& r, word seen) noexcept {
         const word time = memory::time_of(seen);
         word c = clock_.now.load(std::memory_order_acquire);
         while ((c >> 1) < time) {
             if (time - (c >> 1) > 1) [[unlikely]] {
                 // By the acquire above, the number is that of the era of c, or of a later one.
                 renew(r, seen, era_.number.load(std::memory_order_relaxed));
-                return reach::renewed;
+                return advance_result::renewed;
             }
             if (clock_.now.compare_exchange(c, (time << 1) | (c & 1), std::memory_order_seq_cst))
-                return reach::advanced;
+                return advance_result::advanced;
         }
-        return reach::already;
+        return advance_result::already;
     }
     /// Does the same for another's version, which d has met in the middle of a transaction: this is the cost of
     /// deferring. Returns false if the caller has to look at the orec again.
     static bool advance_to_met(descriptor& d, memory::orec& r, word seen) noexcept {
-        const reach met = advance_to(r, seen);
-        if (met == reach::renewed) return false;
-        if (met == reach::advanced) note_met(d);
+        const advance_result met = advance_to(r, seen);
+        if (met == advance_result::renewed) return false;
+        if (met == advance_result::advanced) note_met(d);
         return true;
     }
 
@@ -146,7 +146,7 @@ public:
     }
     /// Makes the version in `seen` recent. REQUIRES: as for advance_to.
     static void make_recent(memory::orec& r, word seen) noexcept {
-        if (advance_to(r, seen) != reach::already) return;
+        if (advance_to(r, seen) != advance_result::already) return;
         const word now = clock_.now.load(std::memory_order_acquire) >> 1;
         // The time has reached the version, so no later draw repeats it (8), and readers with earlier bounds validate.
         if (now - memory::time_of(seen) >= memory::last_time / 2) renew(r, seen, now);
@@ -156,12 +156,12 @@ public:
     static bool is_late() noexcept { return is_late(clock_.now.load(std::memory_order_relaxed)); }
     /// Returns how long the next try may take. Doubles with each failed try, so that in the end a transaction of any
     /// length is waited for.
-    static std::chrono::milliseconds patience() noexcept {
+    static std::chrono::milliseconds try_limit() noexcept {
         return std::chrono::milliseconds{1} * (1 << std::min(era_.failures.load(std::memory_order_relaxed), 20U));
     }
     /// Notes that a try has failed. The next one comes after a delay, which doubles, too, up to 3 minutes at 100
     /// million commits a second. Failures of several contexts at the same time count once.
-    static void put_off_new_era() noexcept {
+    static void postpone_new_era() noexcept {
         const word now = clock_.now.load(std::memory_order_relaxed) >> 1;
         word seen = era_.next_try.load(std::memory_order_relaxed);
         const std::uint32_t failures = era_.failures.load(std::memory_order_relaxed);
@@ -169,9 +169,9 @@ public:
             return;
         era_.failures.store(failures + 1, std::memory_order_relaxed);
     }
-    /// Starts a new era. REQUIRES: new_era.hpp, E1 to E3.
+    /// Starts a new era. REQUIRES: new_era_test.hpp, ERA1 to ERA3.
     static void start_era() noexcept {
-        forget_what_deferring_cost();
+        reset_pause();
         era_.next_try.store(0, std::memory_order_relaxed);
         era_.failures.store(0, std::memory_order_relaxed);
         era_.number.store((era_.number.load(std::memory_order_relaxed) + 1) % first_time, std::memory_order_relaxed);
@@ -181,8 +181,9 @@ public:
 
 private:
     static void note_met(descriptor& d) noexcept {
-        clock_view& v = d.kept.clock;
-        if (++v.met >= window && v.met > (v.deferred_length - v.deferred_left) / 4) [[unlikely]]
+        clock_view& v = d.algorithm_data.clock;
+        if (++v.foreign_versions >= window && v.foreign_versions > (v.deferred_length - v.deferred_left) / 4)
+            [[unlikely]]
             stop_deferring(d);
     }
     /// Gives `r` the version of `time`, unless `r` has changed. Release: the store that made the value `seen` is older.
@@ -195,26 +196,28 @@ private:
 
 public:
     /// Makes `unmoved` false, so that nothing is skipped from here on.
-    static void forget_sample(descriptor& d) noexcept { d.kept.clock.sampled = 1; }
+    static void forget_sample(descriptor& d) noexcept { d.algorithm_data.clock.sampled = 1; }
 
     /// Resets the pause to that of a fresh process. REQUIRES: no transaction runs.
-    static void forget_what_deferring_cost() noexcept {
+    static void reset_pause() noexcept {
         pause_.until.store(0, std::memory_order_relaxed);
-        pause_.length.store(shortest_pause, std::memory_order_relaxed);
+        pause_.length.store(min_pause, std::memory_order_relaxed);
     }
 
     /// Returns true if no other transaction can have committed since the snapshot was sampled.
     static bool unmoved(const descriptor& d) noexcept {
-        return !is_deferred(d.kept.clock.sampled) && clock_.now.load(std::memory_order_seq_cst) == d.kept.clock.sampled;
+        return !is_deferred(d.algorithm_data.clock.sampled) &&
+               clock_.now.load(std::memory_order_seq_cst) == d.algorithm_data.clock.sampled;
     }
 
     /// Notes that d read a version of its own beyond its snapshot bound, which is slow. Moves the time past that
     /// version once this has happened often enough for the store to pay: 8 times in a transaction, or 128 times in all.
     static void note_own_hit(descriptor& d, memory::orec& r, word seen) noexcept {
-        if (std::exchange(d.kept.clock.own_hits_of, d.own_sequence) != d.own_sequence) d.kept.clock.own_hits_here = 0;
-        if (++d.kept.clock.own_hits_here < 8 && ++d.kept.clock.own_hits < 128) return;
-        d.kept.clock.own_hits = 0;
-        d.kept.clock.own_hits_here = 0;
+        if (std::exchange(d.algorithm_data.clock.own_hits_of, d.own_sequence) != d.own_sequence)
+            d.algorithm_data.clock.own_hits_here = 0;
+        if (++d.algorithm_data.clock.own_hits_here < 8 && ++d.algorithm_data.clock.own_hits < 128) return;
+        d.algorithm_data.clock.own_hits = 0;
+        d.algorithm_data.clock.own_hits_here = 0;
         advance_to(r, seen);
     }
 
@@ -224,15 +227,15 @@ private:
     }
     static bool is_deferred(word c) noexcept { return (c & 1) != 0; }
 
-    TUTTI_ALWAYS_INLINE static void note_who_moves(descriptor& d, word& c) noexcept {
-        if (c != d.kept.clock.own) ++d.kept.clock.foreign;
-        if (++d.kept.clock.counted >= window) [[unlikely]]
+    TUTTI_ALWAYS_INLINE static void note_clock_moves(descriptor& d, word& c) noexcept {
+        if (c != d.algorithm_data.clock.own) ++d.algorithm_data.clock.foreign;
+        if (++d.algorithm_data.clock.counted >= window) [[unlikely]]
             end_window(d, c);
     }
     TUTTI_NOINLINE static void end_window(descriptor& d, word& c) noexcept {
-        clock_view& v = d.kept.clock;
+        clock_view& v = d.algorithm_data.clock;
         v.counted = 0;
-        look_at_time(d, c);
+        check_time(d, c);
         if (std::exchange(v.foreign, 0) < window / 4 || (c >> 1) < pause_.until.load(std::memory_order_relaxed)) return;
         clock_.now.compare_exchange(c, c | 1, std::memory_order_seq_cst);
         v.deferred_length = std::min<std::uint32_t>(2 * v.deferred_length, 65536);
@@ -240,7 +243,7 @@ private:
         c = clock_.now.load(std::memory_order_seq_cst);
     }
     /// Checks the time; a version beyond the end of time would look like a lock.
-    static void look_at_time(descriptor& d, word c) noexcept {
+    static void check_time(descriptor& d, word c) noexcept {
         if ((c >> 1) >= end_of_time) [[unlikely]]
             base::panic(
                 "the version clock has reached its end and cannot start anew: a transaction, or an undo action that "
@@ -250,12 +253,12 @@ private:
     }
     static void begin_period(clock_view& v) noexcept {
         v.deferred_left = v.deferred_length;
-        v.met = 0;
+        v.foreign_versions = 0;
     }
     static void try_counting(descriptor& d, word c) noexcept {
-        look_at_time(d, c);
-        begin_period(d.kept.clock);
-        pause_.length.store(shortest_pause, std::memory_order_relaxed);  // deferring has paid for a whole period
+        check_time(d, c);
+        begin_period(d.algorithm_data.clock);
+        pause_.length.store(min_pause, std::memory_order_relaxed);  // deferring has paid for a whole period
         switch_to_counting(c);
     }
     /// Moves the time: 7. Returns false if the time has moved meanwhile, or another descriptor has switched.
@@ -263,13 +266,13 @@ private:
         return clock_.now.compare_exchange(c, (c + 2) & ~word{1}, std::memory_order_seq_cst);
     }
     TUTTI_NOINLINE static void stop_deferring(descriptor& d) noexcept {
-        d.kept.clock.deferred_length = 128;
-        begin_period(d.kept.clock);
+        d.algorithm_data.clock.deferred_length = 128;
+        begin_period(d.algorithm_data.clock);
         word c = clock_.now.load(std::memory_order_relaxed);
         if (!is_deferred(c) || !switch_to_counting(c)) return;
         const word length = pause_.length.load(std::memory_order_relaxed);
         pause_.until.store((c >> 1) + length, std::memory_order_relaxed);
-        pause_.length.store(std::min(2 * length, longest_pause), std::memory_order_relaxed);
+        pause_.length.store(std::min(2 * length, max_pause), std::memory_order_relaxed);
     }
 
     struct alignas(128) padded {
@@ -287,9 +290,9 @@ private:
         std::atomic<word> next_try;  // no try comes before this time
         std::atomic<std::uint32_t> failures;
     };
-    static constexpr word shortest_pause = 4096;  // commits of all descriptors
-    static constexpr word longest_pause = word{1} << 22;
-    static inline constinit pause pause_{0, shortest_pause};
+    static constexpr word min_pause = 4096;  // commits of all descriptors
+    static constexpr word max_pause = word{1} << 22;
+    static inline constinit pause pause_{0, min_pause};
     static inline constinit era era_{0, 0, 0};
     static inline constinit padded clock_{detail::shared<word>{first_time << 1}};  // counting
 };

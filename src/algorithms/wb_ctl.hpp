@@ -63,9 +63,9 @@ struct wb_ctl {
         forget(d);
     }
 
-    static void rewind(descriptor& d, const detail::savepoint& mark) noexcept {
-        d.kept.index.drop(d.writes, mark.writes);
-        redo::rewind(d, mark, [](const memory::write_entry&) {});
+    static void roll_back_to_savepoint(descriptor& d, const detail::savepoint& mark) noexcept {
+        d.algorithm_data.index.drop(d.writes, mark.writes);
+        redo::roll_back_to_savepoint(d, mark, [](const memory::write_entry&) {});
     }
 
     static void draw_again(descriptor& d) noexcept { time_based::draw_again(d); }
@@ -79,7 +79,7 @@ struct wb_ctl {
 
 private:
     static void forget(descriptor& d) noexcept {
-        d.kept.index.clear();
+        d.algorithm_data.index.clear();
         d.wrote_plain = false;
         end(d);
     }

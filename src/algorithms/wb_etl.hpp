@@ -82,8 +82,8 @@ struct wb_etl {
         end(d);
     }
 
-    static void rewind(descriptor& d, const detail::savepoint& mark) noexcept {
-        redo::rewind(d, mark, [&](const memory::write_entry& e) {
+    static void roll_back_to_savepoint(descriptor& d, const detail::savepoint& mark) noexcept {
+        redo::roll_back_to_savepoint(d, mark, [&](const memory::write_entry& e) {
             if (e.version != memory::no_version) {
                 e.orec->store(time_based::before(d, e, d.strict()), std::memory_order_release);
             } else {

@@ -56,7 +56,9 @@ struct wt_etl {
         undo::roll_back(d);
         end(d);
     }
-    static void rewind(descriptor& d, const detail::savepoint& mark) noexcept { undo::rewind(d, mark); }
+    static void roll_back_to_savepoint(descriptor& d, const detail::savepoint& mark) noexcept {
+        undo::roll_back_to_savepoint(d, mark);
+    }
 
     static void draw_again(descriptor& d) noexcept { time_based::draw_again(d); }
     static bool unchanged(descriptor& d) noexcept { return time_based::unchanged(d); }

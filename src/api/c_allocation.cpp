@@ -5,7 +5,7 @@
 #include <cstdlib>
 
 #include "api/c_boundary.hpp"
-#include "core/lifecycle/footing.hpp"
+#include "core/lifecycle/access_check.hpp"
 #include "core/rollback/deferred.hpp"
 #include "core/rollback/signal.hpp"
 #include "core/state/critical.hpp"
@@ -26,8 +26,8 @@ void* allocate(tutti_tx* handle, size_t bytes, F get) {
     return guarded(handle, [&](tx& t) -> void* {
         descriptor& d = descriptor::of(t);
         // This call may leave by a jump, so it precedes the allocation.
-        if (!d.healthy()) tutti::core::examine(d);
-        return tutti::core::undisturbed(d, [&]() -> void* {
+        if (!d.healthy()) tutti::core::check_access(d);
+        return tutti::core::in_critical_region(d, [&]() -> void* {
             try {
                 d.deferred_log.reserve_one();
             } catch (const std::bad_alloc&) {
@@ -36,7 +36,7 @@ void* allocate(tutti_tx* handle, size_t bytes, F get) {
             }
             void* const memory = get();
             if (memory != nullptr) {
-                tutti::core::put_off(d, deferred::kind::allocated, memory, release);
+                tutti::core::defer(d, deferred::kind::allocated, memory, release);
                 d.deferred_log.back().bytes = static_cast<std::uint32_t>(std::min(bytes, size_t{UINT32_MAX}));
             }
             return memory;

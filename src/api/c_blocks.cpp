@@ -10,9 +10,9 @@
 
 #include "api/c_boundary.hpp"
 #include "api/c_options.hpp"
+#include "core/lifecycle/access_check.hpp"
 #include "core/lifecycle/ends.hpp"
 #include "core/lifecycle/execution.hpp"
-#include "core/lifecycle/footing.hpp"
 #include "core/rollback/deferred.hpp"
 #include "core/rollback/signal.hpp"
 #include "core/state/critical.hpp"
@@ -183,11 +183,11 @@ int choose(tx& t, const tutti_alternative* alternatives, std::size_t count) {
 /// Copies memory into the log. The log owns the copy and frees it when the transaction ends, because a jump may skip
 /// frames.
 const void* copy_for_log(core::descriptor& d, const void* from, std::size_t bytes) {
-    return core::undisturbed(d, [&] {
+    return core::in_critical_region(d, [&] {
         d.deferred_log.reserve_one();
         void* const copy = std::malloc(bytes);
         if (copy == nullptr) throw std::bad_alloc{};
-        core::put_off(d, core::deferred::kind::discarded, copy, [](void* memory) { std::free(memory); });
+        core::defer(d, core::deferred::kind::discarded, copy, [](void* memory) { std::free(memory); });
         return std::memcpy(copy, from, bytes);
     });
 }
@@ -252,7 +252,7 @@ int tutti_checkpoint(tutti_tx* handle, tutti_body* rest, void* argument, void* l
     if (locals == nullptr && bytes != 0) fail_use(handle, "tutti_checkpoint: locals is null, but bytes is not 0");
     const void* const copy = guarded(handle, [&](tutti::tx& t) -> const void* {
         auto& d = tutti::core::descriptor::of(t);
-        if (!d.healthy()) tutti::core::examine(d);
+        if (!d.healthy()) tutti::core::check_access(d);
         return bytes != 0 ? copy_for_log(d, locals, bytes) : nullptr;
     });
     c_body what{rest, argument};

@@ -2,7 +2,7 @@
 #include <memory>
 
 #include "api/c_boundary.hpp"
-#include "core/lifecycle/footing.hpp"
+#include "core/lifecycle/access_check.hpp"
 #include "core/ports/algorithm.hpp"
 #include "core/rollback/deferred.hpp"
 #include "core/rollback/signal.hpp"
@@ -42,9 +42,9 @@ template <class H, class... Arguments>
 H& put(tutti_tx* handle, deferred::kind point, const Arguments&... arguments) {
     return *guarded(handle, [&](tx& t) {
         descriptor& d = descriptor::of(t);
-        if (!d.healthy()) tutti::core::examine(d);
+        if (!d.healthy()) tutti::core::check_access(d);
         auto made = std::make_unique<H>(arguments...);
-        tutti::core::put_off(d, point, static_cast<tutti::detail::handler*>(made.get()), nullptr);
+        tutti::core::defer(d, point, static_cast<tutti::detail::handler*>(made.get()), nullptr);
         H* const put = made.release();  // the log owns it now
         if (point == deferred::kind::at_commit && d.healthy()) tutti::core::need_current_reads(d);
         if (point == deferred::kind::on_abort && d.healthy())

@@ -10,20 +10,20 @@ namespace tutti::api {
 /// Returns if a block runs on d and may be accessed. Otherwise leaves by usage_error, or by the pending signal.
 TUTTI_EXPORT void require_sound(core::descriptor& d);
 
-/// Joins the running attempt. The commit then calls the companion's `commit_alone` first. REQUIRES: the attempt logs
+/// Joins the running attempt. The commit then calls the companion's `commit_one_phase` first. REQUIRES: the attempt logs
 /// its reads; d.slow_commit == 0; the deferred log has room for one more entry.
-TUTTI_ALWAYS_INLINE void join_alone(core::descriptor& d, core::companion& companion) noexcept {
-    core::put_off_to_one(d, companion);
+TUTTI_ALWAYS_INLINE void join_alone(core::descriptor& d, core::data_participant& companion) noexcept {
+    core::defer_to_single_voter(d, companion);
 }
 
 /// Joins the running attempt, whichever of its blocks is open. May restart the attempt first, so that it logs its
 /// reads. Throws std::bad_alloc. Returns true if the block is modest and no other block runs around it. A modest block
 /// claims no precedence, and it waits and pauses, unless it loses over objects.
-TUTTI_EXPORT bool join_attempt(core::descriptor& d, core::companion& companion);
+TUTTI_EXPORT bool join_attempt(core::descriptor& d, core::data_participant& companion);
 
 /// Begins a step: the companion is about to provide new data to the body. The step belongs to the block that is open
 /// now.
-TUTTI_EXPORT void begin_step(core::descriptor& d, core::companion& companion);
+TUTTI_EXPORT void begin_step(core::descriptor& d, core::data_participant& companion);
 
 /// Returns the nested block that can run again alone after a conflict in step number `step`, counted among the steps
 /// that are not forgotten. The data of this step have changed, or cannot be had. The data of all earlier steps are
@@ -31,7 +31,8 @@ TUTTI_EXPORT void begin_step(core::descriptor& d, core::companion& companion);
 /// start_over helps. Also returns null if the attempt cannot be rolled back in part. Also returns null after 64 such
 /// roll-backs of an attempt, while the context finds that they do not help. If `empty_handed`, d has waited for another
 /// transaction for long. Then d must go back further if it owned something when that block began.
-[[nodiscard]] TUTTI_EXPORT const detail::frame* way_back(core::descriptor& d, const core::companion& companion,
+[[nodiscard]] TUTTI_EXPORT const detail::frame* way_back(core::descriptor& d,
+                                                               const core::data_participant& companion,
                                                                std::size_t step, bool empty_handed) noexcept;
 
 /// Rolls that block back and runs it again: first undo actions, then steps that are forgotten, then the body. REQUIRES:
@@ -73,7 +74,7 @@ TUTTI_EXPORT void end_rest(core::descriptor& d, detail::shared<std::uint32_t>& e
 
 /// The behaviour of the outermost block around d towards blocks of other processes.
 struct contention {
-    core::distant_conduct how;
+    core::remote_conflict_rules how;
     bool bounded = true;    ///< a block that loses too often precedes all blocks that do not; of two such blocks, the
                             ///< older one precedes
     bool senior = false;    ///< the block has lost too often, over variables

@@ -11,10 +11,10 @@
 #include "api/on_demand.hpp"
 #include "api/report.hpp"
 #include "base/panic.hpp"
+#include "core/ports/deadline_schedule.hpp"
 #include "core/ports/policy.hpp"
-#include "core/ports/timetable.hpp"
 #include "memory/activity.hpp"
-#include "policies/deadline_timetable.hpp"
+#include "policies/deadline_schedule.hpp"
 #include "policies/table.hpp"
 #include "tutti/algorithm.hpp"
 #include "tutti/policy.hpp"
@@ -156,8 +156,8 @@ const policy& policy_of(const descriptor& d) noexcept {
     return wanted == tutti::policy::standard ? process_policy() : policies::number(wanted);
 }
 
-timetable timetable_of(base::deadline due, const outlook& seen, const deadline_tuning& tuning) noexcept {
-    return policies::draw_up(due, seen, tuning);
+deadline_schedule schedule_of(base::deadline due, const schedule_inputs& seen, const deadline_tuning& tuning) noexcept {
+    return policies::make_schedule(due, seen, tuning);
 }
 
 void choose_algorithm_for_test(std::string_view name) {

@@ -52,7 +52,7 @@ bool nothing_is_to_be_undone(core::descriptor& d, base::deadline until) noexcept
 /// REQUIRES: d runs alone.
 bool copy_if_settled(core::descriptor& d, base::deadline until) noexcept {
     // The data that a commit has published become private to its thread only after the commit's wait.
-    if (core::await_settlement(d, until) && nothing_is_to_be_undone(d, until)) copy_the_process();
+    if (core::await_no_quiescence(d, until) && nothing_is_to_be_undone(d, until)) copy_the_process();
     return mine->child.has_value();
 }
 
@@ -63,7 +63,7 @@ std::optional<::pid_t> fork_alone(base::deadline until, at_rest& first) {
     auto& d = core::descriptor::of(detail::current_or_attach());
     mine = &now;
     if (!d.algorithm->one_at_a_time) {
-        static_cast<void>(core::alone_for_a_moment(d, until, copy_if_settled));
+        static_cast<void>(core::run_while_alone(d, until, copy_if_settled));
     } else {
         detail::frame around{};
         d.operations_->open(d, around, {&uncounted, {}}, irrevocable_at_once);

@@ -22,7 +22,7 @@ void heed_jump(const void* target) noexcept {
         const auto at = reinterpret_cast<std::uintptr_t>(target) - reinterpret_cast<std::uintptr_t>(f);
         if (at < sizeof(detail::frame_for_library_jump)) return;
     }
-    if (d.running()) core::heed_jump_out(d, stack_of(target), resume_of(target));
+    if (d.running()) core::roll_back_blocks_left_by_jump(d, stack_of(target), resume_of(target));
 }
 
 }  // namespace tutti::api

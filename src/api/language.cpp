@@ -7,8 +7,8 @@
 #include "api/report.hpp"
 #include "base/panic.hpp"
 #include "core/conflict/conflict.hpp"
-#include "core/conflict/rival.hpp"
-#include "core/lifecycle/footing.hpp"
+#include "core/conflict/conflicting_transaction.hpp"
+#include "core/lifecycle/access_check.hpp"
 #include "core/lifecycle/fork.hpp"
 #include "core/lifecycle/registry.hpp"
 #include "core/modes/serial.hpp"
@@ -53,7 +53,7 @@ bool open_without_listeners(core::descriptor& d, detail::frame& f, detail::call_
     if (core::listeners_to_language.load(std::memory_order_relaxed) != 0) return false;
     d.run.where = where;
     d.run.how = &how;
-    d.unwinds_from = d.opened_under = core::opened_by_language;
+    d.unwinding_threshold = d.exceptions_at_open = core::opened_by_language;
     d.frame_ = &f;
     if (begin(d)) return true;
     d.frame_ = nullptr;
@@ -87,45 +87,45 @@ bool open_alone(core::descriptor& d, detail::frame& f, detail::call_site where, 
 
 void become_serial(core::descriptor& d) noexcept { core::become_serial(d); }
 
-bool goes_on(core::descriptor& d) { return core::examine(d) != core::footing::detached; }
+bool goes_on(core::descriptor& d) { return core::check_access(d) != core::access_check::attempt_over; }
 
 void enter_language(core::descriptor& d) {
-    const core::footing found = d.healthy() ? core::footing::sound : core::examine(d);
+    const core::access_check found = d.healthy() ? core::access_check::proceed : core::check_access(d);
     d.slow_commit |= core::slow_commit_language;
-    if (found == core::footing::detached || !d.algorithm->privatizes_by_waiting) return;
+    if (found == core::access_check::attempt_over || !d.algorithm->privatizes_by_waiting) return;
     if ((d.slow_commit & core::slow_commit_plain) != 0) return;
     try {
         core::enter_plain(d);
     } catch (const detail::unwind&) {
         // A destructor that runs while an exception passes must not throw: the attempt is doomed.
-        if (found != core::footing::shielded) throw;
+        if (found != core::access_check::during_unwind) throw;
     }
 }
 
 const core::descriptor* rival_of(const core::descriptor& d, abort_cause cause) noexcept {
-    return core::rival_of(d, cause);
+    return core::conflicting_descriptor(d, cause);
 }
 
 void meet_outside(core::descriptor& d, core::descriptor& owner, detail::word state, bool owns_more) {
-    core::meet_outside(d, owner, state, owns_more);
+    core::resolve_conflict_outside(d, owner, state, owns_more);
 }
 
-void own(core::descriptor& d, core::possession& p) {
-    core::own(d, p);
+void own(core::descriptor& d, core::owned_resource& p) {
+    core::add_owned_resource(d, p);
     core::leave_hardware(d, hardware_abort::system_call);
     core::need_current_reads(d);
 }
 
-void keep_possessions(core::descriptor& d) noexcept { core::keep_possessions(d); }
-void settle_possessions(core::descriptor& d) noexcept { core::settle_possessions(d); }
+void keep_possessions(core::descriptor& d) noexcept { core::release_owned_resources(d); }
+void settle_possessions(core::descriptor& d) noexcept { core::make_resources_effective(d); }
 
 void note_allocation(core::descriptor& d, void* memory, detail::destroyer free) {
-    core::put_off(d, core::deferred::kind::allocated, memory, free);
+    core::defer(d, core::deferred::kind::allocated, memory, free);
 }
 
 void note_free(core::descriptor& d, void* memory, detail::destroyer free) {
     d.limbo.reserve(d.deferred_log.size() + 1);  // the commit itself must not run out of memory
-    core::put_off(d, core::deferred::kind::freed, memory, free);
+    core::defer(d, core::deferred::kind::freed, memory, free);
 }
 
 void retire(void* object, detail::destroyer free) {
@@ -139,10 +139,10 @@ bool transactions_have_run() noexcept { return memory::activities() != 0; }
 
 void hold_for_copy() noexcept {
     tell_policies(core::copying::begins);
-    core::hold_registry();
+    core::lock_registry();
 }
 void let_go_of_copy() noexcept {
-    core::let_go_of_registry();
+    core::unlock_registry();
     tell_policies(core::copying::is_over);
 }
 void forget_others() noexcept {
@@ -158,8 +158,8 @@ bool hardware_serves(const core::descriptor& d) noexcept {
 const detail::shared<detail::word>& serial_token() noexcept { return core::serial_token; }
 const detail::shared<std::uint32_t>& listeners() noexcept { return core::listeners_to_language; }
 
-void stand_aside(core::descriptor& d) noexcept { core::stand_aside(d); }
-void try_to_still_the_world(core::descriptor& d) noexcept { core::try_to_still_the_world(d); }
+void stand_aside(core::descriptor& d) noexcept { core::wait_for_serial_owner(d); }
+void try_to_still_the_world(core::descriptor& d) noexcept { core::try_stop_the_world(d); }
 
 const std::atomic<bool>& counting() noexcept { return observe::counting; }
 

@@ -28,7 +28,7 @@ TUTTI_EXPORT void refuse_if_left_behind(const core::descriptor& d, std::uintptr_
 [[noreturn]] TUTTI_EXPORT void refuse_asynchronous_cancel(const core::descriptor& d) noexcept;
 /// Calls core::note_cancel_type.
 TUTTI_EXPORT void note_cancel_type(int type) noexcept;
-/// Checks a jump of the calling context to `target`, before the C library jumps. Calls core::heed_jump_out if a
+/// Checks a jump of the calling context to `target`, before the C library jumps. Calls core::roll_back_blocks_left_by_jump if a
 /// transaction runs.
 TUTTI_EXPORT void heed_jump(const void* target) noexcept;
 
@@ -63,7 +63,7 @@ TUTTI_EXPORT void meet_outside(core::descriptor& d, core::descriptor& owner, det
 
 /// Makes the attempt own `p` from here on. May leave the frame. REQUIRES: d is healthy, and its log has room for one
 /// more entry.
-TUTTI_EXPORT void own(core::descriptor& d, core::possession& p);
+TUTTI_EXPORT void own(core::descriptor& d, core::owned_resource& p);
 
 /// Calls core::keep_possessions.
 TUTTI_EXPORT void keep_possessions(core::descriptor& d) noexcept;

@@ -4,7 +4,7 @@
 #include <new>
 #include <utility>
 
-#include "core/lifecycle/footing.hpp"
+#include "core/lifecycle/access_check.hpp"
 #include "core/lifecycle/retired.hpp"
 #include "core/rollback/deferred.hpp"
 #include "core/rollback/replaced.hpp"
@@ -44,14 +44,14 @@ destroyer aligned_free(std::size_t alignment) {
 
 void* allocate(tx& t, std::size_t bytes, std::size_t alignment) {
     descriptor& d = descriptor::of(t);
-    if (!d.healthy()) core::examine(d);
+    if (!d.healthy()) core::check_access(d);
     d.deferred_log.reserve_one();
     const bool overaligned = alignment > __STDCPP_DEFAULT_NEW_ALIGNMENT__;
     const destroyer free = overaligned ? aligned_free(alignment) : plain_free;
     // A preemptable context must not be switched away inside malloc.
-    return core::undisturbed(d, [&] {
+    return core::in_critical_region(d, [&] {
         void* const memory = overaligned ? ::operator new(bytes, std::align_val_t{alignment}) : ::operator new(bytes);
-        core::put_off(d, deferred::kind::allocated, memory, free);
+        core::defer(d, deferred::kind::allocated, memory, free);
         d.deferred_log.back().bytes = static_cast<std::uint32_t>(std::min(bytes, std::size_t{UINT32_MAX}));
         d.captured_begin_ = reinterpret_cast<std::uintptr_t>(memory);
         d.captured_size_ = bytes;
@@ -64,9 +64,9 @@ void on_abort_destroy(tx& t, void* object, destroyer destroy) {
     // raises a pending signal, whose roll-back also undoes this registration.
     descriptor& d = descriptor::of(t);
     try {
-        core::put_off(d, deferred::kind::constructed, object, destroy);
+        core::defer(d, deferred::kind::constructed, object, destroy);
     } catch (const std::bad_alloc&) {
-        const core::shield no_signal_leaves{d};
+        const core::destructor_shield no_signal_leaves{d};
         destroy(object);
         abandon(t, object);
         throw;
@@ -77,20 +77,20 @@ void abandon(tx& t, void* object) noexcept {
     descriptor& d = descriptor::of(t);
     // A signal, or an error that ends the block, undoes everything that the block has made, including this object.
     if (!d.running() || d.pending != core::signal::none) return;
-    if (core::broken(core::fault::keep_what_was_abandoned)) return;
+    if (core::injected(core::fault::keep_abandoned_objects)) return;
     d.captured_size_ = 0;
     core::abandon(d, object);
 }
 
 void reserve(tx& t, std::size_t writes, std::size_t retirements) {
     descriptor& d = descriptor::of(t);
-    if (!d.healthy()) core::examine(d);
+    if (!d.healthy()) core::check_access(d);
     // A preemptable context must not be switched away inside malloc.
-    core::undisturbed(d, [&] {
+    core::in_critical_region(d, [&] {
         d.writes.reserve(writes);
         if (d.frame_->parent != nullptr) d.overwritten.reserve(writes);
         if (writes > 1) {  // a single write has no effect if it throws
-            d.kept.index.reserve(d.writes, writes);
+            d.algorithm_data.index.reserve(d.writes, writes);
             d.reserve_reads(2 * writes + retirements);
         }
         d.deferred_log.reserve(retirements);
@@ -100,9 +100,9 @@ void reserve(tx& t, std::size_t writes, std::size_t retirements) {
 
 void on_commit_retire(tx& t, void* object, destroyer destroy) {
     descriptor& d = descriptor::of(t);
-    if (!d.healthy()) core::examine(d);
+    if (!d.healthy()) core::check_access(d);
     d.limbo.reserve(d.deferred_log.size() + 1);  // the commit itself must not run out of memory
-    core::put_off(d, deferred::kind::freed, object, destroy);
+    core::defer(d, deferred::kind::freed, object, destroy);
 }
 
 void dispose(void* object, destroyer destroy) noexcept {
@@ -111,7 +111,7 @@ void dispose(void* object, destroyer destroy) noexcept {
         while (running != nullptr && !running->running()) running = running->outer;
         if (running != nullptr) {
             try {
-                core::put_off(*running, deferred::kind::discarded, object, destroy);
+                core::defer(*running, deferred::kind::discarded, object, destroy);
             } catch (const std::bad_alloc&) {
                 // The object is leaked, because its destruction now could leave the logs with references to destroyed
                 // variables.
@@ -124,20 +124,21 @@ void dispose(void* object, destroyer destroy) noexcept {
 
 destructor_scope::destructor_scope()
     : of_{current_or_attach()},
-      unwinds_from_{std::exchange(descriptor::of(of_).unwinds_from, 0)},
-      destroying_{std::exchange(descriptor::of(of_).destroying, !core::broken(core::fault::interrupt_destructors))} {}
+      unwinds_from_{std::exchange(descriptor::of(of_).unwinding_threshold, 0)},
+      destroying_{std::exchange(descriptor::of(of_).running_destructors,
+                                !core::injected(core::fault::interrupt_destructors))} {}
 
 destructor_scope::~destructor_scope() {
     descriptor& d = descriptor::of(of_);
-    d.unwinds_from = unwinds_from_;
-    d.destroying = destroying_;
+    d.unwinding_threshold = unwinds_from_;
+    d.running_destructors = destroying_;
 }
 
 void on_commit_retire_plain(tx& t, void* object, destroyer destroy) {
     descriptor& d = descriptor::of(t);
-    if (!d.healthy()) core::examine(d);
+    if (!d.healthy()) core::check_access(d);
     d.limbo.reserve(d.deferred_log.size() + 1);  // the commit itself must not run out of memory
-    core::put_off(d, deferred::kind::replaced, object, destroy);
+    core::defer(d, deferred::kind::replaced, object, destroy);
     core::destroy_replaced_where_due(d);
 }
 

@@ -17,7 +17,7 @@
 
 #include "base/last_words.hpp"
 #include "core/ports/policy.hpp"
-#include "observe/ledger.hpp"
+#include "observe/transaction_counters.hpp"
 #include "tutti/statistics.hpp"
 
 extern "C" char** environ;

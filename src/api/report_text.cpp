@@ -120,8 +120,8 @@ private:
             out_.begin_object().field("context", std::uint64_t{id});
             out_.field("thread", static_cast<std::uint64_t>(d.shows_thread.load(std::memory_order_relaxed)));
             out_.field("state", in_retry ? "retry" : memory::name_of(memory::status_of(state)));
-            out_.field("transaction", memory::sequence_of(state)).field("attempt", std::uint64_t{d.ledger.attempt()});
-            const observe::site* const at = d.ledger.entered();
+            out_.field("transaction", memory::sequence_of(state)).field("attempt", std::uint64_t{d.counters.attempt()});
+            const observe::site* const at = d.counters.entered();
             write_site_number("site", at != nullptr ? std::optional{at->id} : std::nullopt);
             out_.field("asked_to_die", memory::is_running(state) && d.kill_request.load(std::memory_order_relaxed) ==
                                                                         memory::sequence_of(state));

@@ -15,7 +15,7 @@ namespace {
 template <class F>
 void for_each_ledger(F&& f) {
     const std::uint32_t count = memory::activities();
-    for (std::uint32_t id = 0; id < count; ++id) f(core::descriptor::of(memory::activity_of(id)).ledger);
+    for (std::uint32_t id = 0; id < count; ++id) f(core::descriptor::of(memory::activity_of(id)).counters);
 }
 
 std::string label(const site_statistics& s) {
@@ -115,7 +115,7 @@ void enable_statistics(bool on) {
 
 std::vector<site_statistics> statistics() {
     std::vector<site_statistics> sums(observe::sites());
-    for_each_ledger([&](const observe::ledger& l) { l.add_to(sums); });
+    for_each_ledger([&](const observe::transaction_counters& l) { l.add_to(sums); });
     for (std::uint32_t id = 0; id < sums.size(); ++id) {
         const observe::site& s = observe::site_number(id);
         sums[id].id = id;
@@ -136,7 +136,7 @@ std::vector<site_statistics> statistics() {
 }
 
 void reset_statistics() {
-    for_each_ledger([](observe::ledger& l) { l.reset(); });
+    for_each_ledger([](observe::transaction_counters& l) { l.reset(); });
 }
 
 void print_statistics(std::ostream& to) {

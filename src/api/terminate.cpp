@@ -83,7 +83,7 @@ void tell_of_refusal() noexcept {
 }
 
 void end_with_words() {
-    core::go_on_where_refused(&tell_of_refusal);
+    core::continue_past_noexcept(&tell_of_refusal);
     refuse_if_cancelled();
     if (is_about_a_signal()) say_what_happened();
     handler_before();

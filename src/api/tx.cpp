@@ -2,12 +2,12 @@
 #include "tutti/tx.hpp"
 
 #include "core/conflict/abstract_locks.hpp"
-#include "core/lifecycle/footing.hpp"
+#include "core/lifecycle/access_check.hpp"
 #include "core/modes/deadline.hpp"
 #include "core/modes/mode_switch.hpp"
 #include "core/ports/algorithm.hpp"
 #include "core/rollback/deferred.hpp"
-#include "core/rollback/log_habits.hpp"
+#include "core/rollback/read_log_predictor.hpp"
 #include "core/rollback/signal.hpp"
 #include "core/state/ancestry.hpp"
 #include "observe/site.hpp"
@@ -29,7 +29,7 @@ namespace {
 
 descriptor& sound(tx& t) {
     descriptor& d = descriptor::of(t);
-    if (!d.healthy()) core::examine(d);
+    if (!d.healthy()) core::check_access(d);
     return d;
 }
 
@@ -37,7 +37,7 @@ descriptor& sound(tx& t) {
 /// it commits, and the switch has been counted. Drops the reason if memory runs out, as the ledger drops counts.
 void replace_irrevocable_reason(const descriptor& d, const char* reason) noexcept {
     try {
-        const observe::block block = d.run.block();
+        const observe::block_id block = d.run.block();
         observe::site_of(block.at, block.name).irrevocable_reason.store(reason, std::memory_order_relaxed);
     } catch (const std::bad_alloc&) {}
 }
@@ -50,23 +50,23 @@ void tx::add(detail::handler_point point, std::unique_ptr<detail::handler> h) {
     descriptor& d = descriptor::of(*this);
     // An error of use is an exception, and destroys the handler. A signal may jump, which does not destroy the handler;
     // by then the log owns it.
-    if ((d.slow_path & (core::slow_path_idle | core::slow_path_frozen)) != 0) core::examine(d);
-    core::put_off(d, kinds[static_cast<std::size_t>(point)], h.get(), nullptr);
+    if ((d.slow_path & (core::slow_path_idle | core::slow_path_frozen)) != 0) core::check_access(d);
+    core::defer(d, kinds[static_cast<std::size_t>(point)], h.get(), nullptr);
     static_cast<void>(h.release());
-    if (!d.healthy()) core::examine(d);
+    if (!d.healthy()) core::check_access(d);
     else if (point == detail::handler_point::at_commit) core::need_current_reads(d);
     else if (point == detail::handler_point::on_abort) core::leave_hardware(d, hardware_abort::system_call);
 }
 
 void tx::join(participant& p) {
     descriptor& d = sound(*this);
-    core::need_reads_to_vote_on(d);
-    core::put_off(d, deferred::kind::participant, &p, nullptr);
+    core::need_reads_for_vote(d);
+    core::defer(d, deferred::kind::participant, &p, nullptr);
 }
 
 void tx::become_irrevocable(const char* reason) {
     descriptor& d = sound(*this);
-    if (d.bound_to_commit()) return;
+    if (d.must_commit()) return;
     // The transaction would wait for its own thread to give the token back. A biased owner has no token.
     for (const descriptor* o = d.outer; o != nullptr; o = o->outer) {
         if (o->running() && o->is_irrevocable()) {
@@ -76,9 +76,9 @@ void tx::become_irrevocable(const char* reason) {
         }
     }
     // Open nested blocks that have ended could not be undone in the presence of closed ones from here on.
-    const bool stays = d.run.opened_in != d.run.attempt && core::have_companions_hold_still(d);
-    core::note_demand(d, status::irrevocable);
-    d.run.hurried = false;
+    const bool stays = d.run.opened_in != d.run.attempt && core::freeze_data_participants(d);
+    core::note_requested_mode(d, status::irrevocable);
+    d.run.irrevocable_only_to_commit = false;
     d.run.irrevocable_reason = reason;
     if (!stays) {
         d.run.next_mode = status::irrevocable;
@@ -87,23 +87,23 @@ void tx::become_irrevocable(const char* reason) {
     const bool switches = !d.is_irrevocable();
     if (switches) core::become_strict(d, status::irrevocable, abort_cause::irrevocable_switch);
     if ((d.slow_commit & core::slow_commit_counting) == 0) return;
-    if (switches) d.ledger.count_irrevocable(d.run.block(), reason);
+    if (switches) d.counters.count_irrevocable(d.run.block(), reason);
     else replace_irrevocable_reason(d, reason);
 }
 
 void tx::become_visible() {
     descriptor& d = sound(*this);
-    if (d.bound_to_commit()) {
+    if (d.must_commit()) {
         core::refuse_repetition(d, "tutti: become_visible in an irrevocable transaction, which is stricter already");
     }
-    core::note_demand(d, status::visible);
+    core::note_requested_mode(d, status::visible);
     if (d.strict()) return;
     // Inside another transaction, an attempt begins without a slot if none is free.
     if (d.run.next_mode == status::visible && core::ancestor_runs(d)) return;
     core::become_strict(d, status::visible, abort_cause::mode_switch);
 }
 
-bool tx::irrevocable() const noexcept { return static_cast<const descriptor&>(*this).bound_to_commit(); }
+bool tx::irrevocable() const noexcept { return static_cast<const descriptor&>(*this).must_commit(); }
 unsigned tx::attempt() const noexcept { return static_cast<const descriptor&>(*this).run.attempt; }
 abort_cause tx::last_abort() const noexcept { return static_cast<const descriptor&>(*this).run.last_cause; }
 

@@ -13,7 +13,7 @@ void hold(bool begins) noexcept {
     tx* const t = tutti::detail::current_transaction;
     if (t == nullptr) return;
     core::descriptor& d = core::descriptor::of(*t);
-    if (d.hooks != nullptr && d.hooks->hold != nullptr) d.hooks->hold(d, begins);
+    if (d.hooks != nullptr && d.hooks->block_ticks != nullptr) d.hooks->block_ticks(d, begins);
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "api/companion.hpp"
-#include "cluster/backend/fault.hpp"
+#include "cluster/backend/fault_injection.hpp"
 #include "cluster/key.hpp"
 #include "tutti/cluster/serializer.hpp"
 
@@ -22,7 +22,7 @@ constexpr std::chrono::milliseconds look_again_after{5};  // pause between two l
 engine_enlistment::~engine_enlistment() { body_.bells().withdraw(bell_); }
 
 void engine_enlistment::touch() {
-    const bool bound = descriptor_.bound_to_commit();
+    const bool bound = descriptor_.must_commit();
     if (joined() && bound && fence_ == 0 && !entries_.empty()) {
         throw usage_error{
             "tutti: code without barriers made a block irrevocable that had opened objects, which others may have "
@@ -72,7 +72,7 @@ void engine_enlistment::open(std::span<const object_id> ids) {
     if (wanted.empty()) return;
     begin_step(entries_.size());
     const backend::snapshot before = held_.empty() ? backend::snapshot{} : snapshot_;
-    const bool bound = descriptor_.bound_to_commit();
+    const bool bound = descriptor_.must_commit();
     if (bound) get_and_reserve(wanted);
     else get(freshness::same, wanted);
     for (std::size_t i = 0; i < wanted.size(); ++i) {
@@ -256,7 +256,7 @@ std::vector<backend::write> engine_enlistment::gather() {
 }
 
 vote engine_enlistment::prepare() {
-    if (descriptor_.bound_to_commit()) touch();
+    if (descriptor_.must_commit()) touch();
     std::vector<backend::write> writes = gather();
     if (writes.empty()) {
         if (held_.empty()) return vote::commit;
@@ -270,7 +270,7 @@ vote engine_enlistment::prepare() {
                           " has a participant, or objects of another node, that it touched later: the engine's commit "
                           "is the decision, so it must vote last, and only once: touch its objects after all others"};
     }
-    if (backend::broken(backend::fault::unprotected_reads)) {
+    if (backend::injected(backend::fault::unprotected_reads)) {
         std::this_thread::sleep_for(std::chrono::milliseconds{1});  // gives the reads time to change in this test
     } else if (!api::protect_reads(descriptor_)) {
         return say_restart();  // E4

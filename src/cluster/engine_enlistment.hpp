@@ -51,10 +51,10 @@ public:
     bool snapshot_moved() override;
     bool heed_retry() override;
     /// Does nothing. An engine says only whether anything has changed, so a conflict has no nested block to return to.
-    void look_again() override {}
+    void recheck() override {}
     /// Returns true if the block has opened nothing. The engine reserves objects only for a block that holds the lease.
     /// A block that has opened objects before must therefore open them again.
-    bool hold_still() override { return !joined() || entries_.empty(); }
+    bool freeze() override { return !joined() || entries_.empty(); }
     void rolled_back() noexcept override {
         give_up_lease();
         tally_.rolled_back();

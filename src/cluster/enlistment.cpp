@@ -54,7 +54,7 @@ void enlistment::begin_attempt() {
 void enlistment::pause_after_defeat() {
     // The objects that the shielded attempt had reserved are free for this one, unless another transaction goes first.
     if (was_shielded_ && !work_.was_outranked()) return;
-    if (api::contention_of(descriptor_).how.pauses) line_.pause(defeats_);
+    if (api::contention_of(descriptor_).how.may_pause) line_.pause(defeats_);
 }
 
 enlistment& enlistment::leader() {
@@ -68,18 +68,18 @@ enlistment& enlistment::leader() {
 }
 
 void enlistment::mind_others() {
-    using enum core::distant_conduct::claim;
+    using enum core::remote_conflict_rules::precedence_rule;
     // Handles the common case of a first attempt.
     if (defeats_ == 0 && is_modest_) {
         was_shielded_ = false;
         return;
     }
     const api::contention c = api::contention_of(descriptor_);
-    manners m{.waits = c.how.waits};
+    manners m{.waits = c.how.may_wait};
     enlistment& whose = leader();
     const bool has_lost = whose.defeats_ != 0;
     bool asserts = true;
-    switch (c.how.by) {
+    switch (c.how.precedence) {
         case none: asserts = false; break;
         case age: asserts = has_lost; break;
         case work:
@@ -176,7 +176,7 @@ vote enlistment::prepare() {
     tell();
     // Other transactions may have got the locks that a lost home kept.
     if (!claims_.stand()) fail_to_claim(outcome::lost);
-    if (descriptor_.bound_to_commit() && !work_.empty()) touch();
+    if (descriptor_.must_commit() && !work_.empty()) touch();
     if (spoilt_) {
         note_defeat(rollback_reason::lost);
         return vote::restart;
@@ -184,7 +184,7 @@ vote enlistment::prepare() {
     const bool writes = may_write() && encode_writes();
     // A transaction that has only read already has its order: at work_.time(), which the local reads fit. If other
     // participants order by the vote, or act at the decision, the reads have to be current at the vote.
-    const bool is_only_one = core::has_only_one_voter(descriptor_);
+    const bool is_only_one = core::has_one_participant_only(descriptor_);
     if (!writes && descriptor_.writes.empty() && (is_only_one || api::decides_nothing_else(descriptor_)))
         return vote::commit;
     const bool no_variables = descriptor_.writes.empty() && descriptor_.reads() == 0;

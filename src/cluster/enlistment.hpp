@@ -68,9 +68,9 @@ public:
     void abort() noexcept override;
     bool snapshot_moved() override;
     bool heed_retry() override;
-    void look_again() override;
-    bool hold_still() override;
-    bool commit_alone() noexcept override;
+    void recheck() override;
+    bool freeze() override;
+    bool commit_one_phase() noexcept override;
     /// Ends the attempt of the outermost block. A snapshot continues if only a nested block is rolled back.
     void rolled_back() noexcept override;
 
@@ -78,7 +78,7 @@ private:
     /// Makes sure that the running attempt is joined. May exit by a restart or usage_error.
     void touch() {
         tell();
-        const bool bound = descriptor_.bound_to_commit();
+        const bool bound = descriptor_.must_commit();
         if (!joined()) touch_first();
         if (bound && !work_.is_bound()) touch_bound();
     }

@@ -5,7 +5,7 @@
 namespace tutti::cluster {
 
 void enlistment::acquire(std::span<const named_lock> locks) {
-    if (descriptor_.bound_to_commit()) {
+    if (descriptor_.must_commit()) {
         throw usage_error{
             "tutti: an irrevocable transaction asks for an abstract lock by name, whose holder on another node cannot "
             "be made to give it up: take it in a block of its own"};
@@ -40,7 +40,7 @@ void enlistment::fail_to_claim(outcome o) {
 
 void enlistment::refuse_second_cluster() const {
     for (const core::deferred& e : descriptor_.deferred_log) {
-        if (e.what != core::deferred::kind::companion) continue;
+        if (e.what != core::deferred::kind::data_participant) continue;
         const auto* const other = dynamic_cast<const enlistment*>(static_cast<const participant*>(e.object));
         if (other == nullptr || other == this || !other->work_.is_bound()) continue;
         throw usage_error{
@@ -72,7 +72,7 @@ void enlistment::bind() {
     static_cast<void>(work_.bind(claims_));  // reserves nothing: no object is open
 }
 
-bool enlistment::hold_still() {
+bool enlistment::freeze() {
     tell();
     if (!joined() || work_.empty() || work_.is_bound()) return true;
     refuse_second_cluster();

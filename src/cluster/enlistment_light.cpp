@@ -55,7 +55,7 @@ void enlistment::note_what_is_left() noexcept {
     may_be_light_ = work_.is_plain();
 }
 
-bool enlistment::commit_alone() noexcept {
+bool enlistment::commit_one_phase() noexcept {
     if (!light_.runs()) return false;
     if (light_.writes()) return write_in_place();
     pass();

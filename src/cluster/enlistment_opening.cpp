@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "cluster/enlistment.hpp"
-#include "cluster/fault.hpp"
+#include "cluster/fault_injection.hpp"
 #include "cluster/peer_body.hpp"
 #include "tutti/cluster/serializer.hpp"
 
@@ -158,10 +158,10 @@ outcome enlistment::look_anew() {
     return o;
 }
 
-void enlistment::look_again() {
+void enlistment::recheck() {
     tell();
     // Of nested checkpoints that end together, only the innermost one has done anything since the last validation.
-    if (!joined() || work_.empty() || work_.is_snapshot() || broken(fault::forget_to_look_again)) return;
+    if (!joined() || work_.empty() || work_.is_snapshot() || injected(fault::forget_to_look_again)) return;
     if (looked_at_ == work_.entries().size()) return;
     if (const outcome o = look_anew(); o != outcome::good) fail(o);
 }

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "cluster/fault.hpp"
+#include "cluster/fault_injection.hpp"
 #include "tutti/cluster/serializer.hpp"
 
 namespace tutti::cluster {
@@ -49,13 +49,13 @@ const tutti::detail::frame* opened::way_back(std::size_t standing, std::size_t k
     return api::way_back(descriptor_, *this, step, standing == known);
 }
 
-void opened::forget_step() noexcept {
+void opened::drop_step() noexcept {
     forget_objects(steps_.back());
     steps_.pop_back();
 }
 
 void opened::note_overwritten(detail::slot& s) {
-    if (broken(fault::keep_overwritten_copy)) return;
+    if (injected(fault::keep_overwritten_copy)) return;
     descriptor_.on_abort(
         [&s, exists = s.exists, written = s.written, value = s.decoded ? s.value->clone() : nullptr]() mutable {
             s.exists = exists;

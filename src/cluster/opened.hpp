@@ -16,7 +16,7 @@
 
 namespace tutti::cluster {
 
-class opened : public core::companion {
+class opened : public core::data_participant {
 public:
     explicit opened(core::descriptor& of) noexcept : descriptor_{of} {}
 
@@ -36,7 +36,7 @@ public:
     /// Returns the counts. Any thread may read them.
     [[nodiscard]] const tally& counted() const noexcept { return tally_; }
 
-    [[nodiscard]] bool commit_alone() noexcept override { return false; }
+    [[nodiscard]] bool commit_one_phase() noexcept override { return false; }
 
 protected:
     /// Returns one of the slots. Attempts reuse the slots to keep their memory. There are as many as objects were open
@@ -85,7 +85,7 @@ protected:
 private:
     void note_overwritten(detail::slot& s);
     void note_step(std::size_t known);
-    void forget_step() noexcept final;
+    void drop_step() noexcept final;
 
     tutti::detail::word attempt_ = 0;  // own_sequence of the attempt that was joined last
     std::deque<detail::slot> slots_;

@@ -195,7 +195,7 @@ tutti_transaction* own_entry(descriptor& self) noexcept {
     if (!mine.tried) [[unlikely]] {
         const int before = errno;
         try {
-            undisturbed(self, [] { enrol(); });
+            in_critical_region(self, [] { enrol(); });
         } catch (const std::bad_alloc&) {
             note("there is no memory for it");
         }
@@ -245,8 +245,8 @@ void show(tutti_transaction& e, descriptor& self, base::deadline longer_from) no
         mine.shows = &self;
         device.shown[mine.number].store(&self, std::memory_order_release);
     }
-    const timing& t = self.run.timed;
-    const auto due = t.on ? t.due.time_since_epoch().count() : 0;
+    const timing& t = self.run.deadline_state;
+    const auto due = t.active ? t.due.time_since_epoch().count() : 0;
     const auto longer = std::max<std::int64_t>(longer_from.time_since_epoch().count(), 0);
     shared_with_module(e.priority).store(self.run.how->priority, std::memory_order_relaxed);
     shared_with_module(e.deadline_ns).store(static_cast<__u64>(due), std::memory_order_relaxed);
@@ -279,7 +279,7 @@ void show_in_kernel(descriptor& self) noexcept {
     else if (!no_sleep.said.load(std::memory_order_relaxed)) complain(no_sleep, noted());
 }
 
-void ask_for_longer_turn(descriptor& self, base::deadline from) noexcept {
+void request_turn_extension(descriptor& self, base::deadline from) noexcept {
     if (!is_the_threads(self)) return;
     if (tutti_transaction* const e = own_entry(self)) return show(*e, self, from);
     // The kernel does not watch the clock for the thread. An attempt that begins too early asks when it starts over.
@@ -309,7 +309,7 @@ void hide_in_kernel(descriptor& self) noexcept {
     }
 }
 
-void give_turn_back(descriptor& self) noexcept {
+void end_turn_extension(descriptor& self) noexcept {
     hide_in_kernel(self);
     if (std::exchange(mine.asks, false)) device::give_turn_back(*mine.slice);
 }

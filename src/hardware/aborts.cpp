@@ -3,13 +3,13 @@
 namespace tutti::hardware {
 
 void note_abort(core::descriptor& d, hardware_abort why) noexcept {
-    core::hardware_state& h = d.kept.hardware;
-    if (h.trial.is_over_after(why)) {
+    core::hardware_state& h = d.algorithm_data.hardware;
+    if (h.trial.ends_after(why)) {
         h.tries_left = 0;
         // An abort because of other transactions says nothing about the block.
-        if (why != hardware_abort::strict) h.habits.note_failure(block_of(d), why);
+        if (why != hardware_abort::strict) h.history.note_failure(block_of(d), why);
     }
-    if ((d.slow_commit & core::slow_commit_counting) != 0) d.ledger.count_hardware_abort(d.run.block(), why);
+    if ((d.slow_commit & core::slow_commit_counting) != 0) d.counters.count_hardware_abort(d.run.block(), why);
 }
 
 }  // namespace tutti::hardware

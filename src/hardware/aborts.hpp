@@ -11,7 +11,7 @@ inline constexpr std::uint8_t attempts_in_hardware = 8;
 
 /// Returns the key of d's block in the table of habits. Calls of one type share a slot, wherever they are; most of them
 /// differ in the line.
-[[nodiscard]] inline core::hardware_habits::key block_of(const core::descriptor& d) noexcept {
+[[nodiscard]] inline core::hardware_history::key block_of(const core::descriptor& d) noexcept {
     const detail::call_site& where = d.run.where;
     return reinterpret_cast<std::uintptr_t>(where.slot) ^ std::uintptr_t{where.at.line()} << 48;
 }
@@ -19,7 +19,7 @@ inline constexpr std::uint8_t attempts_in_hardware = 8;
 /// Returns true if the execution of d, which makes its first access, tries hardware. REQUIRES: called once for each
 /// execution.
 [[nodiscard]] inline bool tries_hardware(core::descriptor& d) noexcept {
-    return d.kept.hardware.habits.tries(block_of(d));
+    return d.algorithm_data.hardware.history.tries_hardware(block_of(d));
 }
 
 /// Notes that a hardware attempt of d has ended for `why`, and counts the end. Drops the execution's remaining tries if
@@ -28,8 +28,8 @@ inline constexpr std::uint8_t attempts_in_hardware = 8;
 void note_abort(core::descriptor& d, hardware_abort why) noexcept;
 /// Notes that an attempt of d has committed in hardware.
 inline void note_commit(core::descriptor& d) noexcept {
-    d.kept.hardware.habits.note_commit(block_of(d));
-    if ((d.slow_commit & core::slow_commit_counting) != 0) d.ledger.count_hardware_commit(d.run.block());
+    d.algorithm_data.hardware.history.note_commit(block_of(d));
+    if ((d.slow_commit & core::slow_commit_counting) != 0) d.counters.count_hardware_commit(d.run.block());
 }
 
 }  // namespace tutti::hardware

@@ -1,8 +1,8 @@
 // Reads and writes of values of any size: the inlined path of wt-etl for values within one orec's stripe, and
 // out-of-line code for all others.
 //
-// The bounds of the descriptor are zero unless the attempt is optimistic and healthy (core/state/descriptor.hpp, I2,
-// I3). So one comparison decides whether the inlined path may be taken. A read follows the protocol of
+// The bounds of the descriptor are zero unless the attempt is optimistic and healthy (core/state/descriptor.hpp, DSC2,
+// DSC3). So one comparison decides whether the inlined path may be taken. A read follows the protocol of
 // detail::access::read: orec, value, orec. x86-64 keeps loads in order and stores in order, so only the compiler needs
 // fences.
 //

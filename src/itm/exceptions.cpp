@@ -70,7 +70,7 @@ descriptor* transaction() noexcept {
 
 /// Makes a roll-back free the object by `destroy`, if a roll-back is possible.
 void own(descriptor& d, void* object, detail::destroyer destroy, bool held) {
-    core::put_off(d, core::deferred::kind::exception, object, destroy);
+    core::defer(d, core::deferred::kind::exception, object, destroy);
     side_of(d).thrown.push({object, held});
 }
 

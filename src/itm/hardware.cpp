@@ -33,14 +33,14 @@ hardware_side::hardware_side(descriptor& owner) noexcept
       next_until_{least_in_software},
       token_{api::serial_token()},
       listeners_{api::listeners()},
-      hardware_{owner.kept.hardware} {}
+      hardware_{owner.algorithm_data.hardware} {}
 
 hardware_side::way hardware_side::choose(descriptor& d, const void* resume, way otherwise) noexcept {
     std::uint32_t status = std::exchange(status_, rtm::has_begun);
     if (!may_run(d)) return otherwise;
     if (status == rtm::has_begun) {
-        core::hardware_habit* const habit = hardware_.habits.find(key_of(resume));
-        const bool rests = habit != nullptr && !habit->tries();
+        core::hardware_record* const habit = hardware_.history.find(key_of(resume));
+        const bool rests = habit != nullptr && !habit->tries_hardware();
         // A block that always runs in software counts towards the return to hardware, but does not start the phase
         // itself.
         if (rests && habit->why() != hardware_abort::capacity) {
@@ -58,7 +58,7 @@ hardware_side::way hardware_side::choose(descriptor& d, const void* resume, way 
     unsigned stood_aside = 0;
     for (core::hardware_trial trial; status != rtm::has_begun; status = rtm::xbegin()) {
         const hardware_abort why = rtm::reason_of(status);
-        if (trial.is_over_after(why)) return go_by(hardware_.habits.note_failure(key_of(resume), why), otherwise);
+        if (trial.ends_after(why)) return go_by(hardware_.history.note_failure(key_of(resume), why), otherwise);
         // Probably a change of the token has ended the attempt, and this proves nothing about the block.
         if (!is_phase(token_.load(std::memory_order_acquire))) {
             if (!awaits_phase(d)) return otherwise;
@@ -68,7 +68,7 @@ hardware_side::way hardware_side::choose(descriptor& d, const void* resume, way 
         }
         for (unsigned turns = attempts - left; turns != 0; --turns) base::spin_turn();
     }
-    hardware_.habits.note_commit(key_of(resume));  // a roll-back of the attempt undoes this, too
+    hardware_.history.note_commit(key_of(resume));  // a roll-back of the attempt undoes this, too
     enter();
     return way::hardware;
 }
@@ -96,10 +96,10 @@ void hardware_side::put_off() noexcept {
     until_ = std::exchange(next_until_, std::min(next_until_ * 2, most_in_software));
 }
 
-hardware_side::way hardware_side::go_by(core::hardware_habit& habit, way otherwise) noexcept {
+hardware_side::way hardware_side::go_by(core::hardware_record& habit, way otherwise) noexcept {
     switch (habit.why()) {
         case hardware_abort::capacity: return give_up(otherwise);
-        case hardware_abort::interrupt: return habit.takes_turn() ? give_up(otherwise) : leave_phase(otherwise);
+        case hardware_abort::interrupt: return habit.alternate() ? give_up(otherwise) : leave_phase(otherwise);
         default: return leave_phase(otherwise);
     }
 }

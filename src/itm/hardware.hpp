@@ -3,16 +3,16 @@
 // A hardware attempt runs the block's code without barriers, so neither marks nor versions show its reads and writes.
 // The attempt must not run beside a software transaction. The attempt may run beside other hardware attempts, because
 // the processor detects their conflicts. So the process is always in one of two phases (Lev, Moir, Nussbaum: "PhTM:
-// Phased Transactional Memory", TRANSACT 2007). The phase is a bit that the engine already has: `still` of the serial
-// token (core/tokens/serial_token.hpp). While `still` is set, no transaction runs; a begin clears it.
+// Phased Transactional Memory", TRANSACT 2007). The phase is a bit that the engine already has: `stopped` of the serial
+// token (core/tokens/serial_token.hpp). While `stopped` is set, no transaction runs; a begin clears it.
 //
-//   hardware attempt   XBEGIN; is the token without an owner and `still` set? else XABORT; the block; XEND
-//   software begin     clears `still`, as always
-//   to go back         takes the token, waits until no transaction runs, releases the token, which sets `still`
+//   hardware attempt   XBEGIN; is the token without an owner and `stopped` set? else XABORT; the block; XEND
+//   software begin     clears `stopped`, as always
+//   to go back         takes the token, waits until no transaction runs, releases the token, which sets `stopped`
 //
 // Why it is opaque
-//   H1  While an attempt runs, `still` is set: the attempt has read the token, so a change of the token ends it. By T4
-//       no software transaction runs meanwhile. A transaction that slept in retry has been woken before `still` was
+//   H1  While an attempt runs, `stopped` is set: the attempt has read the token, so a change of the token ends it. By SER4
+//       no software transaction runs meanwhile. A transaction that slept in retry has been woken before `stopped` was
 //       set, and clears it when it runs again.
 //   H2  The processor guarantees that an attempt's reads are of one instant, and that its stores take effect in one
 //       step. Hardware attempts need no more than that, privatization included, because plain code that accesses what
@@ -33,7 +33,7 @@
 //   all other reasons     in software: a user action, a cancelled block inside it, …
 // A block that cannot run in software runs alone in all cases. A block that fails for another reason than conflicts
 // then tries hardware more rarely, and skips the tries in between. Blocks of the library do the same
-// (core/state/hardware_habits.hpp). Each switch to software begins the software phase for all contexts. The context
+// (core/state/hardware_history.hpp). Each switch to software begins the software phase for all contexts. The context
 // that switched returns to hardware after a number of blocks. This number doubles as long as too few blocks run in
 // hardware between two switches.
 //
@@ -67,7 +67,7 @@ public:
     /// code may run, and begin returns to `resume`.
     [[nodiscard]] TUTTI_ALWAYS_INLINE bool begin(descriptor& d, const void* resume) noexcept {
         if (!may_run(d) || runs() || d.running()) return false;
-        if (hardware_.habits.find(key_of(resume)) != nullptr) return false;
+        if (hardware_.history.find(key_of(resume)) != nullptr) return false;
         if (!is_phase(token_.load(std::memory_order_relaxed))) return false;
         failed_ -= failed_ != 0 ? 1 : 0;
         ++begun_;
@@ -84,7 +84,7 @@ public:
     [[nodiscard]] way choose(descriptor& d, const void* resume, way otherwise) noexcept;
 
     /// Returns true if an attempt runs.
-    [[nodiscard]] bool runs() const noexcept { return hardware_.runs_in == core::hardware_state::place::hardware; }
+    [[nodiscard]] bool runs() const noexcept { return hardware_.runs_in == core::hardware_state::run_mode::hardware; }
     /// REQUIRES: runs(), as do the two functions below.
     void begin_nested() noexcept { ++depth_; }
     TUTTI_ALWAYS_INLINE void end() noexcept {
@@ -92,7 +92,7 @@ public:
             --depth_;
             return;
         }
-        hardware_.runs_in = core::hardware_state::place::software;
+        hardware_.runs_in = core::hardware_state::run_mode::software;
         hardware::instructions::xend();
     }
     /// Ends the attempt, because the block needs a feature that only software has. The block then runs in software.
@@ -106,25 +106,25 @@ public:
 private:
     // Only the token's bits are used here: the token itself belongs to the engine, in another shared library.
     static bool is_phase(detail::word token) noexcept {
-        return (token & (core::serial_owner_mask | core::world_is_still)) == core::world_is_still;
+        return (token & (core::serial_owner_mask | core::world_is_stopped)) == core::world_is_stopped;
     }
     [[nodiscard]] bool may_run(const descriptor& d) const noexcept {
-        return serves_ && d.hooks == nullptr && d.outer == nullptr && !d.compensating &&
+        return serves_ && d.hooks == nullptr && d.outer == nullptr && !d.running_undo &&
                listeners_.load(std::memory_order_relaxed) == 0;
     }
-    [[nodiscard]] static core::hardware_habits::key key_of(const void* resume) noexcept {
+    [[nodiscard]] static core::hardware_history::key key_of(const void* resume) noexcept {
         return reinterpret_cast<std::uintptr_t>(resume);
     }
     /// The first step of an attempt: see H1.
     TUTTI_ALWAYS_INLINE bool enter() noexcept {
         if (!is_phase(token_.load(std::memory_order_relaxed))) hardware::instructions::xabort<hardware_abort::busy>();
-        hardware_.runs_in = core::hardware_state::place::hardware;
+        hardware_.runs_in = core::hardware_state::run_mode::hardware;
         return true;
     }
     /// Waits while a transaction runs alone. Returns true in the hardware phase. Starts that phase for d if it is due.
     [[nodiscard]] bool awaits_phase(descriptor& d) noexcept;
     void put_off() noexcept;
-    [[nodiscard]] way go_by(core::hardware_habit& habit, way otherwise) noexcept;
+    [[nodiscard]] way go_by(core::hardware_record& habit, way otherwise) noexcept;
     [[nodiscard]] way give_up(way otherwise) noexcept;
     [[nodiscard]] way leave_phase(way otherwise) noexcept;
 

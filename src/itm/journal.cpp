@@ -51,9 +51,9 @@ const void* journal::shown_by(const descriptor& other) noexcept {
 }
 
 void journal::count_waits(descriptor& d) noexcept {
-    const core::aside_state waited = std::exchange(d.aside, {});
+    const core::serial_wait_state waited = std::exchange(d.serial_wait, {});
     if (now_ == nullptr) return;
-    if (counter* const c = now_->waits.at(shown_by(*waited.for_whom))) c->add(waited.ticks);
+    if (counter* const c = now_->waits.at(shown_by(*waited.owner))) c->add(waited.ticks);
 }
 
 void journal::note_abort(abort_cause cause, const void* with, bool partial) noexcept {

@@ -17,7 +17,7 @@
 namespace tutti::itm {
 
 using observe::counter;
-using observe::tally;
+using observe::keyed_counter;
 
 /// Why a block could no longer be rolled back, or ran serially.
 enum class switch_reason : std::uint8_t {
@@ -64,10 +64,10 @@ struct account {
     counter only_one;  ///< further executions, which committed, while only one thread used transactions
     counter nested;    ///< executions inside another block
     counter lost_ticks;
-    counter alone_ticks;                ///< time that the block ran alone
-    tally<const void*, counter> waits;  ///< ticks, by the block that ran alone meanwhile; null: unknown
-    tally<abort_key, counter> aborts;
-    tally<switch_key, switch_count> switches;
+    counter alone_ticks;                        ///< time that the block ran alone
+    keyed_counter<const void*, counter> waits;  ///< ticks, by the block that ran alone meanwhile; null: unknown
+    keyed_counter<abort_key, counter> aborts;
+    keyed_counter<switch_key, switch_count> switches;
 };
 
 class journal {
@@ -122,7 +122,7 @@ public:
     void note_switch(const switch_key& why) noexcept;
     /// Records what d, which owns this journal, waited for at its begin.
     void note_waits(descriptor& d) noexcept {
-        if (d.aside.ticks != 0) [[unlikely]]
+        if (d.serial_wait.ticks != 0) [[unlikely]]
             count_waits(d);
     }
     /// Records that no other transaction runs until the commit. To be called after note_switch.
@@ -178,7 +178,7 @@ private:
     std::uint64_t alone_since_ = 0;    // ticks; 0: not alone, or alone only because there are no other threads
     std::uint64_t ended_ = 0;          // end of the previous attempt
     std::array<cache_line, cached> cache_{};
-    tally<const void*, account> accounts_;
+    keyed_counter<const void*, account> accounts_;
     memory::log<const void*> unnamed_;
     const journal* older_ = nullptr;
 };

@@ -38,7 +38,7 @@ TUTTI_ITM std::uint32_t _ITM_inTransaction() noexcept {
     if (runs_in_hardware()) return retryable;
     const descriptor* const d = running();
     if (d == nullptr) return outside;
-    return d->bound_to_commit() ? irrevocable : retryable;
+    return d->must_commit() ? irrevocable : retryable;
 }
 
 TUTTI_ITM std::uint64_t _ITM_getTransactionId() noexcept {

@@ -94,8 +94,8 @@ bool may_run_directly(std::uint32_t properties) noexcept {
 
 /// Opens a block that may run directly if no other context begins one; see core/tokens/bias.hpp.
 bool opens_as_biased_owner(descriptor& d, const side& s, block& b) {
-    if (d.bias.until != 0) {
-        --d.bias.until;
+    if (d.bias.blocks_until_next_try != 0) {
+        --d.bias.blocks_until_next_try;
         return false;
     }
     return api::open_as_biased_owner(d, b, site_of(s, b.at.resume), ordinary);
@@ -112,7 +112,7 @@ block& begin_outermost(side& s, bool direct) noexcept {
 
 /// Begins a block of the biased owner, if d is the owner. The block never begins again, so no registers are saved.
 std::uint32_t begin_quickly_as_owner(descriptor& d, side& s, std::uint32_t properties, void* resume, void* stack) {
-    if (d.bias.word_as_owner == 0 || d.bias.until != 0 || d.running() || s.notes != nullptr) return 0;
+    if (d.bias.word_as_owner == 0 || d.bias.blocks_until_next_try != 0 || d.running() || s.notes != nullptr) return 0;
     block& b = begin_outermost(s, true);
     describe_block(b, stack, resume, properties, ++s.ids);
     b.final = true;
@@ -234,7 +234,7 @@ descriptor& attach() noexcept {
     }
     // Another thread of the process may begin blocks soon. The other thread may also call exit while this thread runs a
     // block. Then output of a block without barriers could not be distinguished from other output.
-    if (__libc_single_threaded == 0) d.bias.until = core::blocks_between_looks;
+    if (__libc_single_threaded == 0) d.bias.blocks_until_next_try = core::blocks_between_bias_tries;
     return d;
 }
 

@@ -134,7 +134,7 @@ __attribute__((no_sanitize("thread"))) void forget_other_owners() noexcept {
     const auto* const self = static_cast<const core::descriptor*>(detail::current_transaction);
     for (conflict_word& w : all_conflict_words()) {
         const core::descriptor* const owner = w.owner.load(std::memory_order_relaxed);
-        if (owner == nullptr || core::is_of(*owner, self)) continue;
+        if (owner == nullptr || core::shares_context(*owner, self)) continue;
         for (const touch* at = w.touches.load(std::memory_order_relaxed); at != nullptr; at = at->beside) {
             at->undo_in_child();
         }

@@ -45,7 +45,7 @@ bool take(core::descriptor& d, conflict_word& w, bool owns_more) {
         if (w.owner.load(std::memory_order_acquire) != seen) continue;
         // The owner has ended, except for its undo actions, and one of them gives the word back. There is no
         // transaction to kill.
-        if (!memory::is_running(state) && !d.asked_to_die()) ::sched_yield();
+        if (!memory::is_running(state) && !d.kill_requested()) ::sched_yield();
         else api::meet_outside(d, *seen, state, owns_more);
     }
 }

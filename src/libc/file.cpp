@@ -138,7 +138,7 @@ void lock(tx& t, FILE* f) {
         if (::ftrylockfile(f) == 0) return;
         base::spin_turn();
     }
-    if (descriptor::of(t).prevails()) return ::flockfile(f);
+    if (descriptor::of(t).cannot_be_killed()) return ::flockfile(f);
     for (int i = 0; i != sleeps; ++i) {
         base::nap_for(200'000);
         if (::ftrylockfile(f) == 0) return;
@@ -255,7 +255,7 @@ context_state* running_state(const descriptor& d) noexcept {
 void settle_streams(descriptor& d) noexcept {
     context_state* const s = running_state(d);
     if (s == nullptr) return;
-    for (touch* at = s->newest; at != nullptr; at = at->older) at->settle();
+    for (touch* at = s->newest; at != nullptr; at = at->older) at->make_effective();
 }
 
 bool settle_file(tx& t, const struct stat& about) {
@@ -279,12 +279,12 @@ void touch::give_back() noexcept {
     home->idle = this;
 }
 
-void touch::keep() noexcept {
+void touch::release() noexcept {
     home->newest = nullptr;  // all touches are kept at once
     give_back();
 }
 
-void touch::settle() noexcept {
+void touch::make_effective() noexcept {
     if (overlay == nullptr) return;
     apply_overlay(*this);
     for (touch* at = home->newest; at != nullptr; at = at->older) {

@@ -34,7 +34,7 @@
 //   F1  `newest` leads to the touches of the running attempt, the latest first, and nowhere when its sequence is not
 //       that of the descriptor
 //   F2  the outermost touch of a FILE holds its lock and its conflict word, which another touch may hold for it if
-//       their words are one; `keep` (the decision is made) or `undo` gives both back
+//       their words are one; `release` (the decision is made) or `undo` gives both back
 //   F3  a touch whose index in the log of handlers lies behind the mark of the innermost block belongs to that block,
 //       or to one inside it that has been merged: its roll-back is exactly that of what the block did
 //   F4  a final touch restores nothing: bytes were written or read that cannot be taken back
@@ -69,7 +69,7 @@ struct file_place {
 };
 
 /// A touch of a FILE. The touch belongs to a context, which reuses the object.
-struct touch final : core::possession {
+struct touch final : core::owned_resource {
     FILE* file = nullptr;
     std::size_t index = 0;          ///< in the log of handlers
     bool moved = false;             ///< the kernel's position may have changed since
@@ -87,10 +87,10 @@ struct touch final : core::possession {
     char* image = nullptr;            ///< the earlier buffer of a stream in memory; from malloc
     std::size_t image_size = 0;
 
-    void keep() noexcept override;
+    void release() noexcept override;
     void undo(descriptor& d) noexcept override;
     /// Writes the output that waits for the commit (settle_streams).
-    void settle() noexcept override;
+    void make_effective() noexcept override;
     /// In the child of a fork, for a transaction of a thread of the parent: removes uncommitted output from the
     /// stream's memory. The position in the file is left alone: the parent shares it and may still change it. REQUIRES:
     /// this is the outermost touch.

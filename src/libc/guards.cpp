@@ -12,7 +12,7 @@
 //   is rolled back     free                       an uninitialised static
 //   has aborted it     pending, until it commits  as before: the undo log still has entries for the object's bytes
 //
-// A roll-back restores memory before it runs possession::undo. So when the guard is free again, the object has its
+// A roll-back restores memory before it runs owned_resource::undo. So when the guard is free again, the object has its
 // bytes from before the block, and the next thread starts from there.
 //
 // A block never sleeps for a guard while other threads may wait for the block: it restarts after some milliseconds.
@@ -43,7 +43,7 @@ namespace tutti::libc {
 using guard = __cxxabiv1::__guard;
 
 /// A guard that the running transaction has taken. The object deletes itself when the transaction has ended.
-struct held_guard final : core::possession {
+struct held_guard final : core::owned_resource {
     enum class phase { initialising, done, given_up };
 
     held_guard(context_state& of, guard* g) noexcept : at{g}, home{of} {}
@@ -53,7 +53,7 @@ struct held_guard final : core::possession {
         home.guards = this;
         armed = true;
     }
-    void keep() noexcept override;
+    void release() noexcept override;
     void undo(core::descriptor& d) noexcept override;
 
     guard* at;
@@ -154,7 +154,7 @@ bool take_or_start_over(tx& t, guard* g) {
         if (take_at_once(g)) return true;
         base::spin_turn();
     }
-    if (descriptor::of(t).prevails()) return acquire_plainly(g) != 0;
+    if (descriptor::of(t).cannot_be_killed()) return acquire_plainly(g) != 0;
     for (int i = 0; i != sleeps; ++i) {
         base::nap_for(200'000);
         if (is_initialised(g)) return false;
@@ -191,7 +191,7 @@ void held_guard::unlink() noexcept {
     *link = older;
 }
 
-void held_guard::keep() noexcept {
+void held_guard::release() noexcept {
     if (armed) {
         unlink();
         // A guard that is still initialising belongs to a block that continues without barriers and ends the guard

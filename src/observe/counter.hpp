@@ -1,7 +1,7 @@
 // Counters that one thread writes and any thread reads: a number, and numbers by key.
 //
 // Thread safety: one writer, the owner, which loads and stores relaxed; other threads read each number at any time. A
-// tally only grows, at its head. A thread that loads the head (acquire, partner: the release in tally::at) finds every
+// tally only grows, at its head. A thread that loads the head (acquire, partner: the release in keyed_counter::at) finds every
 // earlier entry complete. If memory runs out, only counts are lost.
 #pragma once
 
@@ -26,11 +26,11 @@ private:
 /// Counts by key. Few keys are expected, because they are places in a program. Entries live as long as the tally, and
 /// tallies with entries live as long as the process.
 template <class Key, class Count>
-class tally {
+class keyed_counter {
 public:
-    tally() = default;
-    tally(const tally&) = delete;
-    tally& operator=(const tally&) = delete;
+    keyed_counter() = default;
+    keyed_counter(const keyed_counter&) = delete;
+    keyed_counter& operator=(const keyed_counter&) = delete;
 
     /// Returns the count of a key; for the owner only. Calls `made(key)`, which must not throw, for a new key. Returns
     /// null if memory runs out.

@@ -57,8 +57,8 @@ site& site_of(const detail::call_site& where, const char* given_name) {
     return s;
 }
 
-void hold_sites() noexcept { mutex.value.lock(); }
-void let_go_of_sites() noexcept { mutex.value.unlock(); }
+void lock_sites() noexcept { mutex.value.lock(); }
+void unlock_sites() noexcept { mutex.value.unlock(); }
 
 const site& site_number(std::uint32_t id) {
     const std::lock_guard guard{mutex.value};

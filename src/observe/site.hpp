@@ -39,7 +39,7 @@ site& site_of(const detail::call_site& where, const char* given_name);
 [[nodiscard]] std::uint32_t sites();
 
 /// Keep all threads from registering a site during a fork (core/lifecycle/fork.hpp).
-void hold_sites() noexcept;
-void let_go_of_sites() noexcept;
+void lock_sites() noexcept;
+void unlock_sites() noexcept;
 
 }  // namespace tutti::observe

@@ -8,7 +8,7 @@
 #include "core/lifecycle/open_nesting.hpp"
 #include "core/state/ancestry.hpp"
 #include "core/state/critical.hpp"
-#include "core/waiting/queue.hpp"
+#include "core/waiting/execution_queue.hpp"
 #include "policies/contention_managers.hpp"
 #include "policies/trial.hpp"
 
@@ -19,7 +19,7 @@ namespace {
 struct contended {
     contention_intensity intensity;
     class trial trial;
-    core::queue queue;
+    core::execution_queue queue;
 };
 
 /// The longest time that a block stays in a queue. Waiting is the purpose of a queue. But if the holder waits for a
@@ -29,13 +29,13 @@ constexpr std::chrono::milliseconds longest_in_queue{20};
 /// Sites that are on trial or serialised. The table has few places; other sites wait until one of these rests again.
 constinit std::array<detail::shared<contended*>, 8> watched{};
 
-constinit detail::shared<longest_wait> forced{longest_wait::as_measured};
+constinit detail::shared<max_queue_wait> forced{max_queue_wait::as_measured};
 
-std::optional<base::deadline> longest_stay(longest_wait how) noexcept {
+std::optional<base::deadline> queue_wait_limit(max_queue_wait how) noexcept {
     switch (how) {
-        case longest_wait::until_the_end: return std::nullopt;
-        case longest_wait::a_moment: return base::now() + std::chrono::milliseconds{1};
-        case longest_wait::as_measured: break;
+        case max_queue_wait::unlimited: return std::nullopt;
+        case max_queue_wait::one_millisecond: return base::now() + std::chrono::milliseconds{1};
+        case max_queue_wait::as_measured: break;
     }
     return base::now() + longest_in_queue;
 }
@@ -60,12 +60,12 @@ void stop_watching(contended& c) noexcept {
 }
 
 /// Ends trials of sites where no block runs any more, which would keep all begins listening.
-void look_for_idle_sites() noexcept {
+void end_idle_trials() noexcept {
     const base::deadline now = base::now();
     for (auto& place : watched) {
         // Acquire: a site that is found is constructed.
         contended* const c = place.load(std::memory_order_acquire);
-        if (c != nullptr && c->trial.give_up_idle(now)) stop_watching(*c);
+        if (c != nullptr && c->trial.end_if_idle(now)) stop_watching(*c);
     }
 }
 
@@ -74,12 +74,12 @@ void look_for_idle_sites() noexcept {
 void forget_sites() noexcept {
     for (auto& place : watched) {
         contended* const c = place.load(std::memory_order_acquire);
-        if (c != nullptr && c->trial.execution_give_up()) stop_watching(*c);
+        if (c != nullptr && c->trial.abandon()) stop_watching(*c);
     }
 }
 
 observe::site& site_of(core::descriptor& d) {
-    return *core::undisturbed(d, [&] { return &observe::site_of(d.run.where, d.run.how->name); });
+    return *core::in_critical_region(d, [&] { return &observe::site_of(d.run.where, d.run.how->name); });
 }
 
 contended* find(core::descriptor& d) noexcept {
@@ -96,7 +96,7 @@ contended* find_or_make(core::descriptor& d) noexcept {
         // Acquire, and release below: a thread that finds the object finds it constructed.
         void* there = site.contention.load(std::memory_order_acquire);
         if (there == nullptr) {
-            auto fresh = core::undisturbed(d, [] { return std::make_unique<contended>(); });
+            auto fresh = core::in_critical_region(d, [] { return std::make_unique<contended>(); });
             if (site.contention.compare_exchange_strong(there, fresh.get(), std::memory_order_acq_rel)) {
                 there = fresh.release();
             }
@@ -108,17 +108,17 @@ contended* find_or_make(core::descriptor& d) noexcept {
 }
 
 void wait_in_queue(core::descriptor& self) noexcept {
-    const longest_wait how = forced.load(std::memory_order_relaxed);
-    const bool everywhere = how != longest_wait::as_measured;
+    const max_queue_wait how = forced.load(std::memory_order_relaxed);
+    const bool everywhere = how != max_queue_wait::as_measured;
     contended* const c = everywhere ? find_or_make(self) : find(self);
-    if (c == nullptr || (c->trial.rests() && !everywhere)) {
-        if (self.own_sequence % 256 == 0) look_for_idle_sites();
+    if (c == nullptr || (c->trial.is_resting() && !everywhere)) {
+        if (self.own_sequence % 256 == 0) end_idle_trials();
         return;
     }
     self.slow_commit |= core::slow_commit_restarted;  // so that its end is counted
     // Inside another transaction, d could wait for an execution that waits for that transaction.
-    if (self.run.queued || core::ancestor_runs(self) || !(everywhere || c->trial.serialises())) return;
-    core::enqueue(c->queue, self, longest_stay(how));
+    if (self.run.queued || core::ancestor_runs(self) || !(everywhere || c->trial.is_serialising())) return;
+    core::enqueue(c->queue, self, queue_wait_limit(how));
 }
 
 void note_defeat(core::descriptor& self) noexcept {
@@ -128,14 +128,14 @@ void note_defeat(core::descriptor& self) noexcept {
     contended* const c = find_or_make(self);
     if (c == nullptr) return;
     c->intensity.note_defeat(self.own_sequence - self.last_defeat.load(std::memory_order_relaxed));
-    if (!c->intensity.high() || !c->trial.rests()) return;
+    if (!c->intensity.is_high() || !c->trial.is_resting()) return;
     const base::deadline now = base::now();
     if (c->trial.may_begin(now) && watch(*c) && !c->trial.begin(now)) stop_watching(*c);
 }
 
 void count_end(core::descriptor& self) noexcept {
     contended* const c = find(self);
-    if (c != nullptr && !c->trial.rests() && c->trial.count_end(base::now())) stop_watching(*c);
+    if (c != nullptr && !c->trial.is_resting() && c->trial.count_end(base::now())) stop_watching(*c);
 }
 
 }  // namespace
@@ -143,16 +143,16 @@ void count_end(core::descriptor& self) noexcept {
 const core::policy adaptive{.name = "adaptive",
                             .summary = "wait for the other; serialise contended sites while that pays",
                             .conflict = wait_for_other,
-                            .pause = core::pause_patiently,
+                            .pause = core::wait_or_back_off,
                             .start = wait_in_queue,
                             .abort = note_defeat,
                             .end = count_end,
                             .leave = forget_sites,
                             .listens_on_demand = true};
 
-void enqueue_for_test(longest_wait how) {
-    const bool before = forced.exchange(how, std::memory_order_relaxed) != longest_wait::as_measured;
-    const bool now = how != longest_wait::as_measured;
+void enqueue_for_test(max_queue_wait how) {
+    const bool before = forced.exchange(how, std::memory_order_relaxed) != max_queue_wait::as_measured;
+    const bool now = how != max_queue_wait::as_measured;
     if (now && !before) core::listen();
     if (before && !now) core::stop_listening();
     for (std::uint32_t id = 0; id < observe::sites(); ++id) {

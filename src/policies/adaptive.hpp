@@ -1,5 +1,5 @@
 // adaptive: does as `patient` does, and serialises a site whose blocks defeat each other often, as long as that pays
-// (trial.hpp). The executions of a serialised site wait in a queue (core/waiting/queue.hpp), from their first attempt
+// (trial.hpp). The executions of a serialised site wait in a queue (core/waiting/execution_queue.hpp), from their first attempt
 // on. After Yoo and Lee, "Adaptive Transaction Scheduling for Transactional Memory Systems" (SPAA 2008), which has one
 // queue for all sites, and Maldonado et al., 7.
 //
@@ -14,13 +14,13 @@ namespace tutti::policies {
 extern const core::policy adaptive;
 
 /// How long blocks stay in a queue at most.
-enum class longest_wait : std::uint8_t {
-    as_measured,    ///< the usual time, at sites where a trial has found that serialising pays
-    a_moment,       ///< a millisecond, everywhere
-    until_the_end,  ///< without limit, everywhere: for bodies that wait for no other transaction
+enum class max_queue_wait : std::uint8_t {
+    as_measured,      ///< the usual time, at sites where a trial has found that serialising pays
+    one_millisecond,  ///< a millisecond, everywhere
+    unlimited,        ///< without limit, everywhere: for bodies that wait for no other transaction
 };
 
 /// Serialises without a trial, for tests of serialisation. Empties all queues. REQUIRES: no transaction runs.
-void enqueue_for_test(longest_wait how);
+void enqueue_for_test(max_queue_wait how);
 
 }  // namespace tutti::policies

@@ -1,5 +1,5 @@
 // Policies that compare the two transactions, or always favour one side: patient, aggressive, timestamp, karma,
-// priority, deadline. giving_way.hpp has the policies that always abort themselves.
+// priority, deadline. self_abort.hpp has the policies that always abort themselves.
 #pragma once
 
 #include <chrono>
@@ -25,8 +25,8 @@ inline core::verdict older_wins(core::descriptor& self, core::descriptor& other,
 inline constexpr core::policy timestamp{.name = "timestamp",
                                         .summary = "the older wins",
                                         .conflict = older_wins,
-                                        .pause = core::pause_patiently,
-                                        .abroad = {.by = core::distant_conduct::claim::age}};
+                                        .pause = core::wait_or_back_off,
+                                        .remote = {.precedence = core::remote_conflict_rules::precedence_rule::age}};
 
 // ---- patient, the default: wait for the other transaction. The conflict has spun for a microsecond by then.
 //
@@ -45,26 +45,27 @@ inline core::verdict wait_for_other(core::descriptor& self, core::descriptor& ot
 inline constexpr core::policy patient{.name = "patient",
                                       .summary = "wait for the end of the other's attempt",
                                       .conflict = wait_for_other,
-                                      .pause = core::pause_patiently};
+                                      .pause = core::wait_or_back_off};
 
 // ---- aggressive: kill the other transaction (Herlihy, Luchangco, Moir, Scherer: PODC 2003).
 
-inline core::verdict overcome(core::descriptor& /*self*/, core::descriptor& /*other*/, abort_cause /*where*/) noexcept {
+inline core::verdict choose_kill(core::descriptor& /*self*/, core::descriptor& /*other*/,
+                                 abort_cause /*where*/) noexcept {
     return core::verdict::kill_other;
 }
 
 /// Delays a killed transaction. Otherwise it could get in its killer's way again before the killer has looked, forever.
-inline void let_the_killer_go_first(core::descriptor& self) noexcept {
+inline void pause_for_killer(core::descriptor& self) noexcept {
     if (self.run.last_cause == abort_cause::killed) core::back_off(self);
     else base::spin_turn();
 }
 
 inline constexpr core::policy aggressive{.name = "aggressive",
                                          .summary = "kill the other",
-                                         .conflict = overcome,
-                                         .pause = let_the_killer_go_first,
+                                         .conflict = choose_kill,
+                                         .pause = pause_for_killer,
                                          .bounded = false,
-                                         .abroad = {.by = core::distant_conduct::claim::all}};
+                                         .remote = {.precedence = core::remote_conflict_rules::precedence_rule::all}};
 
 // ---- karma: the transaction that has done more work wins (Scherer, Scott: PODC 2005). The work is the number of reads
 // of this attempt and of those that were rolled back. The reads of the other's running attempt cannot be seen, and do
@@ -90,9 +91,9 @@ inline core::verdict more_work_wins(core::descriptor& self, core::descriptor& ot
 inline constexpr core::policy karma{.name = "karma",
                                     .summary = "whoever has done more work in vain wins, then the older",
                                     .conflict = more_work_wins,
-                                    .pause = core::pause_patiently,
+                                    .pause = core::wait_or_back_off,
                                     .abort = add_work,
-                                    .abroad = {.by = core::distant_conduct::claim::work}};
+                                    .remote = {.precedence = core::remote_conflict_rules::precedence_rule::work}};
 
 // ---- priority: the higher options::priority wins; among equals, the older transaction.
 
@@ -105,12 +106,13 @@ inline void announce_priority(core::descriptor& self) noexcept {
     if (self.run.how->priority != 0) core::announce_rank(self, self.run.how->priority);
 }
 
-inline constexpr core::policy priority{.name = "priority",
-                                       .summary = "the higher priority wins, then the older",
-                                       .conflict = higher_rank_wins,
-                                       .pause = core::pause_patiently,
-                                       .start = announce_priority,
-                                       .abroad = {.by = core::distant_conduct::claim::priority}};
+inline constexpr core::policy priority{
+    .name = "priority",
+    .summary = "the higher priority wins, then the older",
+    .conflict = higher_rank_wins,
+    .pause = core::wait_or_back_off,
+    .start = announce_priority,
+    .remote = {.precedence = core::remote_conflict_rules::precedence_rule::priority}};
 
 // ---- deadline: the earlier deadline wins, then the older transaction (Maldonado et al., 6). A transaction without a
 // deadline loses to all that have one. A writer meets readers whose reads are visible, as they are when a deadline is
@@ -118,22 +120,23 @@ inline constexpr core::policy priority{.name = "priority",
 
 /// How long a thread may be away while the threads that wait for its processor run: the period that Linux 6.1 divides
 /// among them on eight processors or more. Other kernels and machines take less, or have no such bound.
-inline constexpr std::chrono::milliseconds turns_of_others{24};
+inline constexpr std::chrono::milliseconds max_time_of_others{24};
 
 inline void announce_deadline(core::descriptor& self) noexcept {
-    const core::timing& t = self.run.timed;
-    if (!t.on) return;
+    const core::timing& t = self.run.deadline_state;
+    if (!t.active) return;
     core::announce_rank(self, core::senior_rank - 1 - t.due.time_since_epoch().count() / 2);
     // From that time on, the block would be late if its thread had to leave the processor.
-    core::ask_for_longer_turn(self, t.due - t.expected - turns_of_others);
+    core::request_turn_extension(self, t.due - t.expected - max_time_of_others);
 }
 
-inline constexpr core::policy deadline{.name = "deadline",
-                                       .summary = "the earlier deadline wins, then the older",
-                                       .conflict = higher_rank_wins,
-                                       .pause = core::pause_patiently,
-                                       .start = announce_deadline,
-                                       .end = core::give_turn_back,
-                                       .abroad = {.by = core::distant_conduct::claim::deadline}};
+inline constexpr core::policy deadline{
+    .name = "deadline",
+    .summary = "the earlier deadline wins, then the older",
+    .conflict = higher_rank_wins,
+    .pause = core::wait_or_back_off,
+    .start = announce_deadline,
+    .end = core::end_turn_extension,
+    .remote = {.precedence = core::remote_conflict_rules::precedence_rule::deadline}};
 
 }  // namespace tutti::policies

@@ -6,7 +6,7 @@
 #include "base/immortal.hpp"
 #include "base/lock.hpp"
 #include "base/scheduling.hpp"
-#include "policies/giving_way.hpp"
+#include "policies/self_abort.hpp"
 
 namespace tutti::policies {
 namespace {
@@ -56,10 +56,10 @@ void note(core::descriptor& self, const core::descriptor& winner) {
     m.changed();
 }
 
-void pause_nicely(core::descriptor& self) noexcept {
-    if (self.run.in_the_way.who != nullptr) {
+void pause_at_lower_priority(core::descriptor& self) noexcept {
+    if (self.run.blocked_by.awaited != nullptr) {
         try {
-            core::undisturbed(self, [&] { note(self, *self.run.in_the_way.who); });
+            core::in_critical_region(self, [&] { note(self, *self.run.blocked_by.awaited); });
         } catch (const std::bad_alloc&) {
             // Without memory, the loser only yields.
         }
@@ -68,7 +68,7 @@ void pause_nicely(core::descriptor& self) noexcept {
 }
 
 /// Makes every commit call `end`, because a loser may be waiting for that commit.
-void hear_of_end(core::descriptor& self) noexcept { self.slow_commit |= core::slow_commit_restarted; }
+void request_end_event(core::descriptor& self) noexcept { self.slow_commit |= core::slow_commit_restarted; }
 
 void forget(const core::descriptor& self) noexcept {
     conflicts& m = matrix.value;
@@ -88,12 +88,12 @@ void forget(const core::descriptor& self) noexcept {
 
 void clear_row_and_column(core::descriptor& self) noexcept {
     if (matrix.value.size.load(std::memory_order_relaxed) == 0) return;
-    core::undisturbed(self, [&] { forget(self); });
+    core::in_critical_region(self, [&] { forget(self); });
 }
 
 /// Locks the matrix during a fork. In the child, this thread gets its priority back, because the winners that it waits
 /// for do not exist there.
-void hold_while_copied(core::copying step, const core::descriptor* self) noexcept {
+void on_fork(core::copying step, const core::descriptor* self) noexcept {
     conflicts& m = matrix.value;
     switch (step) {
         case core::copying::begins: m.lock.take(); break;
@@ -112,11 +112,11 @@ void hold_while_copied(core::copying step, const core::descriptor* self) noexcep
 
 const core::policy serialize_soft{.name = "serialize-soft",
                                   .summary = "run at a lower priority until those one lost to have committed",
-                                  .conflict = give_way,
-                                  .pause = pause_nicely,
-                                  .start = hear_of_end,
+                                  .conflict = choose_self_abort,
+                                  .pause = pause_at_lower_priority,
+                                  .start = request_end_event,
                                   .end = clear_row_and_column,
-                                  .copy = hold_while_copied,
-                                  .abroad = give_way_abroad};
+                                  .copy = on_fork,
+                                  .remote = remote_self_abort};
 
 }  // namespace tutti::policies

@@ -2,7 +2,7 @@
 
 #include "policies/adaptive.hpp"
 #include "policies/contention_managers.hpp"
-#include "policies/giving_way.hpp"
+#include "policies/self_abort.hpp"
 #include "policies/serialize_kernel.hpp"
 #include "policies/serialize_soft.hpp"
 

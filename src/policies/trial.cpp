@@ -18,13 +18,13 @@ void contention_intensity::note_defeat(std::uint64_t attempts) noexcept {
     spacing_.store(before - before / memory + now / memory, std::memory_order_relaxed);
 }
 
-bool contention_intensity::high() const noexcept {
+bool contention_intensity::is_high() const noexcept {
     constexpr std::uint32_t attempts_a_defeat = 8;
     return spacing_.load(std::memory_order_relaxed) <= attempts_a_defeat * unit;
 }
 
 bool trial::may_begin(base::deadline now) const noexcept {
-    return rests() && count(now) >= due_.load(std::memory_order_relaxed);
+    return is_resting() && count(now) >= due_.load(std::memory_order_relaxed);
 }
 
 bool trial::begin(base::deadline now) noexcept {
@@ -33,7 +33,7 @@ bool trial::begin(base::deadline now) noexcept {
     if (mine) {
         rounds_won_ = 0;
         proven_ = false;
-        enter(phase::without, now, window);
+        enter(phase::unserialised, now, window);
     }
     changing_.unlock();
     return mine;
@@ -42,25 +42,25 @@ bool trial::begin(base::deadline now) noexcept {
 bool trial::count_end(base::deadline now) noexcept {
     ended_.fetch_add(1, std::memory_order_relaxed);
     if (count(now) < due_.load(std::memory_order_relaxed) || !changing_.try_lock()) return false;
-    if (!rests() && count(now) >= due_.load(std::memory_order_relaxed)) leave_window(now);
-    const bool over = rests();
+    if (!is_resting() && count(now) >= due_.load(std::memory_order_relaxed)) leave_window(now);
+    const bool over = is_resting();
     changing_.unlock();
     return over;
 }
 
-bool trial::give_up_idle(base::deadline now) noexcept {
-    const auto long_ago = now - patience * window;
-    if (rests() || count(long_ago) < due_.load(std::memory_order_relaxed) || !changing_.try_lock()) return false;
-    const bool idle = !rests() && count(long_ago) >= due_.load(std::memory_order_relaxed);
-    if (idle) rest(now);
+bool trial::end_if_idle(base::deadline now) noexcept {
+    const auto long_ago = now - max_windows * window;
+    if (is_resting() || count(long_ago) < due_.load(std::memory_order_relaxed) || !changing_.try_lock()) return false;
+    const bool idle = !is_resting() && count(long_ago) >= due_.load(std::memory_order_relaxed);
+    if (idle) begin_rest(now);
     changing_.unlock();
     return idle;
 }
 
-bool trial::execution_give_up() noexcept {
+bool trial::abandon() noexcept {
     const base::lock_guard guard{changing_};
-    if (rests()) return false;
-    rest(base::now());
+    if (is_resting()) return false;
+    begin_rest(base::now());
     return true;
 }
 
@@ -71,30 +71,30 @@ void trial::enter(phase next, base::deadline now, std::chrono::nanoseconds lasti
     phase_.store(next, std::memory_order_relaxed);
 }
 
-void trial::rest(base::deadline now) noexcept {
+void trial::begin_rest(base::deadline now) noexcept {
     enter(phase::resting, now, rest_);
-    rest_ = std::min(2 * rest_, longest_rest);
+    rest_ = std::min(2 * rest_, max_rest);
 }
 
 /// Decides what follows a window. REQUIRES: its time is over.
 void trial::leave_window(base::deadline now) noexcept {
-    const phase was = where();
+    const phase was = current_phase();
     if (was == phase::serial) {
         rounds_won_ = 0;
-        return enter(phase::without, now, window);
+        return enter(phase::unserialised, now, window);
     }
     const std::uint64_t ended = ended_.load(std::memory_order_relaxed) - ended_before_;
     const auto time = now - entered_;
-    if (ended < enough && time < patience * window) return;
+    if (ended < min_executions && time < max_windows * window) return;
     const double rate = static_cast<double>(ended) / static_cast<double>(time.count());
-    if (was == phase::without) {
+    if (was == phase::unserialised) {
         rate_without_ = rate;
-        return enter(phase::within, now, window);
+        return enter(phase::serialised, now, window);
     }
-    if (rate < (proven_ ? 1 : gain) * rate_without_) return rest(now);
-    if (++rounds_won_ < rounds) return enter(phase::without, now, window);
+    if (rate < (proven_ ? 1 : gain) * rate_without_) return begin_rest(now);
+    if (++rounds_won_ < rounds) return enter(phase::unserialised, now, window);
     proven_ = true;
-    rest_ = shortest_rest;
+    rest_ = min_rest;
     enter(phase::serial, now, term);
 }
 

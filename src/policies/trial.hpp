@@ -29,7 +29,7 @@ class contention_intensity {
 public:
     /// Notes a defeat of a context's `attempts`th attempt since its previous defeat. Concurrent updates may be lost.
     void note_defeat(std::uint64_t attempts) noexcept;
-    [[nodiscard]] bool high() const noexcept;
+    [[nodiscard]] bool is_high() const noexcept;
 
 private:
     static constexpr std::uint32_t unit = 16;
@@ -38,21 +38,21 @@ private:
 
 class trial {
 public:
-    enum class phase : std::uint32_t { resting, without, within, serial };
+    enum class phase : std::uint32_t { resting, unserialised, serialised, serial };
 
     static constexpr std::chrono::milliseconds window{8};  ///< the shortest window
-    static constexpr std::uint64_t enough = 32;            ///< executions; a window with fewer lasts longer
-    static constexpr int patience = 16;                    ///< windows after which it ends in any case
+    static constexpr std::uint64_t min_executions = 32;    ///< executions; a window with fewer lasts longer
+    static constexpr int max_windows = 16;                 ///< windows after which it ends in any case
     static constexpr int rounds = 3;                       ///< windows of each kind in a trial, at most
     /// The gain from which serialising begins; it continues from 1 on.
     static constexpr double gain = 1.1;
     static constexpr std::chrono::milliseconds term{400};  ///< the time until serialising has to prove itself again
-    static constexpr std::chrono::milliseconds shortest_rest{200};
-    static constexpr std::chrono::milliseconds longest_rest{12800};
+    static constexpr std::chrono::milliseconds min_rest{200};
+    static constexpr std::chrono::milliseconds max_rest{12800};
 
-    [[nodiscard]] phase where() const noexcept { return phase_.load(std::memory_order_relaxed); }
-    [[nodiscard]] bool rests() const noexcept { return where() == phase::resting; }
-    [[nodiscard]] bool serialises() const noexcept { return where() >= phase::within; }
+    [[nodiscard]] phase current_phase() const noexcept { return phase_.load(std::memory_order_relaxed); }
+    [[nodiscard]] bool is_resting() const noexcept { return current_phase() == phase::resting; }
+    [[nodiscard]] bool is_serialising() const noexcept { return current_phase() >= phase::serialised; }
 
     /// Returns true if no trial is running, and it is not too early for the next.
     [[nodiscard]] bool may_begin(base::deadline now) const noexcept;
@@ -62,13 +62,13 @@ public:
     bool count_end(base::deadline now) noexcept;
     /// Ends the trial if there were no executions for a long time. Returns true if it did, and the site rests from now
     /// on.
-    bool give_up_idle(base::deadline now) noexcept;
+    bool end_if_idle(base::deadline now) noexcept;
     /// Ends the trial at once. Returns false if no trial is running.
-    bool execution_give_up() noexcept;
+    bool abandon() noexcept;
 
 private:
     void enter(phase next, base::deadline now, std::chrono::nanoseconds lasting) noexcept;
-    void rest(base::deadline now) noexcept;
+    void begin_rest(base::deadline now) noexcept;
     void leave_window(base::deadline now) noexcept;
 
     detail::shared<phase> phase_{phase::resting};
@@ -82,7 +82,7 @@ private:
     double rate_without_ = 0;  // of the previous window
     int rounds_won_ = 0;
     bool proven_ = false;
-    std::chrono::milliseconds rest_ = shortest_rest;
+    std::chrono::milliseconds rest_ = min_rest;
 };
 
 }  // namespace tutti::policies

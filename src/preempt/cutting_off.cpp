@@ -79,7 +79,7 @@ bool runs_transaction(const core::descriptor* innermost) noexcept {
 
 bool is_bound_to_commit(const core::descriptor* innermost) noexcept {
     for (const core::descriptor* d = innermost; d != nullptr; d = d->outer) {
-        if (d->running() && d->bound_to_commit()) return true;
+        if (d->running() && d->must_commit()) return true;
     }
     return false;
 }
@@ -88,7 +88,7 @@ bool is_bound_to_commit(const core::descriptor* innermost) noexcept {
 
 bool worker::may_cut_off(const context& c, const ucontext_t& where) const noexcept {
     const core::descriptor* const d = innermost_transaction();
-    if (c.what.cut_off == nullptr || d == nullptr || !core::can_end_all(*d)) return false;
+    if (c.what.cut_off == nullptr || d == nullptr || !core::can_roll_back_all_blocks(*d)) return false;
     return is_application_code_only(of_.application(), c.room, where);
 }
 
@@ -113,7 +113,7 @@ bool worker::cut_off(context& c, ucontext_t& where) noexcept {
 void worker::end_cut_off(context* of) noexcept {
     context& c = *of;
     *reinterpret_cast<core::exception_globals*>(abi::__cxa_get_globals()) = {};
-    core::end_all(core::descriptor::of(*detail::current_transaction));
+    core::roll_back_all_blocks(core::descriptor::of(*detail::current_transaction));
     c.what.cut_off(c.what.argument);
     current()->leave_finished(c);
 }

@@ -90,10 +90,10 @@ void scheduler::end_waits() noexcept {
 context* scheduler::stranded() noexcept {
     if (!ending_waits_ || stranded_ != nullptr || asleep_ == 0 || outstanding_ != asleep_ + backlog_.size())
         return nullptr;
-    // The context's own thread stores `asleep` before it takes the lock to sleep. It clears `asleep` after the waking
+    // The context's own thread stores `sleeping_waiter` before it takes the lock to sleep. It clears `sleeping_waiter` after the waking
     // thread has taken the lock.
     const auto can_be_ended = [](const std::unique_ptr<context>& c) {
-        return c->sleeper != nullptr && c->sleeper->asleep != nullptr;
+        return c->sleeper != nullptr && c->sleeper->sleeping_waiter != nullptr;
     };
     const auto found = std::ranges::find_if(contexts_, can_be_ended);
     if (found == contexts_.end()) return nullptr;

@@ -5,7 +5,7 @@
 // itself ran. The loan ends with the transaction. Why no wake-up is lost:
 //
 //   waiter:  enters parked_ (lock); other.sleepers |= 1; heavy_fence; is it over? then leaves the list, else parks
-//   owner:   ends its transaction; light_fence; is `sleepers` odd? then tell_of_letting_go:
+//   owner:   ends its transaction; light_fence; is `sleepers` odd? then on_wake_sleepers:
 //            wakes all waiters for it (lock)
 //
 // By base/fence.hpp, either the waiter sees the end, or the owner sees the bit and then finds the waiter in the list. A
@@ -62,11 +62,11 @@ void scheduler::open_seam() {
     ::sigaction(tick_signal, &tick, nullptr);
     start_catching_faults();
     reachable.store(this, std::memory_order_seq_cst);
-    core::tell_of_letting_go.store(&let_go, std::memory_order_release);
+    core::on_wake_sleepers.store(&let_go, std::memory_order_release);
 }
 
 void scheduler::close_seam() noexcept {
-    core::tell_of_letting_go.store(nullptr, std::memory_order_release);
+    core::on_wake_sleepers.store(nullptr, std::memory_order_release);
     reachable.store(nullptr, std::memory_order_seq_cst);
     while (inside.load(std::memory_order_seq_cst) != 0) std::this_thread::yield();
     stop_catching();
@@ -85,10 +85,10 @@ void scheduler::connect(context& c) const noexcept {
     c.hooks.serve_tick = &serve_tick;
     c.hooks.wait = &wait;
     c.hooks.sleep = &sleep;
-    c.hooks.rest = &rest;
+    c.hooks.park = &rest;
     c.hooks.wake = &wake_sleeper;
     c.hooks.outranks = &outranks;
-    c.hooks.hold = &hold;
+    c.hooks.block_ticks = &hold;
     c.hooks.stack = c.room.mapping();
     c.hooks.stack_bytes = c.room.mapping_bytes();
     c.hooks.isolates = true;

@@ -77,7 +77,7 @@ void pass_on(const core::clock_view& from, core::clock_view& to) noexcept {
     to.own = from.own;
     to.counted = from.counted;
     to.foreign = from.foreign;
-    to.met = from.met;
+    to.foreign_versions = from.foreign_versions;
     to.deferred_length = from.deferred_length;
     to.deferred_left = from.deferred_left;
 }
@@ -232,10 +232,10 @@ void worker::enter(context& c) noexcept {
     // point.
     if (target_.urgent.load(std::memory_order_acquire)) note_tick();
     else set_timer();
-    pass_on(clock_, d.kept.clock);
+    pass_on(clock_, d.algorithm_data.clock);
     off_context_.store(false, std::memory_order_relaxed);
     fiber::change(loop_, c.place);
-    pass_on(d.kept.clock, clock_);
+    pass_on(d.algorithm_data.clock, clock_);
     if (source().leave != nullptr) source().leave(target_);
     target_.running.store(nullptr, std::memory_order_relaxed);
     if (c.block) {

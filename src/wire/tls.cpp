@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "secure/openssl.hpp"
-#include "wire/fault.hpp"
+#include "wire/fault_injection.hpp"
 #include "wire/refusal.hpp"
 
 namespace tutti::wire {
@@ -131,7 +131,7 @@ tls::tls(const tls_files& files, const std::vector<std::string>& own_names)
     ::SSL_CTX_set_session_cache_mode(c, SSL_SESS_CACHE_OFF);
     ::SSL_CTX_set_num_tickets(c, 0);
     ::SSL_CTX_set_verify(c, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, tls_session::note_refused);
-    if (broken(fault::no_authority_check)) {
+    if (injected(fault::no_authority_check)) {
         ::SSL_CTX_set_cert_verify_callback(c, [](X509_STORE_CTX*, void*) { return 1; }, nullptr);
     }
     secure::ask_for_no_passphrase(c);
@@ -164,7 +164,7 @@ tls_session::tls_session(SSL_CTX* context, bool calls, const std::string& expect
         return;
     }
     ::SSL_set_connect_state(s);
-    if (broken(fault::no_name_check)) return;
+    if (injected(fault::no_name_check)) return;
     ::SSL_set_hostflags(s, how_names_match);
     if (::SSL_set1_host(s, expected.c_str()) != 1) throw std::bad_alloc{};
 }
@@ -291,7 +291,7 @@ bool tls_session::established() const {
 bool tls_session::is(const std::string& name) const {
     const std::lock_guard hold{guard_};
     X509* const shown = ::SSL_get0_peer_certificate(ssl_.get());
-    return broken(fault::no_name_check) || (shown != nullptr && is_made_for(shown, name));
+    return injected(fault::no_name_check) || (shown != nullptr && is_made_for(shown, name));
 }
 
 std::string tls_session::names() const {

@@ -8,7 +8,7 @@
 #include <memory>
 
 #include "wire/connection.hpp"
-#include "wire/fault.hpp"
+#include "wire/fault_injection.hpp"
 
 namespace tutti::wire {
 
@@ -19,7 +19,7 @@ public:
     /// Adds a connection, and closes it when its time is over. If the other side has `called`, the connection counts,
     /// and may replace the oldest one.
     void enter(const std::shared_ptr<connection>& c, bool called) {
-        if (!broken(fault::no_deadline)) {
+        if (!injected(fault::no_deadline)) {
             c->deadline.expires_after(patience_);
             c->deadline.async_wait([weak = std::weak_ptr{c}](asio::error_code moved) {
                 const auto late = moved ? nullptr : weak.lock();
@@ -31,7 +31,7 @@ public:
         }
         if (!called) return;
         here_.remove_if([](const std::weak_ptr<connection>& w) { return w.expired(); });
-        if (here_.size() >= most_ && !broken(fault::no_limit)) {
+        if (here_.size() >= most_ && !injected(fault::no_limit)) {
             if (const auto oldest = here_.front().lock()) close(*oldest);
             here_.pop_front();
         }

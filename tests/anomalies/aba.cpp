@@ -8,10 +8,10 @@
 namespace tutti::anomalies {
 namespace {
 
-class aba : public suite_of_flavours {};
+class aba_test : public suite_of_flavours {};
 
 // `sign` flips back and forth, and `step` counts. A reader may see the same sign twice, but must not see two steps.
-TEST_P(aba, of_a_value_that_returns) {
+TEST_P(aba_test, detects_a_value_that_returns) {
     const std::size_t each = rounds(1250);
     var<int> sign{1};
     var<long> step{0};
@@ -43,7 +43,7 @@ TEST_P(aba, of_a_value_that_returns) {
 
 // A stack whose nodes are popped and pushed again and again. The head returns to the same address with another node
 // below it. A pop that swings the head by its address alone loses or doubles nodes.
-TEST_P(aba, of_the_head_of_a_stack) {
+TEST_P(aba_test, detects_a_stack_head_that_returns) {
     struct node {
         var<node*> below{nullptr};
         std::atomic<unsigned> holders{0};
@@ -85,7 +85,7 @@ TEST_P(aba, of_the_head_of_a_stack) {
 
 // A queue of created and destroyed nodes. The allocator gives the address of a destroyed node to a new one. Every node
 // stores its number twice; a transaction that mixes the old and the new node at an address sees a difference.
-TEST_P(aba, of_an_address_that_is_used_again) {
+TEST_P(aba_test, detects_a_reused_address) {
     struct node {
         explicit node(std::uint64_t n) : number{n}, check{~n} {}
         var<std::uint64_t> number, check;
@@ -123,7 +123,7 @@ TEST_P(aba, of_an_address_that_is_used_again) {
     for (node* n = first.load(); n != nullptr;) delete std::exchange(n, n->next.load());
 }
 
-TUTTI_IN_EVERY_FLAVOUR(aba);
+TUTTI_IN_EVERY_FLAVOUR(aba_test);
 
 }  // namespace
 }  // namespace tutti::anomalies

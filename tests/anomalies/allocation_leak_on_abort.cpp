@@ -36,7 +36,7 @@ struct veto final : participant {
     void abort() noexcept override {}
 };
 
-class allocation_leak_on_abort : public suite_of_flavours {
+class allocation_leak_on_abort_test : public suite_of_flavours {
 protected:
     /// Runs `once` many times, and expects the objects and the heap to be as before. The engine keeps some memory for
     /// later (logs, batches of retired objects). That memory is bounded, so it must not grow with the rounds.
@@ -52,7 +52,7 @@ protected:
     }
 };
 
-TEST_P(allocation_leak_on_abort, by_cancel) {
+TEST_P(allocation_leak_on_abort_test, frees_allocations_after_a_cancel) {
     repeat([&] {
         EXPECT_THROW(run(GetParam(),
                          [](tx& t) {
@@ -65,7 +65,7 @@ TEST_P(allocation_leak_on_abort, by_cancel) {
     });
 }
 
-TEST_P(allocation_leak_on_abort, by_exception) {
+TEST_P(allocation_leak_on_abort_test, frees_allocations_after_an_exception) {
     repeat([&] {
         EXPECT_THROW(run(unwinding(),
                          [](tx& t) {
@@ -78,7 +78,7 @@ TEST_P(allocation_leak_on_abort, by_exception) {
     });
 }
 
-TEST_P(allocation_leak_on_abort, by_a_throwing_constructor) {
+TEST_P(allocation_leak_on_abort_test, frees_allocations_after_a_throwing_constructor) {
     repeat([&] {
         var<long> v{0};
         run(unwinding(), [&](tx& t) {
@@ -96,7 +96,7 @@ TEST_P(allocation_leak_on_abort, by_a_throwing_constructor) {
     });
 }
 
-TEST_P(allocation_leak_on_abort, by_nested_blocks) {
+TEST_P(allocation_leak_on_abort_test, frees_allocations_of_nested_blocks) {
     repeat([&] {
         var<thing*> kept{nullptr};
         run(unwinding(), [&](tx& t) {
@@ -113,7 +113,7 @@ TEST_P(allocation_leak_on_abort, by_nested_blocks) {
     });
 }
 
-TEST_P(allocation_leak_on_abort, by_values_behind_nodes) {
+TEST_P(allocation_leak_on_abort_test, frees_values_behind_nodes) {
     var<thing> behind{thing{1}};
     repeat([&] {
         EXPECT_THROW(run(unwinding(),
@@ -133,7 +133,7 @@ TEST_P(allocation_leak_on_abort, by_values_behind_nodes) {
     });
 }
 
-TEST_P(allocation_leak_on_abort, by_a_veto) {
+TEST_P(allocation_leak_on_abort_test, frees_allocations_after_a_participant_veto) {
     veto no;
     repeat([&] {
         EXPECT_THROW(run(unwinding(),
@@ -154,11 +154,11 @@ TEST_P(allocation_leak_on_abort, by_a_veto) {
     });
 }
 
-TUTTI_IN_EVERY_FLAVOUR(allocation_leak_on_abort);
+TUTTI_IN_EVERY_FLAVOUR(allocation_leak_on_abort_test);
 
-class allocation_leak_on_restart : public allocation_leak_on_abort {};
+class allocation_leak_on_restart_test : public allocation_leak_on_abort_test {};
 
-TEST_P(allocation_leak_on_restart, by_restart) {
+TEST_P(allocation_leak_on_restart_test, frees_allocations_after_a_restart) {
     repeat([&] {
         unsigned runs = 0;
         EXPECT_THROW(run(GetParam(),
@@ -171,7 +171,7 @@ TEST_P(allocation_leak_on_restart, by_restart) {
     });
 }
 
-TEST_P(allocation_leak_on_restart, by_retry_in_an_alternative) {
+TEST_P(allocation_leak_on_restart_test, frees_allocations_after_retry_in_an_alternative) {
     var<int> v{0};
     repeat([&] {
         const int chosen = run(unwinding(), [&](tx& t) {
@@ -187,10 +187,10 @@ TEST_P(allocation_leak_on_restart, by_retry_in_an_alternative) {
     });
 }
 
-TUTTI_IN_REVOCABLE_FLAVOURS(allocation_leak_on_restart);
+TUTTI_IN_REVOCABLE_FLAVOURS(allocation_leak_on_restart_test);
 
 // Conflicts abort at arbitrary points. Each committed attempt makes one object and destroys one.
-TEST(allocation_leak, under_contention) {
+TEST(allocation_leak_test, frees_allocations_under_contention) {
     support::watchdog guard{"allocation_leak.under_contention"};
     // Many more than the number of pending objects in a correct engine.
     const std::size_t each = std::max<std::size_t>(rounds(600), 600);
@@ -221,7 +221,7 @@ TEST(allocation_leak, under_contention) {
 }
 
 // The allocation fails at every point in turn. Each failure leaves the block as bad_alloc, and has no effect.
-TEST(allocation_leak, of_memory_that_ran_out) {
+TEST(allocation_leak_test, survives_exhausted_memory) {
     var<std::string> text{"before"};
     var<long> number{0};
     var<thing*> kept{nullptr};

@@ -96,10 +96,10 @@ TEST_P(checkpoints, in_opposite_order_make_progress) {
 
 TUTTI_IN_EVERY_FLAVOUR(checkpoints);
 
-class checkpoint_conflicts : public suite {};
+class checkpoint_conflicts_test : public suite {};
 
 // If one transaction runs at a time, it never has a reason to go back.
-TEST_F(checkpoint_conflicts, are_none_where_one_runs_at_a_time) {
+TEST_F(checkpoint_conflicts_test, do_not_occur_without_concurrency) {
     if (concurrent()) GTEST_SKIP() << "for algorithms that run one transaction at a time";
     const std::size_t each = rounds(500);
     var<long> counter{0};
@@ -122,7 +122,7 @@ TEST_F(checkpoint_conflicts, are_none_where_one_runs_at_a_time) {
 }
 
 // An orec is busy. A transaction that holds other orecs goes back to the point where it held none, and waits there.
-TEST_F(checkpoint_conflicts, over_a_busy_record_go_back_to_where_nothing_was_owned) {
+TEST_F(checkpoint_conflicts_test, roll_back_to_where_nothing_was_owned) {
     if (!locks_at_once()) GTEST_SKIP() << "needs orecs that are locked at the first write";
     var<int> early{0}, first{0}, busy{0};
     holder other{busy, true};
@@ -151,7 +151,7 @@ TEST_F(checkpoint_conflicts, over_a_busy_record_go_back_to_where_nothing_was_own
     EXPECT_EQ(busy.load(), 5);
 }
 
-TEST_F(checkpoint_conflicts, over_a_busy_record_go_back_to_the_beginning_if_that_owned_something) {
+TEST_F(checkpoint_conflicts_test, restart_if_the_first_part_owns_something) {
     if (!locks_at_once()) GTEST_SKIP() << "needs orecs that are locked at the first write";
     var<int> first{0}, busy{0};
     holder other{busy, true};
@@ -170,7 +170,7 @@ TEST_F(checkpoint_conflicts, over_a_busy_record_go_back_to_the_beginning_if_that
     EXPECT_EQ(busy.load(), 1001);
 }
 
-TEST_F(checkpoint_conflicts, roll_a_visible_transaction_back_as_a_whole) {
+TEST_F(checkpoint_conflicts_test, roll_a_visible_transaction_back_as_a_whole) {
     if (!locks_at_once()) GTEST_SKIP() << "needs orecs that are locked at the first write";
     var<int> first{0}, busy{0};
     holder other{busy, true};
@@ -190,7 +190,7 @@ TEST_F(checkpoint_conflicts, roll_a_visible_transaction_back_as_a_whole) {
 }
 
 // An irrevocable transaction wins every conflict.
-TEST_F(checkpoint_conflicts, do_not_touch_an_irrevocable_transaction) {
+TEST_F(checkpoint_conflicts_test, do_not_touch_an_irrevocable_transaction) {
     if (!concurrent()) GTEST_SKIP() << "needs two transactions at once";
     const std::size_t each = rounds(200);
     var<long> x{0}, y{0};
@@ -225,7 +225,7 @@ TEST_F(checkpoint_conflicts, do_not_touch_an_irrevocable_transaction) {
 
 // On the way back from a busy orec, the continuation runs a destructor that reads a value newer than the snapshot. That
 // read extends the snapshot. The repeated continuation must be able to read the same value.
-TEST_F(checkpoint_conflicts, are_survived_by_what_destructors_read) {
+TEST_F(checkpoint_conflicts_test, do_not_disturb_reads_of_destructors) {
     if (!locks_at_once()) GTEST_SKIP() << "needs orecs that are locked at the first write";
     struct reader {
         tx& t;

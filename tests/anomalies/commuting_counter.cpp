@@ -7,9 +7,9 @@
 namespace tutti::anomalies {
 namespace {
 
-class commuting_counter : public suite {};
+class commuting_counter_test : public suite {};
 
-TEST_F(commuting_counter, counts_for_one) {
+TEST_F(commuting_counter_test, counts_for_one) {
     counter c{40};
     atomically([&](tx& t) {
         c.add(t, 3);
@@ -27,7 +27,7 @@ TEST_F(commuting_counter, counts_for_one) {
 }
 
 // Both transactions add before either commits. If the additions conflicted, one transaction would run again.
-TEST_F(commuting_counter, additions_do_not_conflict) {
+TEST_F(commuting_counter_test, adds_without_conflicts) {
     if (!concurrent() || commits_one_by_one()) GTEST_SKIP() << "every commit is a conflict there";
     const support::watchdog dog{test_name()};
     counter c;
@@ -46,7 +46,7 @@ TEST_F(commuting_counter, additions_do_not_conflict) {
     EXPECT_EQ(c.load(), 4);
 }
 
-TEST_F(commuting_counter, loses_nothing_when_many_contexts_come) {
+TEST_F(commuting_counter_test, loses_no_addition_of_many_contexts) {
     constexpr unsigned threads = 40;  // more than one block of cells
     const std::size_t each = rounds(300);
     counter c;
@@ -57,7 +57,7 @@ TEST_F(commuting_counter, loses_nothing_when_many_contexts_come) {
 }
 
 // Catches cells of a block that outlive its roll-back, or outlive the counter.
-TEST_F(commuting_counter, leaves_no_memory_behind) {
+TEST_F(commuting_counter_test, leaks_no_memory) {
     constexpr unsigned threads = 40;
     std::int64_t before = 0;
     for (int times = 0; times < 2; ++times) {
@@ -86,7 +86,7 @@ TEST_F(commuting_counter, leaves_no_memory_behind) {
 }
 
 // Every transaction adds to one counter and subtracts from the other. Every reader must see the sum zero.
-TEST_F(commuting_counter, is_read_consistently) {
+TEST_F(commuting_counter_test, is_read_consistently) {
     counter ups, downs;
     violations seen;
     const std::size_t each = rounds(1500);

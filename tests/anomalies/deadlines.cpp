@@ -12,7 +12,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-class deadlines : public suite {
+class deadlines_test : public suite {
 protected:
     static deadline passed() { return std::chrono::steady_clock::now() - 1ms; }
     static site_statistics row(std::string_view name) {
@@ -28,7 +28,7 @@ protected:
 
 // Another thread overwrites every value that an optimistic attempt has read. The block cannot commit before it has
 // switched to a stricter mode, however far away the deadline is.
-TEST_F(deadlines, a_block_under_permanent_conflict_commits) {
+TEST_F(deadlines_test, commit_a_block_under_permanent_conflict) {
     var<long> contended{0}, sum{0};
     std::atomic<bool> over{false};
     std::atomic<long> asked{0}, served{0};
@@ -63,7 +63,7 @@ TEST_F(deadlines, a_block_under_permanent_conflict_commits) {
 }
 
 // The block aborts itself until it has reached the last mode.
-TEST_F(deadlines, a_block_that_nothing_but_irrevocability_helps_commits) {
+TEST_F(deadlines_test, commit_a_block_that_needs_irrevocability) {
     deadline_outcome outcome;
     var<int> runs{0};
     const auto due = std::chrono::steady_clock::now() + 5ms;
@@ -81,7 +81,7 @@ TEST_F(deadlines, a_block_that_nothing_but_irrevocability_helps_commits) {
 // Another transaction holds a variable that the block needs, and does not continue until the block has ended. Only a
 // wait that the deadline ends gets through. The holder must be killable: it checks its barriers instead of sleeping in
 // its body.
-TEST_F(deadlines, a_wait_for_another_transaction_ends_with_patience) {
+TEST_F(deadlines_test, end_a_wait_for_another_transaction) {
     if (!concurrent()) GTEST_SKIP() << "transactions exclude each other under " << algorithm();
     var<int> held{0};
     std::atomic<int> stage{0};
@@ -107,7 +107,7 @@ TEST_F(deadlines, a_wait_for_another_transaction_ends_with_patience) {
     EXPECT_TRUE(held.load() == 10 || held.load() == 1 || held.load() == 11) << held.load();
 }
 
-TEST_F(deadlines, a_refused_block_has_not_run) {
+TEST_F(deadlines_test, never_run_a_refused_block) {
     int runs = 0;
     deadline_outcome outcome{true, true, mode::visible, 1ns};
     const options how{.deadline = passed(), .when_missed = missed_deadline::refuse, .outcome = &outcome};
@@ -124,7 +124,7 @@ TEST_F(deadlines, a_refused_block_has_not_run) {
     EXPECT_EQ(runs, 1);
 }
 
-TEST_F(deadlines, a_missed_one_is_reported) {
+TEST_F(deadlines_test, report_a_missed_deadline) {
     deadline_outcome outcome;
     atomically({.deadline = passed(), .outcome = &outcome}, [](tx& t) { EXPECT_FALSE(t.irrevocable()); });
     EXPECT_TRUE(outcome.committed);
@@ -142,7 +142,7 @@ TEST_F(deadlines, a_missed_one_is_reported) {
 }
 
 // No commit ever wakes the block.
-TEST_F(deadlines, a_retry_ends_with_the_time_of_a_block_that_would_be_refused) {
+TEST_F(deadlines_test, a_retry_ends_with_the_time_of_a_block_that_would_be_refused) {
     var<int> never{0}, written{0};
     EXPECT_THROW(atomically({.deadline = 2ms, .when_missed = missed_deadline::refuse},
                             [&](tx& t) {
@@ -160,7 +160,7 @@ TEST_F(deadlines, a_retry_ends_with_the_time_of_a_block_that_would_be_refused) {
 
 // A block that is irrevocable only because of its deadline can still wait, and other blocks can still change the
 // awaited variable.
-TEST_F(deadlines, a_late_block_can_still_wait) {
+TEST_F(deadlines_test, let_a_late_block_wait) {
     var<int> box{0};
     crew(2, [&](unsigned me) {
         if (me == 0) {
@@ -178,7 +178,7 @@ TEST_F(deadlines, a_late_block_can_still_wait) {
     });
 }
 
-TEST_F(deadlines, nonsense_is_diagnosed) {
+TEST_F(deadlines_test, diagnose_invalid_options) {
     static constexpr deadline_tuning swapped{.visible_factor = 2, .irrevocable_factor = 3};
     static constexpr deadline_tuning too_late{.irrevocable_factor = 0.5};
     static constexpr deadline_tuning none{.samples = 0};
@@ -205,7 +205,7 @@ TEST_F(deadlines, nonsense_is_diagnosed) {
     EXPECT_EQ(runs, 1);
 }
 
-TEST_F(deadlines, are_counted_by_site_and_mode) {
+TEST_F(deadlines_test, are_counted_by_site_and_mode) {
     enable_statistics(true);
     reset_statistics();
     const auto run = [](const options& how) { atomically(how, [](tx&) {}); };
@@ -228,7 +228,7 @@ TEST_F(deadlines, are_counted_by_site_and_mode) {
 }
 
 // All threads share one site, and so one sample. They become late at every point of a transaction.
-TEST_F(deadlines, hurried_blocks_lose_no_update) {
+TEST_F(deadlines_test, lose_no_update_of_strict_blocks) {
     const std::size_t each = rounds(400);
     std::array<var<long>, 8> data{};
     std::atomic<std::uint64_t> met{0}, missed{0};
@@ -255,7 +255,7 @@ TEST_F(deadlines, hurried_blocks_lose_no_update) {
 }
 
 // A deadline counts for the whole transaction; a deadline of a nested block is ignored.
-TEST_F(deadlines, of_nested_blocks_are_not_looked_at) {
+TEST_F(deadlines_test, are_ignored_for_nested_blocks) {
     deadline_outcome outcome;
     int runs = 0;
     atomically([&](tx&) {
@@ -267,7 +267,7 @@ TEST_F(deadlines, of_nested_blocks_are_not_looked_at) {
 }
 
 // Catches sums and conversions that overflow, so that a distant time counts as past, or the reverse.
-TEST_F(deadlines, times_that_cannot_be_counted_are_far_away_or_long_past) {
+TEST_F(deadlines_test, handle_unrepresentable_times) {
     using std::chrono::steady_clock, std::chrono::system_clock;
     const auto met = [](deadline due) {
         deadline_outcome outcome;

@@ -57,7 +57,7 @@ private:
     std::size_t deed_;
 };
 
-class destructors_and_signals : public suite_of_flavours {
+class destructors_and_signals_test : public suite_of_flavours {
 protected:
     /// Calls f(deed, v) for every deed with a fresh v.
     template <class F>
@@ -71,7 +71,7 @@ protected:
     static flavour once() { return GetParam().of(0).unwinding(); }
 };
 
-TEST_P(destructors_and_signals, of_locals_while_a_restart_passes) {
+TEST_P(destructors_and_signals_test, destroy_locals_during_a_restart) {
     for_each_deed([](std::size_t deed, var<long>& v) {
         var<long> w{0};
         run(once(), [&](tx& t) {
@@ -84,7 +84,7 @@ TEST_P(destructors_and_signals, of_locals_while_a_restart_passes) {
     });
 }
 
-TEST_P(destructors_and_signals, of_locals_while_a_cancel_passes) {
+TEST_P(destructors_and_signals_test, destroy_locals_during_a_cancel) {
     for_each_deed([](std::size_t deed, var<long>& v) {
         var<long> w{0};
         run(once(), [&](tx& t) {
@@ -101,7 +101,7 @@ TEST_P(destructors_and_signals, of_locals_while_a_cancel_passes) {
     });
 }
 
-TEST_P(destructors_and_signals, of_locals_while_a_retry_passes) {
+TEST_P(destructors_and_signals_test, destroy_locals_during_a_retry) {
     for_each_deed([](std::size_t deed, var<long>& v) {
         var<long> w{0};
         run(once(), [&](tx& t) {
@@ -120,7 +120,7 @@ TEST_P(destructors_and_signals, of_locals_while_a_retry_passes) {
 }
 
 // The body swallows the restart, so the commit finds it. The value of the dead attempt is then destroyed.
-TEST_P(destructors_and_signals, of_the_value_of_an_attempt_that_does_not_commit) {
+TEST_P(destructors_and_signals_test, destroy_the_value_of_a_failed_attempt) {
     for_each_deed([](std::size_t deed, var<long>& v) {
         var<long> w{0};
         {
@@ -139,7 +139,7 @@ TEST_P(destructors_and_signals, of_the_value_of_an_attempt_that_does_not_commit)
     });
 }
 
-TEST_P(destructors_and_signals, of_an_exception_in_the_place_of_a_restart) {
+TEST_P(destructors_and_signals_test, destroy_an_exception_replaced_by_a_restart) {
     for_each_deed([](std::size_t deed, var<long>& v) {
         var<long> w{0};
         run(once(), [&](tx& t) {
@@ -155,7 +155,7 @@ TEST_P(destructors_and_signals, of_an_exception_in_the_place_of_a_restart) {
     });
 }
 
-TEST_P(destructors_and_signals, of_an_exception_in_the_place_of_a_cancel) {
+TEST_P(destructors_and_signals_test, destroy_an_exception_replaced_by_a_cancel) {
     for_each_deed([](std::size_t deed, var<long>& v) {
         var<long> w{0};
         run(once(), [&](tx& t) {
@@ -174,7 +174,7 @@ TEST_P(destructors_and_signals, of_an_exception_in_the_place_of_a_cancel) {
     });
 }
 
-INSTANTIATE_TEST_SUITE_P(in, destructors_and_signals, revocable_flavours(), flavour_name);
+INSTANTIATE_TEST_SUITE_P(in, destructors_and_signals_test, revocable_flavours(), flavour_name);
 
 }  // namespace
 }  // namespace tutti::anomalies

@@ -15,7 +15,7 @@ constexpr long overwritten = 3;
 
 struct refusal {};
 
-class dirty_read : public suite_of_flavours {
+class dirty_read_test : public suite_of_flavours {
 protected:
     /// Writes odd values, and takes each of them back in one of several ways.
     template <class Write>
@@ -56,9 +56,9 @@ protected:
     }
 };
 
-class dirty_reads_during : public suite {};
+class dirty_read_during_roll_back_test : public suite {};
 
-TEST_P(dirty_read, of_variables) {
+TEST_P(dirty_read_test, does_not_occur_for_variables) {
     const std::size_t each = rounds(600);
     std::array<var<long>, 4> data{};
     std::atomic<unsigned> writers{2};
@@ -87,7 +87,7 @@ TEST_P(dirty_read, of_variables) {
     EXPECT_EQ(dirty.count(), 0);
 }
 
-TEST_P(dirty_read, of_plain_words) {
+TEST_P(dirty_read_test, does_not_occur_for_plain_words) {
     const std::size_t each = rounds(400);
     std::array<std::uint32_t, 6> data{};
     std::atomic<unsigned> writers{2};
@@ -113,7 +113,7 @@ TEST_P(dirty_read, of_plain_words) {
 }
 
 // A node that a cancelled block made must never be visible, before or after the roll-back.
-TEST_P(dirty_read, of_values_behind_nodes) {
+TEST_P(dirty_read_test, does_not_occur_for_values_behind_nodes) {
     const std::size_t each = rounds(160);
     const std::string clean(40, 'c');
     var<std::string> text{clean};
@@ -145,7 +145,7 @@ TEST_P(dirty_read, of_values_behind_nodes) {
 // A roll-back of a large write set takes long, and restores the first writes last. A transaction that reads one of them
 // meanwhile must find an orec that is still owned. The reader spins, because a sleeping reader is woken only after the
 // roll-back.
-TEST_F(dirty_reads_during, a_long_roll_back) {
+TEST_F(dirty_read_during_roll_back_test, does_not_occur_during_a_long_roll_back) {
     const std::size_t each = rounds(20);
     std::vector<var<long>> data(20'000);
     std::atomic<bool> done{false};
@@ -169,7 +169,7 @@ TEST_F(dirty_reads_during, a_long_roll_back) {
     EXPECT_EQ(dirty.count(), 0);
 }
 
-TUTTI_IN_EVERY_FLAVOUR(dirty_read);
+TUTTI_IN_EVERY_FLAVOUR(dirty_read_test);
 
 }  // namespace
 }  // namespace tutti::anomalies

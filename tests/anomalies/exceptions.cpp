@@ -11,9 +11,9 @@ struct refusal {
     std::string text;
 };
 
-class exceptions : public suite_of_flavours {};
+class exceptions_test : public suite_of_flavours {};
 
-TEST_P(exceptions, roll_back_and_leave_with_their_value) {
+TEST_P(exceptions_test, roll_back_and_leave_with_their_value) {
     var<long> v{1};
     std::uint16_t plain = 1;
     try {
@@ -41,7 +41,7 @@ TEST_P(exceptions, roll_back_and_leave_with_their_value) {
 }
 
 // An exception that is caught within the body does not affect the transaction.
-TEST_P(exceptions, caught_inside_change_nothing) {
+TEST_P(exceptions_test, caught_inside_change_nothing) {
     var<long> v{1};
     run(unwinding(), [&](tx& t) {
         try {
@@ -55,7 +55,7 @@ TEST_P(exceptions, caught_inside_change_nothing) {
 }
 
 // The returned value may throw when it is copied out.
-TEST_P(exceptions, of_the_result) {
+TEST_P(exceptions_test, destroy_the_result_of_a_failed_attempt) {
     struct fragile {
         fragile() = default;
         fragile(const fragile&) { throw refusal{7, ""}; }
@@ -71,9 +71,9 @@ TEST_P(exceptions, of_the_result) {
     EXPECT_EQ(v.load(), 1);
 }
 
-TUTTI_IN_EVERY_FLAVOUR(exceptions);
+TUTTI_IN_EVERY_FLAVOUR(exceptions_test);
 
-class restarts : public exceptions {};
+class restarts : public exceptions_test {};
 
 TEST_P(restarts, run_destructors) {
     struct guard {

@@ -10,9 +10,9 @@
 namespace tutti::anomalies {
 namespace {
 
-class handler_order : public suite_of_flavours {};
+class handler_order_test : public suite_of_flavours {};
 
-TEST_P(handler_order, of_a_commit) {
+TEST_P(handler_order_test, is_as_registered_at_commit) {
     std::string trace;
     run(unwinding(), [&](tx& t) {
         t.on_commit([&] { trace += 'E'; });
@@ -27,7 +27,7 @@ TEST_P(handler_order, of_a_commit) {
     EXPECT_EQ(trace, "body:ABCDEF");
 }
 
-TEST_P(handler_order, of_a_roll_back) {
+TEST_P(handler_order_test, is_reversed_at_roll_back) {
     std::string trace;
     abort_cause cause = abort_cause::none;
     EXPECT_THROW(run(unwinding(),
@@ -47,7 +47,7 @@ TEST_P(handler_order, of_a_roll_back) {
     EXPECT_EQ(cause, abort_cause::explicit_cancel);
 }
 
-TEST_P(handler_order, of_what_handlers_register) {
+TEST_P(handler_order_test, includes_handlers_registered_by_handlers) {
     std::string trace;
     var<int> v{1};
     run(unwinding(), [&](tx& t) {
@@ -67,7 +67,7 @@ TEST_P(handler_order, of_what_handlers_register) {
     EXPECT_EQ(v.load(), 50);
 }
 
-TEST_P(handler_order, before_commit_may_refuse_by_throwing) {
+TEST_P(handler_order_test, before_commit_may_refuse_by_throwing) {
     var<int> v{1};
     std::string trace;
     EXPECT_THROW(run(unwinding(),
@@ -86,7 +86,7 @@ TEST_P(handler_order, before_commit_may_refuse_by_throwing) {
     EXPECT_EQ(trace, "exception");
 }
 
-TEST_P(handler_order, on_commit_may_run_transactions_and_throw) {
+TEST_P(handler_order_test, on_commit_may_run_transactions_and_throw) {
     var<int> v{1};
     std::string trace;
     try {
@@ -118,7 +118,7 @@ TEST_P(handler_order, on_commit_may_run_transactions_and_throw) {
 }
 
 // The effects of at_commit come in the order of the data: a file that it writes is a log of the counter.
-TEST_P(handler_order, of_effects_follows_the_data) {
+TEST_P(handler_order_test, puts_effects_in_the_order_of_data) {
     const std::size_t each = rounds(300);
     constexpr unsigned threads = 4;
     var<std::size_t> counter{0};
@@ -140,7 +140,7 @@ TEST_P(handler_order, of_effects_follows_the_data) {
 
 // A reader takes effect at its snapshot, but its at_commit effects come later. Its reads must therefore be current at
 // that time.
-TEST_P(handler_order, at_commit_of_a_reader_comes_while_what_it_read_is_current) {
+TEST_P(handler_order_test, at_commit_of_a_reader_comes_while_what_it_read_is_current) {
     if (!concurrent() || GetParam().mode != mode::optimistic) GTEST_SKIP() << "nobody can overtake the reader";
     for (const bool read_only : {false, true}) {
         var<int> v{0};
@@ -156,7 +156,7 @@ TEST_P(handler_order, at_commit_of_a_reader_comes_while_what_it_read_is_current)
 }
 
 // Under contention every attempt either commits or compensates, and each of its handlers runs once.
-TEST_P(handler_order, every_attempt_ends_once) {
+TEST_P(handler_order_test, every_attempt_ends_once) {
     const std::size_t each = rounds(250);
     var<long> counter{0};
     std::atomic<long> attempts{0}, commits{0}, aborts{0};
@@ -175,7 +175,7 @@ TEST_P(handler_order, every_attempt_ends_once) {
     EXPECT_EQ(attempts, commits + aborts);
 }
 
-TUTTI_IN_EVERY_FLAVOUR(handler_order);
+TUTTI_IN_EVERY_FLAVOUR(handler_order_test);
 
 }  // namespace
 }  // namespace tutti::anomalies

@@ -14,7 +14,7 @@ namespace {
 
 struct refusal {};
 
-class handlers_and_blocks : public suite_of_flavours {
+class handlers_and_blocks_test : public suite_of_flavours {
 protected:
     /// Commits a block whose handlers are `first` and one that counts. The exception that leaves must be an E, and
     /// everything else must have run.
@@ -37,7 +37,7 @@ protected:
     }
 };
 
-TEST_P(handlers_and_blocks, a_cancel_leaves_the_handler) {
+TEST_P(handlers_and_blocks_test, a_cancel_leaves_the_handler) {
     var<int> w{0};
     leaves_by<cancelled>([&] {
         atomically([&](tx& own) {
@@ -56,7 +56,7 @@ TEST_P(handlers_and_blocks, a_cancel_leaves_the_handler) {
     EXPECT_EQ(w.load(), 0);
 }
 
-TEST_P(handlers_and_blocks, an_exception_after_a_restart_leaves_the_handler) {
+TEST_P(handlers_and_blocks_test, an_exception_after_a_restart_leaves_the_handler) {
     var<int> w{0};
     leaves_by<refusal>([&] {
         atomically([&](tx& own) {
@@ -68,11 +68,11 @@ TEST_P(handlers_and_blocks, an_exception_after_a_restart_leaves_the_handler) {
     EXPECT_EQ(w.load(), 0);
 }
 
-TEST_P(handlers_and_blocks, an_error_of_use_leaves_the_handler) {
+TEST_P(handlers_and_blocks_test, an_error_of_use_leaves_the_handler) {
     leaves_by<usage_error>([] { atomically([](tx& own) { retry(own); }); });
 }
 
-TEST_P(handlers_and_blocks, a_missed_deadline_leaves_the_handler) {
+TEST_P(handlers_and_blocks_test, a_missed_deadline_leaves_the_handler) {
     leaves_by<deadline_missed>([] {
         const auto due = std::chrono::steady_clock::now() + std::chrono::milliseconds{1};
         atomically({.deadline = due, .when_missed = missed_deadline::refuse}, [&](tx& own) {
@@ -82,7 +82,7 @@ TEST_P(handlers_and_blocks, a_missed_deadline_leaves_the_handler) {
     });
 }
 
-TEST_P(handlers_and_blocks, an_interruption_leaves_the_handler) {
+TEST_P(handlers_and_blocks_test, an_interruption_leaves_the_handler) {
     var<int> w{0};
     leaves_by<interrupted>([&] {
         interruption here;
@@ -94,7 +94,7 @@ TEST_P(handlers_and_blocks, an_interruption_leaves_the_handler) {
     });
 }
 
-TEST_P(handlers_and_blocks, so_does_what_leaves_a_handler_of_that_block) {
+TEST_P(handlers_and_blocks_test, an_exception_of_a_nested_handler_leaves_the_handler) {
     leaves_by<cancelled>(
         [] { atomically([](tx& own) { own.on_commit([] { atomically([](tx& inner) { cancel(inner); }); }); }); });
 }
@@ -128,7 +128,7 @@ void register_everywhere(const F& one) {
     });
 }
 
-TEST_P(handlers_and_blocks, what_they_have_captured_is_destroyed_after_a_commit) {
+TEST_P(handlers_and_blocks_test, what_they_have_captured_is_destroyed_after_a_commit) {
     register_everywhere([&](auto put) {
         var<long> alive{0}, v{0};
         auto held = std::make_shared<alive_in>(alive);
@@ -144,7 +144,7 @@ TEST_P(handlers_and_blocks, what_they_have_captured_is_destroyed_after_a_commit)
     });
 }
 
-TEST_P(handlers_and_blocks, what_they_have_captured_is_destroyed_after_a_roll_back) {
+TEST_P(handlers_and_blocks_test, what_they_have_captured_is_destroyed_after_a_roll_back) {
     register_everywhere([&](auto put) {
         var<long> alive{0}, v{0};
         auto held = std::make_shared<alive_in>(alive);
@@ -158,7 +158,7 @@ TEST_P(handlers_and_blocks, what_they_have_captured_is_destroyed_after_a_roll_ba
     });
 }
 
-TEST_P(handlers_and_blocks, what_they_have_captured_outlives_a_nested_roll_back) {
+TEST_P(handlers_and_blocks_test, what_they_have_captured_outlives_a_nested_roll_back) {
     register_everywhere([&](auto put) {
         var<long> alive{0}, v{0};
         auto held = std::make_shared<alive_in>(alive);
@@ -175,7 +175,7 @@ TEST_P(handlers_and_blocks, what_they_have_captured_outlives_a_nested_roll_back)
     });
 }
 
-TUTTI_IN_EVERY_FLAVOUR(handlers_and_blocks);
+TUTTI_IN_EVERY_FLAVOUR(handlers_and_blocks_test);
 
 // A block that a compensation runs must not release locks that later compensations rely on.
 TEST(handlers_and_locks, are_kept_until_the_last_undo) {

@@ -30,9 +30,9 @@ long memory_mib() {
     return present_pages * (::sysconf(_SC_PAGESIZE) / 1024) / 1024;
 }
 
-class huge : public suite {};
+class huge_test : public suite {};
 
-TEST_F(huge, read_set) {
+TEST_F(huge_test, commits_a_huge_read_set) {
     std::vector<var<std::uint64_t>> data(ten_million);
     const long before = memory_mib();
     const auto sum = [&](tx& t) {
@@ -48,7 +48,7 @@ TEST_F(huge, read_set) {
     EXPECT_LT(peak_mib() - before, 700);
 }
 
-TEST_F(huge, write_set) {
+TEST_F(huge_test, commits_a_huge_write_set) {
     std::vector<var<std::uint64_t>> data(ten_million);
     const long before = memory_mib();
     atomically([&](tx& t) {
@@ -65,7 +65,7 @@ TEST_F(huge, write_set) {
 }
 
 // Every thread holds a descriptor at the same time. Some are in a transaction that began before the others.
-TEST_F(huge, number_of_threads) {
+TEST_F(huge_test, runs_many_threads) {
     constexpr unsigned wanted = 4500;
     var<long> counter{0};
     std::mutex guard;

@@ -23,7 +23,7 @@ const bool locks_at_once = algorithm_in_force == "wb-etl" || algorithm_in_force 
 // Other algorithms let both continue, and the first to commit wins.
 const bool waits_for_a_writer = locks_at_once || one_at_a_time;
 
-class interruption_of : public testing::Test {
+class interruption_test : public testing::Test {
 protected:
     support::watchdog guard_{"interruption"};
     var<long> x_{0}, y_{0};
@@ -77,26 +77,26 @@ protected:
     }
 };
 
-TEST_F(interruption_of, a_wait_for_an_abstract_lock) {
+TEST_F(interruption_test, ends_a_wait_for_an_abstract_lock) {
     const abstract_lock lock{&x_, 1};
     EXPECT_TRUE(ends({}, [&](tx& t) { acquire(t, lock); }, [&] { atomically([&](tx& t) { acquire(t, lock); }); }));
 }
 
-TEST_F(interruption_of, a_wait_for_an_abstract_lock_inside_an_open_nested_block) {
+TEST_F(interruption_test, ends_a_nested_wait_for_an_abstract_lock) {
     const abstract_lock lock{&x_, 1};
     EXPECT_TRUE(ends(
         {}, [&](tx& t) { acquire(t, lock); },
         [&] { atomically([&](tx& t) { open_nested(t, [&](tx& inner) { acquire(inner, lock); }, [](tx&) {}); }); }));
 }
 
-TEST_F(interruption_of, a_wait_for_the_token) {
+TEST_F(interruption_test, ends_a_wait_for_the_token) {
     EXPECT_TRUE(ends(
         {.mode = mode::irrevocable}, [](tx&) {},
         [&] { atomically({.mode = mode::irrevocable}, [&](tx& t) { y_.set(t, 1); }); }));
     EXPECT_EQ(y_.load(), 0);
 }
 
-TEST_F(interruption_of, a_wait_for_the_token_in_the_middle_of_a_block) {
+TEST_F(interruption_test, ends_a_wait_for_the_token_inside_a_block) {
     EXPECT_TRUE(ends(
         {.mode = mode::irrevocable}, [](tx&) {},
         [&] {
@@ -108,7 +108,7 @@ TEST_F(interruption_of, a_wait_for_the_token_in_the_middle_of_a_block) {
     EXPECT_EQ(y_.load(), 0);
 }
 
-TEST_F(interruption_of, a_wait_for_a_record) {
+TEST_F(interruption_test, ends_a_wait_for_an_orec) {
     const bool ended =
         ends({}, [&](tx& t) { x_.set(t, 1); }, [&] { atomically([&](tx& t) { y_.set(t, x_.get(t)); }); });
     if (waits_for_a_writer) {
@@ -118,7 +118,7 @@ TEST_F(interruption_of, a_wait_for_a_record) {
     EXPECT_EQ(y_.load(), 0);  // the reader ended, or it committed before the writer
 }
 
-TEST_F(interruption_of, a_wait_by_who_owns_something) {
+TEST_F(interruption_test, ends_a_wait_of_an_owner) {
     const bool ended = ends(
         {}, [&](tx& t) { x_.set(t, 1); },
         [&] {
@@ -133,7 +133,7 @@ TEST_F(interruption_of, a_wait_by_who_owns_something) {
     EXPECT_EQ(y_.load(), ended ? 0 : 1);
 }
 
-TEST_F(interruption_of, a_sleep_in_an_alternative) {
+TEST_F(interruption_test, ends_a_sleep_in_an_alternative) {
     EXPECT_TRUE(is_interrupted([&] {
         atomically([&](tx& t) {
             const auto awaits = [&](tx& i) {
@@ -144,7 +144,7 @@ TEST_F(interruption_of, a_sleep_in_an_alternative) {
     }));
 }
 
-class cancellation_of : public testing::Test {
+class cancellation_test : public testing::Test {
 protected:
     support::watchdog guard_{"cancellation"};
     var<long> awaited_{0}, written_{0};
@@ -192,28 +192,28 @@ protected:
     }
 };
 
-TEST_F(cancellation_of, a_sleep_in_retry) {
+TEST_F(cancellation_test, ends_a_sleep_in_retry) {
     is_reached([&] {
         const unwinding frame{unwound_};
         atomically([&](tx& t) { await(t); });
     });
 }
 
-TEST_F(cancellation_of, a_sleep_of_a_block_that_jumps) {
+TEST_F(cancellation_test, ends_a_sleep_of_a_jumping_block) {
     is_reached([&] {
         const unwinding frame{unwound_};
         atomically(no_unwind, [&](tx& t) { await(t); });
     });
 }
 
-TEST_F(cancellation_of, a_sleep_of_a_visible_block) {
+TEST_F(cancellation_test, ends_a_sleep_of_a_visible_block) {
     is_reached([&] {
         const unwinding frame{unwound_};
         atomically({.mode = mode::visible}, [&](tx& t) { await(t); });
     });
 }
 
-TEST_F(cancellation_of, a_sleep_with_a_limit) {
+TEST_F(cancellation_test, ends_a_sleep_with_a_limit) {
     is_reached([&] {
         const unwinding frame{unwound_};
         atomically([&](tx& t) {

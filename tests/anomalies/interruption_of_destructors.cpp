@@ -29,13 +29,13 @@ struct restarting {
     }
 };
 
-class interruption_of_destructors : public suite {
+class interruption_of_destructors_test : public suite {
 protected:
     interruption here_;
     var<int> ends_{0}, v_{0};
 };
 
-TEST_F(interruption_of_destructors, of_objects_that_are_rolled_back) {
+TEST_F(interruption_of_destructors_test, spares_destructors_of_rolled_back_objects) {
     EXPECT_FALSE(try_atomically([&](tx& t) {
         (void)create<restarting>(t, &here_, &ends_);
         cancel(t);
@@ -43,7 +43,7 @@ TEST_F(interruption_of_destructors, of_objects_that_are_rolled_back) {
     EXPECT_EQ(ends_.load(), 1);
 }
 
-TEST_F(interruption_of_destructors, of_what_handlers_have_captured) {
+TEST_F(interruption_of_destructors_test, spares_destructors_of_captured_data) {
     auto held = std::make_shared<restarting>(&here_, &ends_);
     atomically([&](tx& t) {
         v_.set(t, 1);
@@ -53,7 +53,7 @@ TEST_F(interruption_of_destructors, of_what_handlers_have_captured) {
     EXPECT_EQ(ends_.load(), 1);
 }
 
-TEST_F(interruption_of_destructors, of_retired_objects) {
+TEST_F(interruption_of_destructors_test, spares_destructors_of_retired_objects) {
     for (int i = 0; i < 1200; ++i) {
         atomically([&](tx& t) { destroy(t, new restarting{&here_, &ends_}); });
     }
@@ -62,7 +62,7 @@ TEST_F(interruption_of_destructors, of_retired_objects) {
 
 // The listener's destructor has to wait for a block that has sent. The thread is interrupted meanwhile, and continues
 // when that block has ended.
-TEST_F(interruption_of_destructors, of_listeners) {
+TEST_F(interruption_of_destructors_test, spares_destructors_of_listeners) {
     broadcast<int> channel;
     std::optional<broadcast<int>::listener> listening;
     listening.emplace(channel);

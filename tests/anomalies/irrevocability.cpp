@@ -11,10 +11,10 @@
 namespace tutti::anomalies {
 namespace {
 
-class irrevocability : public suite {};
+class irrevocability_test : public suite {};
 
 // Counts effects outside the transaction: one for each block, under a storm of conflicting writers.
-TEST_F(irrevocability, effects_happen_once) {
+TEST_F(irrevocability_test, runs_effects_once) {
     const std::size_t each = rounds(200);
     std::array<var<long>, 3> data{};
     std::array<std::atomic<long>, 2> effects{};
@@ -58,7 +58,7 @@ TEST_F(irrevocability, effects_happen_once) {
 }
 
 // Several blocks ask at the same time, after reads that the others are about to change.
-TEST_F(irrevocability, of_several_that_ask_at_once) {
+TEST_F(irrevocability_test, serves_several_requests_at_once) {
     const std::size_t each = rounds(200);
     var<long> shared_total{0};
     std::atomic<int> holders{0};
@@ -83,7 +83,7 @@ TEST_F(irrevocability, of_several_that_ask_at_once) {
 }
 
 // A nested block may switch; the reads and writes of the outer block before the switch are part of it.
-TEST_F(irrevocability, of_a_nested_block) {
+TEST_F(irrevocability_test, works_in_a_nested_block) {
     const std::size_t each = rounds(120);
     var<long> total{0};
     std::atomic<long> effects{0};
@@ -105,7 +105,7 @@ TEST_F(irrevocability, of_a_nested_block) {
 }
 
 // Other transactions cannot abort the block, but the block can abort itself.
-TEST_F(irrevocability, leaves_the_block_free_to_cancel_and_to_throw) {
+TEST_F(irrevocability_test, leaves_the_block_free_to_cancel_and_to_throw) {
     struct refusal {};
     var<std::string> text{"before"};
     var<long> number{1};
@@ -136,7 +136,7 @@ TEST_F(irrevocability, leaves_the_block_free_to_cancel_and_to_throw) {
 }
 
 // Beside an irrevocable block, a reader commits and so does a writer of other data, while the block waits for both.
-TEST_F(irrevocability, lets_others_proceed) {
+TEST_F(irrevocability_test, lets_others_proceed) {
     if (!concurrent() || commits_one_by_one()) GTEST_SKIP() << "writers exclude each other under " << algorithm();
     for (const bool late : {false, true}) {
         var<long> mine{0}, theirs{0};
@@ -165,7 +165,7 @@ TEST_F(irrevocability, lets_others_proceed) {
 }
 
 // Handlers, allocation and destruction work as in any other block.
-TEST_F(irrevocability, has_everything_that_other_blocks_have) {
+TEST_F(irrevocability_test, has_everything_that_other_blocks_have) {
     std::string trace;
     var<std::string> text{"a"};
     var<std::string*> object{nullptr};

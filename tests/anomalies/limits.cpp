@@ -8,10 +8,10 @@
 namespace tutti::anomalies {
 namespace {
 
-class limits : public suite {};
+class limits_test : public suite {};
 
 // Threads reuse descriptors. A thread that ends leaves no state behind that affects the next owner.
-TEST_F(limits, threads_that_come_and_go) {
+TEST_F(limits_test, threads_that_come_and_go) {
     const std::size_t generations = rounds(60);
     constexpr unsigned at_once = 8;
     var<long> counter{0};
@@ -31,7 +31,7 @@ TEST_F(limits, threads_that_come_and_go) {
 
 // Other threads reclaim the objects that a thread retired before it ended, except objects that a transaction may still
 // see.
-TEST_F(limits, threads_that_end_with_memory_retired) {
+TEST_F(limits_test, threads_that_end_with_memory_retired) {
     static std::atomic<long> alive{0};
     struct object {
         object() { ++alive; }
@@ -54,7 +54,7 @@ TEST_F(limits, threads_that_end_with_memory_retired) {
     delete place.load();
 }
 
-TEST_F(limits, many_threads_at_once) {
+TEST_F(limits_test, many_threads_at_once) {
     const auto threads = static_cast<unsigned>(std::min<std::size_t>(rounds(100), 400));
     var<long> counter{0};
     std::latch all_alive{static_cast<std::ptrdiff_t>(threads)};
@@ -66,7 +66,7 @@ TEST_F(limits, many_threads_at_once) {
     EXPECT_EQ(counter.load(), 2l * threads);
 }
 
-TEST_F(limits, reads_and_writes_beyond_the_first_arrays) {
+TEST_F(limits_test, reads_and_writes_beyond_the_first_arrays) {
     const std::size_t count = rounds(20000);
     std::vector<var<std::size_t>> data(count);
     atomically([&](tx& t) {
@@ -91,7 +91,7 @@ TEST_F(limits, reads_and_writes_beyond_the_first_arrays) {
     EXPECT_EQ(atomically(sum), expected);
 }
 
-TEST_F(limits, plain_memory_beyond_the_first_arrays) {
+TEST_F(limits_test, plain_memory_beyond_the_first_arrays) {
     const std::size_t count = rounds(40000);
     std::vector<std::uint8_t> data(count, 1);
     atomically([&](tx& t) {
@@ -101,7 +101,7 @@ TEST_F(limits, plain_memory_beyond_the_first_arrays) {
     for (std::size_t i = 0; i < count; ++i) ASSERT_EQ(data[i], static_cast<std::uint8_t>(i));
 }
 
-TEST_F(limits, nesting) {
+TEST_F(limits_test, include_deep_nesting) {
     const std::size_t depth = rounds(500);
     var<std::size_t> v{0};
     const auto descend = [&](const auto& self, tx& t, std::size_t left) -> void {
@@ -117,7 +117,7 @@ TEST_F(limits, nesting) {
     EXPECT_EQ(v.load(), depth % 2 == 0 ? 1u : 2u);
 }
 
-TEST_F(limits, many_handlers) {
+TEST_F(limits_test, many_handlers) {
     const std::size_t count = rounds(5000);
     std::size_t ran = 0;
     atomically([&](tx& t) {
@@ -132,7 +132,7 @@ TEST_F(limits, many_handlers) {
 }
 
 // Ten thousand named sites, each counted by itself.
-TEST_F(limits, many_sites) {
+TEST_F(limits_test, many_sites) {
     const std::size_t count = rounds(10000);
     static std::vector<std::string> names;  // names must live on
     names.reserve(count);

@@ -10,9 +10,9 @@ namespace {
 
 constexpr unsigned threads = 4;
 
-class lost_update : public suite_of_flavours {};
+class lost_update_test : public suite_of_flavours {};
 
-TEST_P(lost_update, of_one_variable) {
+TEST_P(lost_update_test, does_not_occur_on_one_variable) {
     const std::size_t each = rounds(800);
     var<long> counter{0};
     crew(threads, [&](unsigned me) {
@@ -23,7 +23,7 @@ TEST_P(lost_update, of_one_variable) {
 }
 
 // A variable that was never written has the smallest version.
-TEST_P(lost_update, of_variables_never_written_before) {
+TEST_P(lost_update_test, does_not_occur_on_new_variables) {
     const std::size_t count = rounds(800);
     std::vector<var<long>> fresh(count);
     crew(threads, [&](unsigned me) {
@@ -34,7 +34,7 @@ TEST_P(lost_update, of_variables_never_written_before) {
 }
 
 // The read is far from the write, in a block of its own.
-TEST_P(lost_update, across_nested_blocks) {
+TEST_P(lost_update_test, does_not_occur_across_nested_blocks) {
     const std::size_t each = rounds(400);
     var<long> counter{0}, noise{0};
     crew(threads, [&](unsigned me) {
@@ -50,7 +50,7 @@ TEST_P(lost_update, across_nested_blocks) {
     EXPECT_EQ(counter.load(), static_cast<long>(threads * each));
 }
 
-TEST_P(lost_update, of_a_value_behind_a_node) {
+TEST_P(lost_update_test, does_not_occur_behind_a_node) {
     const std::size_t each = rounds(80);
     var<std::string> text;
     crew(threads, [&](unsigned me) {
@@ -75,7 +75,7 @@ struct alignas(8) neighbours {
     std::uint64_t full = 0;
 };
 
-TEST_P(lost_update, of_plain_words_that_share_eight_bytes) {
+TEST_P(lost_update_test, does_not_occur_within_eight_bytes) {
     const std::size_t each = rounds(200);
     neighbours data;
     crew(threads, [&](unsigned me) {
@@ -104,7 +104,7 @@ TEST_P(lost_update, of_plain_words_that_share_eight_bytes) {
 }
 
 // Eight threads, each the only writer of its byte of one word. They conflict by words, not by values.
-TEST_P(lost_update, of_the_neighbour_bytes_of_others) {
+TEST_P(lost_update_test, does_not_occur_on_neighbour_bytes) {
     const std::size_t each = rounds(400);
     alignas(8) std::array<std::uint8_t, 8> bytes{};
     violations wrong;
@@ -123,7 +123,7 @@ TEST_P(lost_update, of_the_neighbour_bytes_of_others) {
     EXPECT_EQ(wrong.count(), 0);
 }
 
-TUTTI_IN_EVERY_FLAVOUR(lost_update);
+TUTTI_IN_EVERY_FLAVOUR(lost_update_test);
 
 }  // namespace
 }  // namespace tutti::anomalies

@@ -13,10 +13,10 @@ namespace {
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
-class lost_wake_up : public suite_of_flavours {};
+class lost_wake_up_test : public suite_of_flavours {};
 
 // One slot, passed back and forth: in each round, two wake-ups can be lost.
-TEST_P(lost_wake_up, in_ping_pong) {
+TEST_P(lost_wake_up_test, does_not_occur_in_ping_pong) {
     const std::size_t each = rounds(180);
     var<int> turn{0};
     crew(2, [&](unsigned me) {
@@ -31,7 +31,7 @@ TEST_P(lost_wake_up, in_ping_pong) {
 }
 
 // Many threads on both sides of a bounded buffer.
-TEST_P(lost_wake_up, in_a_bounded_buffer) {
+TEST_P(lost_wake_up_test, does_not_occur_in_a_bounded_buffer) {
     const std::size_t each = rounds(100);
     constexpr long capacity = 3;
     var<long> filled{0}, put{0}, taken{0};
@@ -53,7 +53,7 @@ TEST_P(lost_wake_up, in_a_bounded_buffer) {
 }
 
 // Every way of writing has to wake.
-TEST_P(lost_wake_up, by_any_way_of_writing) {
+TEST_P(lost_wake_up_test, does_not_occur_for_any_kind_of_write) {
     const std::size_t each = rounds(10);
     constexpr unsigned ways = 8;
     var<long> signal{0}, heard{0};
@@ -88,7 +88,7 @@ TEST_P(lost_wake_up, by_any_way_of_writing) {
 
 // A retry in any alternative waits for all of them. In each round, another branch changes, or a read from before the
 // branches.
-TEST_P(lost_wake_up, of_any_alternative) {
+TEST_P(lost_wake_up_test, does_not_occur_for_any_alternative) {
     const std::size_t each = rounds(100);
     std::array<var<long>, 4> doors{};
     var<long> answered{0};
@@ -120,7 +120,7 @@ TEST_P(lost_wake_up, of_any_alternative) {
 }
 
 // One commit wakes many sleepers. A sleeper that has read many variables is woken by a change of any of them.
-TEST_P(lost_wake_up, of_one_of_many) {
+TEST_P(lost_wake_up_test, does_not_occur_for_one_of_many) {
     const std::size_t each = rounds(15);
     constexpr unsigned sleepers = 6;
     std::vector<var<long>> many(100);
@@ -160,7 +160,7 @@ TEST_P(lost_wake_up, of_one_of_many) {
 }
 
 // A crowd takes turns at one word, so only one of all woken threads can continue.
-TEST_P(lost_wake_up, in_a_crowd_that_takes_turns) {
+TEST_P(lost_wake_up_test, does_not_occur_in_a_crowd_taking_turns) {
     const std::size_t each = rounds(20);
     constexpr unsigned size = 24;
     var<std::size_t> turn{0};
@@ -178,7 +178,7 @@ TEST_P(lost_wake_up, in_a_crowd_that_takes_turns) {
 
 // All threads wait for one word. The first one to wake leaves in some other way, keeps waiting for another word, or is
 // late.
-TEST_P(lost_wake_up, in_a_crowd_of_which_some_leave) {
+TEST_P(lost_wake_up_test, does_not_occur_in_a_shrinking_crowd) {
     struct refusal {};
     const std::size_t each = rounds(20);
     constexpr unsigned size = 15;
@@ -235,7 +235,7 @@ TEST_P(lost_wake_up, in_a_crowd_of_which_some_leave) {
 }
 
 // A wait with a limit ends by a change or by the limit, and a race between both loses nothing.
-TEST_P(lost_wake_up, with_a_limit) {
+TEST_P(lost_wake_up_test, does_not_occur_with_a_limit) {
     const std::size_t each = rounds(50);
     var<int> turn{0};
     std::atomic<std::size_t> timeouts{0};
@@ -258,7 +258,7 @@ TEST_P(lost_wake_up, with_a_limit) {
     EXPECT_EQ(turn.load(), 0);
 }
 
-TUTTI_IN_REVOCABLE_FLAVOURS(lost_wake_up);
+TUTTI_IN_REVOCABLE_FLAVOURS(lost_wake_up_test);
 
 }  // namespace
 }  // namespace tutti::anomalies

@@ -11,7 +11,7 @@ namespace {
 
 struct refusal {};
 
-class nesting_leaks : public suite_of_flavours {
+class nesting_leaks_test : public suite_of_flavours {
 protected:
     /// The ways out of a nested block, each of which rolls it back. After a restart the block runs again, and then
     /// leaves by cancel.
@@ -42,7 +42,7 @@ protected:
     }
 };
 
-TEST_P(nesting_leaks, of_writes) {
+TEST_P(nesting_leaks_test, do_not_occur_for_writes) {
     in_every_way([&](way out) {
         var<long> before{1}, untouched{2}, inner_only{3};
         run(unwinding(), [&](tx& t) {
@@ -66,7 +66,7 @@ TEST_P(nesting_leaks, of_writes) {
 
 // The orec of the rolled-back child must be free again: another transaction can write it, before and after the parent
 // ends.
-TEST_P(nesting_leaks, of_ownership) {
+TEST_P(nesting_leaks_test, do_not_occur_for_ownership) {
     in_every_way([&](way out) {
         var<long> owned{0};
         run(unwinding(), [&](tx&) { ruin(out, [&](tx& c) { owned.set(c, 1); }); });
@@ -75,7 +75,7 @@ TEST_P(nesting_leaks, of_ownership) {
     });
 }
 
-TEST_P(nesting_leaks, three_deep) {
+TEST_P(nesting_leaks_test, do_not_occur_three_deep) {
     in_every_way([&](way out) {
         std::array<var<int>, 4> v{};
         const auto bump = [&](tx& t, std::size_t upto, int value) {
@@ -104,7 +104,7 @@ TEST_P(nesting_leaks, three_deep) {
 }
 
 // Widths of 1, 2, 4 and 8 bytes within one word, written by parent and child in every combination.
-TEST_P(nesting_leaks, of_plain_words) {
+TEST_P(nesting_leaks_test, do_not_occur_for_plain_words) {
     union words {
         std::uint64_t full;
         std::uint32_t halves[2];
@@ -135,7 +135,7 @@ TEST_P(nesting_leaks, of_plain_words) {
 }
 
 // Memory that the parent made is written without locks. The child's writes to it are still rolled back.
-TEST_P(nesting_leaks, of_writes_to_the_parents_new_objects) {
+TEST_P(nesting_leaks_test, do_not_occur_for_new_objects_of_the_parent) {
     struct object {
         var<long> a{1};
         var<std::string> s{"one"};
@@ -165,7 +165,7 @@ TEST_P(nesting_leaks, of_writes_to_the_parents_new_objects) {
     });
 }
 
-TEST_P(nesting_leaks, of_values_behind_nodes) {
+TEST_P(nesting_leaks_test, do_not_occur_behind_nodes) {
     in_every_way([&](way out) {
         var<std::string> text{"old"};
         run(unwinding(), [&](tx& t) {
@@ -183,7 +183,7 @@ TEST_P(nesting_leaks, of_values_behind_nodes) {
     });
 }
 
-TEST_P(nesting_leaks, of_objects_and_their_ends) {
+TEST_P(nesting_leaks_test, do_not_occur_for_objects) {
     struct counted {
         explicit counted(int* n) : alive{n} { ++*alive; }
         ~counted() { --*alive; }
@@ -209,7 +209,7 @@ TEST_P(nesting_leaks, of_objects_and_their_ends) {
     });
 }
 
-TEST_P(nesting_leaks, of_handlers) {
+TEST_P(nesting_leaks_test, do_not_occur_for_handlers) {
     in_every_way([&](way out) {
         std::string trace;
         run(unwinding(), [&](tx& t) {
@@ -228,7 +228,7 @@ TEST_P(nesting_leaks, of_handlers) {
 }
 
 // A flat block is rolled back together with its parent.
-TEST_P(nesting_leaks, flat_blocks_take_the_parent_along) {
+TEST_P(nesting_leaks_test, flat_blocks_take_the_parent_along) {
     var<int> v{0};
     EXPECT_THROW(run(unwinding(),
                      [&](tx& t) {
@@ -242,7 +242,7 @@ TEST_P(nesting_leaks, flat_blocks_take_the_parent_along) {
     EXPECT_EQ(v.load(), 0);
 }
 
-TUTTI_IN_EVERY_FLAVOUR(nesting_leaks);
+TUTTI_IN_EVERY_FLAVOUR(nesting_leaks_test);
 
 // The reads of an aborted child still count, because the parent knows the child's outcome. Another thread changes the
 // read variable. The parent must therefore run again, and come to the other result.

@@ -74,9 +74,9 @@ private:
     var<long> size_{0}, sum_{0};
 };
 
-class phantom : public suite_of_flavours {};
+class phantom_test : public suite_of_flavours {};
 
-TEST_P(phantom, in_a_linked_list) {
+TEST_P(phantom_test, does_not_occur_in_a_linked_list) {
     const std::size_t each = rounds(240);
     constexpr long keys = 48;
     sorted_list list;
@@ -99,7 +99,7 @@ TEST_P(phantom, in_a_linked_list) {
 
 // A transaction that finds a range empty inserts one member. Two transactions that both found it empty would insert
 // two.
-TEST_P(phantom, fills_an_empty_range_twice) {
+TEST_P(phantom_test, does_not_fill_an_empty_range_twice) {
     const std::size_t each = rounds(160);
     constexpr long range = 8, ranges = 4;
     sorted_list list;
@@ -127,7 +127,7 @@ TEST_P(phantom, fills_an_empty_range_twice) {
 
 // Two transactions scan the same list before either inserts: one before its only member, and one behind it. They write
 // different words, and the second to commit has counted without the other's node.
-TEST_P(phantom, is_inserted_where_another_has_looked) {
+TEST_P(phantom_test, is_not_inserted_into_a_range_that_was_read) {
     const std::size_t meetings = rounds(8);
     var<node*> head{nullptr};
     violations twice;
@@ -175,7 +175,7 @@ TEST_P(phantom, is_inserted_where_another_has_looked) {
     EXPECT_EQ(twice.count(), 0);
 }
 
-TUTTI_IN_EVERY_FLAVOUR(phantom);
+TUTTI_IN_EVERY_FLAVOUR(phantom_test);
 
 }  // namespace
 }  // namespace tutti::anomalies

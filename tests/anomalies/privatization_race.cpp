@@ -18,7 +18,7 @@ struct box {
     std::uint32_t low = 0;
 };
 
-class privatization_race : public suite_of_flavours {
+class privatization_race_test : public suite_of_flavours {
 protected:
     /// Adds one to every word, and checks them first.
     static void bump(tx& t, box* b, violations& torn) {
@@ -43,7 +43,7 @@ protected:
 
 // The pointer is a word of plain memory, like its target. The other threads privatize nothing and have waived the wait:
 // only the thread that takes the box has to wait.
-TEST_P(privatization_race, through_a_plain_pointer) {
+TEST_P(privatization_race_test, does_not_occur_through_a_plain_pointer) {
     const std::size_t each = rounds(30);
     box content;
     box* place = &content;
@@ -81,7 +81,7 @@ TEST_P(privatization_race, through_a_plain_pointer) {
 }
 
 // The pointer is a variable, so the privatizing commit does not write plain memory at all.
-TEST_P(privatization_race, through_a_variable) {
+TEST_P(privatization_race_test, does_not_occur_through_a_variable) {
     const std::size_t each = rounds(30);
     box content;
     var<box*> place{&content};
@@ -109,7 +109,7 @@ TEST_P(privatization_race, through_a_variable) {
 }
 
 // The hardest direct use: the whole list is cut off, overwritten and freed at once. A straggler reads freed memory.
-TEST_P(privatization_race, of_a_list_that_is_then_freed) {
+TEST_P(privatization_race_test, does_not_occur_on_a_freed_list) {
     struct item {
         std::uint64_t value;
         item* next;
@@ -200,7 +200,7 @@ struct handing_over {
 // One transaction makes the box private and passes it to another thread through a variable. That thread uses the box as
 // soon as its own read-only transaction is over. Until then it has to wait for a straggler that still reads the box. In
 // every other round the straggler has no read log, so it cannot validate before its end.
-TEST_P(privatization_race, by_whom_it_was_handed_to) {
+TEST_P(privatization_race_test, does_not_occur_after_a_hand_over) {
     const std::size_t times = rounds(8);
     handing_over all;
     std::barrier around{3};
@@ -228,7 +228,7 @@ TEST_P(privatization_race, by_whom_it_was_handed_to) {
 }
 
 // A block that makes nothing private overwrites the variable before the receiver's block ends.
-TEST_P(privatization_race, although_what_says_so_was_overwritten) {
+TEST_P(privatization_race_test, does_not_occur_after_an_overwritten_hand_over) {
     const std::size_t times = rounds(8);
     handing_over all;
     box other;
@@ -273,7 +273,7 @@ TEST_P(privatization_race, although_what_says_so_was_overwritten) {
     EXPECT_EQ(all.torn.count(), 0);
 }
 
-TUTTI_IN_EVERY_FLAVOUR(privatization_race);
+TUTTI_IN_EVERY_FLAVOUR(privatization_race_test);
 
 }  // namespace
 }  // namespace tutti::anomalies

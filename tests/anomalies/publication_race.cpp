@@ -13,7 +13,7 @@ struct letter {
     std::array<std::uint32_t, 6> lines;
 };
 
-class publication_race : public suite_of_flavours {
+class publication_race_test : public suite_of_flavours {
 protected:
     static letter* fill(std::uint64_t number) {
         auto* const l = new letter;
@@ -24,7 +24,7 @@ protected:
 };
 
 // The reader takes the letter out and owns it: the hand-over works in both directions.
-TEST_P(publication_race, through_a_variable) {
+TEST_P(publication_race_test, does_not_occur_through_a_variable) {
     const std::size_t each = rounds(380);
     var<letter*> box{nullptr};
     violations torn;
@@ -56,7 +56,7 @@ TEST_P(publication_race, through_a_variable) {
 }
 
 // Readers read the published letter transactionally; `load` and `store` outside transactions publish as well.
-TEST_P(publication_race, to_many_readers) {
+TEST_P(publication_race_test, does_not_occur_for_many_readers) {
     const std::size_t letters = rounds(200);
     std::vector<std::unique_ptr<letter>> kept;
     kept.reserve(letters);
@@ -92,7 +92,7 @@ TEST_P(publication_race, to_many_readers) {
     EXPECT_EQ(torn.count(), 0);
 }
 
-TUTTI_IN_EVERY_FLAVOUR(publication_race);
+TUTTI_IN_EVERY_FLAVOUR(publication_race_test);
 
 }  // namespace
 }  // namespace tutti::anomalies

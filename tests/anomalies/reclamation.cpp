@@ -21,7 +21,7 @@ struct object {
     static inline std::atomic<long> ended{0};
 };
 
-class reclamation : public suite_of_flavours {};
+class reclamation_test : public suite_of_flavours {};
 
 /// Commits that retire objects, so that batches fill and are examined.
 void churn(std::size_t rounds_of_it) {
@@ -36,7 +36,7 @@ void churn(std::size_t rounds_of_it) {
 
 // One reader keeps its transaction open. Another thread destroys the object that it has found, and then retires
 // thousands of objects.
-TEST_P(reclamation, waits_for_the_reader) {
+TEST_P(reclamation_test, waits_for_the_reader) {
     if (!concurrent()) GTEST_SKIP() << "needs two transactions at once";
     // A visible or irrevocable reader could deadlock with the writer.
     if (GetParam().mode != mode::optimistic) GTEST_SKIP() << "the writer may wait for such a reader";
@@ -70,7 +70,7 @@ TEST_P(reclamation, waits_for_the_reader) {
 }
 
 // The reference that `get` returns stays valid until the block ends, although other transactions replace the value.
-TEST_P(reclamation, of_values_behind_nodes) {
+TEST_P(reclamation_test, waits_for_readers_of_values_behind_nodes) {
     const std::size_t each = rounds(600);
     const auto text_of = [](std::size_t i) { return std::string(24 + i % 9, static_cast<char>('a' + i % 26)); };
     var<std::string> text{text_of(0)};
@@ -98,7 +98,7 @@ TEST_P(reclamation, of_values_behind_nodes) {
 }
 
 // Each destroyed object ends exactly once, while readers of all kinds look at the objects.
-TEST_P(reclamation, ends_every_object_once) {
+TEST_P(reclamation_test, ends_every_object_once) {
     const std::size_t each = rounds(600);
     std::array<var<object*>, 4> places{};
     std::atomic<bool> done{false};
@@ -138,7 +138,7 @@ TEST_P(reclamation, ends_every_object_once) {
     EXPECT_LE(backlog(), 1024 + 8);
 }
 
-TUTTI_IN_EVERY_FLAVOUR(reclamation);
+TUTTI_IN_EVERY_FLAVOUR(reclamation_test);
 
 }  // namespace
 }  // namespace tutti::anomalies

@@ -7,11 +7,11 @@
 namespace tutti::anomalies {
 namespace {
 
-class strong_atomicity : public suite_of_flavours {};
+class strong_atomicity_test : public suite_of_flavours {};
 
 // One thread stores rising even numbers. Others make them odd and even again within a transaction, or add two. A
 // transaction that read before a store and commits after it would overwrite the stored value.
-TEST_P(strong_atomicity, a_store_is_not_overwritten_unread) {
+TEST_P(strong_atomicity_test, never_overwrites_a_store_unread) {
     const std::size_t each = rounds(1600);
     var<long> v{0};
     std::atomic<bool> done{false};
@@ -32,7 +32,7 @@ TEST_P(strong_atomicity, a_store_is_not_overwritten_unread) {
     EXPECT_EQ(lost.count(), 0);
 }
 
-TEST_P(strong_atomicity, a_load_sees_no_transaction_in_progress) {
+TEST_P(strong_atomicity_test, hides_transactions_in_progress_from_loads) {
     const std::size_t each = rounds(800);
     var<long> v{0};
     std::atomic<bool> done{false};
@@ -56,7 +56,7 @@ TEST_P(strong_atomicity, a_load_sees_no_transaction_in_progress) {
 
 // A transaction changes two variables together, and a thread reads them one after the other from outside. Two other
 // variables are stored one after the other, and read together inside a transaction.
-TEST_P(strong_atomicity, accesses_to_several_variables_keep_their_order) {
+TEST_P(strong_atomicity_test, keeps_the_order_of_accesses) {
     const std::size_t each = rounds(800);
     var<long> x{0}, y{0}, first{0}, second{0};
     std::atomic<bool> done{false};
@@ -96,7 +96,7 @@ TEST_P(strong_atomicity, accesses_to_several_variables_keep_their_order) {
 
 // A store from outside aborts or follows a transaction that has read the variable. A snapshot never contains half of
 // it.
-TEST_P(strong_atomicity, a_store_does_not_fall_into_a_snapshot) {
+TEST_P(strong_atomicity_test, keeps_stores_out_of_snapshots) {
     const std::size_t each = rounds(1200);
     var<long> v{0};
     std::atomic<bool> done{false};
@@ -118,7 +118,7 @@ TEST_P(strong_atomicity, a_store_does_not_fall_into_a_snapshot) {
     EXPECT_EQ(changed.count(), 0);
 }
 
-TEST_P(strong_atomicity, holds_for_values_behind_nodes) {
+TEST_P(strong_atomicity_test, holds_for_values_behind_nodes) {
     const std::size_t each = rounds(200);
     const std::string a(50, 'a'), b(70, 'b');
     var<std::string> text{a};
@@ -140,7 +140,7 @@ TEST_P(strong_atomicity, holds_for_values_behind_nodes) {
     EXPECT_EQ(torn.count(), 0);
 }
 
-TUTTI_IN_EVERY_FLAVOUR(strong_atomicity);
+TUTTI_IN_EVERY_FLAVOUR(strong_atomicity_test);
 
 // Within a transaction of the same thread, load and store are part of it.
 TEST(strong_atomicity_inside, load_and_store_are_part_of_the_transaction) {

@@ -10,7 +10,7 @@
 namespace tutti::anomalies {
 namespace {
 
-class thread_exit : public suite_of_flavours {
+class thread_exit_test : public suite_of_flavours {
 protected:
     var<long> v_{1};
     var<std::string> text_{"before"};
@@ -47,7 +47,7 @@ protected:
     }
 };
 
-TEST_P(thread_exit, by_pthread_exit) {
+TEST_P(thread_exit_test, rolls_back_after_pthread_exit) {
     auto part = [&] {
         run(GetParam(), [&](tx& t) {
             write_everything(t);
@@ -58,7 +58,7 @@ TEST_P(thread_exit, by_pthread_exit) {
     expect_rolled_back();
 }
 
-TEST_P(thread_exit, by_pthread_exit_in_a_nested_block) {
+TEST_P(thread_exit_test, rolls_back_after_pthread_exit_in_nesting) {
     auto part = [&] {
         run(unwinding(), [&](tx& t) {
             write_everything(t);
@@ -74,7 +74,7 @@ TEST_P(thread_exit, by_pthread_exit_in_a_nested_block) {
 }
 
 // A handler after the commit cannot stop the thread's end either, and the remaining handlers are released.
-TEST_P(thread_exit, by_pthread_exit_in_a_handler_after_the_commit) {
+TEST_P(thread_exit_test, keeps_a_commit_after_pthread_exit_in_a_handler) {
     auto part = [&] {
         run(GetParam(), [&](tx& t) {
             v_.set(t, 2);
@@ -90,7 +90,7 @@ TEST_P(thread_exit, by_pthread_exit_in_a_handler_after_the_commit) {
     EXPECT_EQ(compensated_, 0);
 }
 
-TEST_P(thread_exit, by_cancellation) {
+TEST_P(thread_exit_test, rolls_back_after_cancellation) {
     auto part = [&] {
         run(GetParam(), [&](tx& t) {
             write_everything(t);
@@ -107,7 +107,7 @@ TEST_P(thread_exit, by_cancellation) {
     expect_rolled_back();
 }
 
-TUTTI_IN_EVERY_FLAVOUR(thread_exit);
+TUTTI_IN_EVERY_FLAVOUR(thread_exit_test);
 
 // A sleeper in `retry` and a thread that ends meanwhile do not affect each other.
 TEST(thread_exit_of_others, does_not_disturb_a_sleeper) {

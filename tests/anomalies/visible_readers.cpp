@@ -14,9 +14,9 @@ namespace {
 
 constexpr options visibly{.mode = mode::visible};
 
-class visible_readers : public suite {};
+class visible_readers_test : public suite {};
 
-TEST_F(visible_readers, of_one_record_and_a_writer) {
+TEST_F(visible_readers_test, share_one_orec_with_a_writer) {
     const std::size_t each = rounds(750);
     var<long> left{0}, right{0};
     std::atomic<bool> done{false};
@@ -86,7 +86,7 @@ INSTANTIATE_TEST_SUITE_P(of, marked_reads, ::testing::Values(mode::visible, mode
 
 // The purpose of visible readers: a long reader commits during a storm of short writers. It may need several attempts,
 // but must commit while the storm continues; the writers stop only when the readers are done.
-TEST_F(visible_readers, get_through_a_storm_of_writers) {
+TEST_F(visible_readers_test, get_through_a_storm_of_writers) {
     const std::size_t reads = rounds(10);
     std::vector<var<long>> data(200);
     std::atomic<unsigned> readers{2};
@@ -118,7 +118,7 @@ TEST_F(visible_readers, get_through_a_storm_of_writers) {
 }
 
 // Both readers have marked the variable that both then want to write, so one has to abort.
-TEST_F(visible_readers, that_both_want_to_write) {
+TEST_F(visible_readers_test, both_write_what_they_read) {
     const std::size_t each = rounds(500);
     var<long> counter{0};
     crew(4, [&](unsigned) {
@@ -133,7 +133,7 @@ TEST_F(visible_readers, that_both_want_to_write) {
 }
 
 // A block that becomes visible on the way keeps its earlier reads and writes.
-TEST_F(visible_readers, that_became_so_on_the_way) {
+TEST_F(visible_readers_test, become_visible_inside_a_block) {
     const std::size_t each = rounds(400);
     var<long> a{0}, b{0}, c{0};
     violations wrong;
@@ -159,7 +159,7 @@ TEST_F(visible_readers, that_became_so_on_the_way) {
 }
 
 // Plain words are marked like variables.
-TEST_F(visible_readers, of_plain_words) {
+TEST_F(visible_readers_test, read_plain_words) {
     const std::size_t each = rounds(400);
     std::array<std::uint32_t, 4> words{};
     violations torn;
@@ -178,7 +178,7 @@ TEST_F(visible_readers, of_plain_words) {
 }
 
 // Marks are also removed if the block does not commit.
-TEST_F(visible_readers, leave_no_mark_behind) {
+TEST_F(visible_readers_test, leave_no_mark_behind) {
     struct refusal {};
     var<long> v{0};
     EXPECT_THROW(atomically(visibly,

@@ -1,4 +1,4 @@
-// The counterpart of lost_wake_up: threads that are woken needlessly, and the meaning of a time limit.
+// The counterpart of lost_wake_up_test: threads that are woken needlessly, and the meaning of a time limit.
 //
 // Catches an engine that wakes every sleeper at every commit, and one whose timed wait never returns or never waits.
 // Catches an engine that waits in an alternative although there is another one.

@@ -15,10 +15,10 @@
 namespace tutti::anomalies {
 namespace {
 
-class write_skew : public suite_of_flavours {};
+class write_skew_test : public suite_of_flavours {};
 
 // At least one doctor is always on call.
-TEST_P(write_skew, leaves_nobody_on_call) {
+TEST_P(write_skew_test, does_not_leave_nobody_on_call) {
     constexpr unsigned doctors = 4;
     const std::size_t each = rounds(600);
     std::array<var<bool>, doctors> on_call{};
@@ -63,7 +63,7 @@ private:
 
 // Each transaction copies the other's variable plus one. One of them comes first, so the result is (1, 2) or (2, 1),
 // never (1, 1).
-TEST_P(write_skew, of_two_that_read_what_the_other_writes) {
+TEST_P(write_skew_test, does_not_occur_between_two_writers) {
     const std::size_t meetings = rounds(4);
     struct pair {
         var<long> x{0}, y{0};
@@ -97,7 +97,7 @@ TEST_P(write_skew, of_two_that_read_what_the_other_writes) {
 }
 
 // Each transaction has read before either writes, so the second to commit has to notice the conflict.
-TEST_P(write_skew, of_two_that_have_both_read) {
+TEST_P(write_skew_test, does_not_occur_after_both_have_read) {
     const std::size_t meetings = rounds(8);
     var<long> x{0}, y{0};
     violations skew;
@@ -126,7 +126,7 @@ TEST_P(write_skew, of_two_that_have_both_read) {
 }
 
 // A ring of transactions: with n of them the cycle has n edges, and no pair conflicts in both directions.
-TEST_P(write_skew, of_a_ring) {
+TEST_P(write_skew_test, does_not_occur_in_a_ring) {
     constexpr unsigned size = 5;
     const std::size_t meetings = rounds(2);
     std::array<std::array<var<long>, size>, places> rings{};
@@ -157,7 +157,7 @@ TEST_P(write_skew, of_a_ring) {
 }
 
 // Write skew over words of plain memory.
-TEST_P(write_skew, of_plain_words) {
+TEST_P(write_skew_test, does_not_occur_for_plain_words) {
     const std::size_t each = rounds(300);
     struct {
         std::uint32_t left = 1;
@@ -178,7 +178,7 @@ TEST_P(write_skew, of_plain_words) {
     EXPECT_EQ(both_gone.count(), 0);
 }
 
-TUTTI_IN_EVERY_FLAVOUR(write_skew);
+TUTTI_IN_EVERY_FLAVOUR(write_skew_test);
 
 }  // namespace
 }  // namespace tutti::anomalies

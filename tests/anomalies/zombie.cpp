@@ -12,7 +12,7 @@
 namespace tutti::anomalies {
 namespace {
 
-class zombie : public suite_of_flavours {};
+class zombie_test : public suite_of_flavours {};
 
 /// Runs two threads of writers, and readers of three kinds until the writers are done.
 /// @param write(flavour, step)  one step of a writer
@@ -33,7 +33,7 @@ void writers_against_readers(const flavour& all, std::size_t each, Write write, 
 }
 
 // All variables are always equal. They are read in any order, so that no order of acquisition hides a gap.
-TEST_P(zombie, sees_variables_that_differ) {
+TEST_P(zombie_test, never_sees_variables_that_differ) {
     constexpr std::size_t count = 12;
     std::array<var<long>, count> data{};
     violations seen;
@@ -57,7 +57,7 @@ TEST_P(zombie, sees_variables_that_differ) {
 }
 
 // The reader also writes, so the block is not read-only and meets its own orecs.
-TEST_P(zombie, sees_a_sum_that_never_was) {
+TEST_P(zombie_test, never_sees_a_sum_that_never_was) {
     constexpr std::size_t count = 8;
     std::array<var<long>, count> accounts{};
     var<long> scratch{0};
@@ -87,7 +87,7 @@ TEST_P(zombie, sees_a_sum_that_never_was) {
 }
 
 // The consequences of such a state: a zombie divides by zero and indexes out of bounds.
-TEST_P(zombie, follows_an_index_out_of_bounds) {
+TEST_P(zombie_test, never_follows_an_index_out_of_bounds) {
     constexpr unsigned small = 2, large = 16;
     var<unsigned> size{small}, index{0};
     violations seen;
@@ -111,7 +111,7 @@ TEST_P(zombie, follows_an_index_out_of_bounds) {
 }
 
 // Words of one object, some of them in the same eight bytes.
-TEST_P(zombie, sees_plain_words_that_differ) {
+TEST_P(zombie_test, never_sees_plain_words_that_differ) {
     struct alignas(8) object {
         std::uint8_t a = 0;
         std::uint8_t b = 0;
@@ -151,7 +151,7 @@ TEST_P(zombie, sees_plain_words_that_differ) {
 }
 
 // A commit comes between two reads of one attempt, and changes both variables.
-TEST_P(zombie, reads_on_after_a_commit_between_two_reads) {
+TEST_P(zombie_test, never_continues_after_a_conflicting_commit) {
     const std::size_t times = rounds(20);
     var<long> left{0}, right{0};
     std::barrier around{2};
@@ -186,7 +186,7 @@ TEST_P(zombie, reads_on_after_a_commit_between_two_reads) {
     EXPECT_EQ(right.load(), static_cast<long>(times));
 }
 
-TUTTI_IN_EVERY_FLAVOUR(zombie);
+TUTTI_IN_EVERY_FLAVOUR(zombie_test);
 
 }  // namespace
 }  // namespace tutti::anomalies

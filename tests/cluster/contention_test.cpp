@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "cluster/crowd.hpp"
-#include "cluster/fault.hpp"
+#include "cluster/fault_injection.hpp"
 #include "support/effort.hpp"
 
 namespace {

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cluster/fault.hpp"
+#include "cluster/fault_injection.hpp"
 #include "cluster/world.hpp"
 #include "support/effort.hpp"
 

@@ -19,7 +19,7 @@
 #include "support/watchdog.hpp"
 #include "wire/bytes.hpp"
 #include "wire/connection.hpp"
-#include "wire/fault.hpp"
+#include "wire/fault_injection.hpp"
 #include "wire/message.hpp"
 #include "wire/waiting_room.hpp"
 

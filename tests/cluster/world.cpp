@@ -472,7 +472,7 @@ void world::end_one(node_number n) {
     for (std::size_t i = 0; i < clients_.size(); ++i) {
         if (clients_[i]->home() == n) clients_[i]->end();
     }
-    if (!plan_.comes_back && !broken(fault::let_back_in)) return;
+    if (!plan_.comes_back && !injected(fault::let_back_in)) return;
     network().after(2 * plan_.notice, [this, n] { start_again(n, plan_.notice); });
 }
 

@@ -62,12 +62,12 @@ TEST_F(rtm_instructions, an_abort_takes_everything_back) {
 
 TEST_F(rtm_instructions, begin_notes_why_it_failed) {
     core::descriptor& d = core::acquire_descriptor();
-    d.kept.hardware.tries_left = attempts_in_hardware;
+    d.algorithm_data.hardware.tries_left = attempts_in_hardware;
     if (rtm::begin(d)) rtm::abort(d, hardware_abort::capacity);
     // Here after an abort, the processor's own or the one above.
-    EXPECT_LE(d.kept.hardware.tries_left, attempts_in_hardware);
+    EXPECT_LE(d.algorithm_data.hardware.tries_left, attempts_in_hardware);
     if (std::getenv("TUTTI_UNDER_VALGRIND") != nullptr) {
-        EXPECT_EQ(d.kept.hardware.tries_left, 0);  // valgrind reports a lack of capacity
+        EXPECT_EQ(d.algorithm_data.hardware.tries_left, 0);  // valgrind reports a lack of capacity
     }
     core::release_descriptor(d);
 }

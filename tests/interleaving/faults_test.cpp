@@ -43,57 +43,58 @@ std::vector<expectation> expectations() {
            "load_outside_across_a_block_of_the_last_writer", "not opaque", {"wt_etl_deferred"});
     expect("a_wake_up_is_lost", fault::retry_without_recheck, "consumer_waits", "lost wake-up",
            {"wb_etl", "wt_etl", "wb_ctl", "norec"});
-    expect("a_wake_up_is_kept", fault::keep_the_wake_up, "two_that_only_look", "lost wake-up",
+    expect("a_wake_up_is_kept", fault::skip_next_wake_up, "two_that_only_look", "lost wake-up",
            {"wb_etl", "wt_etl", "wb_ctl", "norec"});
-    expect("a_wake_up_is_kept_by_who_fails", fault::keep_the_wake_up, "woken_behind_one_that_fails", "lost wake-up",
+    expect("a_wake_up_is_kept_by_who_fails", fault::skip_next_wake_up, "woken_behind_one_that_fails", "lost wake-up",
            {"wb_etl"});
-    expect("a_wake_up_is_kept_by_who_was_late", fault::keep_the_wake_up, "woken_behind_one_whose_time_is_up",
+    expect("a_wake_up_is_kept_by_who_was_late", fault::skip_next_wake_up, "woken_behind_one_whose_time_is_up",
            "lost wake-up", {"wb_etl"});
-    expect("a_change_is_passed_over", fault::keep_the_wake_up, "woken_between_two_changes", "lost wake-up", {"wb_etl"});
-    expect("a_seat_is_left_to_nobody", fault::release_a_slot_quietly, "three_irrevocable_at_once", "lost wake-up",
+    expect("a_change_is_passed_over", fault::skip_next_wake_up, "woken_between_two_changes", "lost wake-up",
+           {"wb_etl"});
+    expect("a_seat_is_left_to_nobody", fault::release_slot_without_wake_up, "three_irrevocable_at_once", "lost wake-up",
            {"wb_etl", "norec"});
     expect("private_memory_is_still_written", fault::privatize_without_waiting, "privatize_from_a_writer", "not opaque",
            {"wb_etl", "wt_etl", "wb_ctl"});
     expect("private_memory_is_still_read", fault::privatize_without_waiting, "privatize_from_an_unlogged_reader",
            "not opaque", {"wb_etl"});
-    expect("private_memory_is_read_by_who_did_not_look", fault::answer_without_refreshing, "privatize_from_a_writer",
+    expect("private_memory_is_read_by_who_did_not_look", fault::reply_without_refreshing, "privatize_from_a_writer",
            "not opaque", {"wb_etl", "wt_etl", "wb_ctl"});
     expect("private_memory_is_handed_over_too_early", fault::receive_without_waiting, "hand_over_to_a_block",
            "not opaque", {"wb_etl", "wt_etl", "wb_ctl"});
-    expect("private_memory_is_settled_too_early", fault::settle_before_waiting,
+    expect("private_memory_is_settled_too_early", fault::store_result_before_waiting,
            "hand_over_to_a_block_that_need_not_look", "not opaque", {"wb_etl", "wt_etl", "wb_ctl"});
     expect("private_memory_is_announced_too_late", fault::announce_after_drawing, "hand_over_to_the_second_block",
            "not opaque", {"wb_etl", "wt_etl"});
-    expect("who_is_about_to_publish_is_overlooked", fault::overlook_the_unpublished, "hand_over_to_the_second_block",
+    expect("who_is_about_to_publish_is_overlooked", fault::ignore_unpublished_commits, "hand_over_to_the_second_block",
            "not opaque", {"wt_etl"});
-    expect("a_snapshot_lasts_into_the_next_era", fault::take_the_snapshot_unannounced,
-           "unlogged_snapshot_of_two_commits", "not opaque", {"wb_etl_ending", "wt_etl_ending"});
-    expect("what_was_settled_stays_so_in_the_next_era", fault::keep_what_is_settled,
+    expect("a_snapshot_lasts_into_the_next_era", fault::take_snapshot_before_state, "unlogged_snapshot_of_two_commits",
+           "not opaque", {"wb_etl_ending", "wt_etl_ending"});
+    expect("what_was_settled_stays_so_in_the_next_era", fault::keep_quiescence_results,
            "hand_over_to_a_block_after_an_update", "not opaque", {"wb_etl_ending"});
-    expect("what_is_settled_late_counts_in_the_next_era", fault::overlook_those_that_settle,
+    expect("what_is_settled_late_counts_in_the_next_era", fault::ignore_quiescence_in_progress,
            "hand_over_to_a_block_beside_an_update", "not opaque", {"wb_etl_ending"});
-    expect("what_was_made_private_apart_is_still_written", fault::forget_what_inner_owes, "privatize_apart",
+    expect("what_was_made_private_apart_is_still_written", fault::skip_deferred_quiescence_of_inner, "privatize_apart",
            "not opaque", {"wb_etl", "wt_etl", "wb_ctl"});
     expect("an_undo_waits_for_who_waits_for_its_lock", fault::wait_with_abstract_locks,
            "undone_while_an_irrevocable_user_of_plain_memory_waits_for_its_lock", "", {"wb_etl", "wt_etl", "wb_ctl"});
     expect("an_undo_receives_from_who_waits_for_its_lock", fault::wait_with_abstract_locks,
            "undone_reading_while_an_irrevocable_user_of_plain_memory_waits_for_its_lock", "", {"wb_etl", "wb_ctl"});
-    expect("who_goes_on_is_swept", fault::unlink_without_second_look, "privatize_from_a_reader_that_was_asleep",
+    expect("who_goes_on_is_swept", fault::unlink_without_recheck, "privatize_from_a_reader_that_was_asleep",
            "not opaque", {"wb_etl"});
     expect("objects_are_destroyed_too_early", fault::reclaim_without_waiting, "object_is_dropped_under_a_reader", "",
            {"wb_etl", "norec"});
-    expect("a_roll_back_goes_not_far_enough", fault::rewind_too_little, "conflict_around_checkpoints", "not opaque",
+    expect("a_roll_back_goes_not_far_enough", fault::roll_back_too_little, "conflict_around_checkpoints", "not opaque",
            {"wb_etl", "wt_etl", "wb_ctl", "norec"});
     expect("marks_are_ignored", fault::ignore_visible_readers, "irrevocable_late", "", {"wb_etl", "wt_etl"});
     expect("who_is_alone_meets_who_ran_before", fault::serial_without_waiting, "alone_beside_a_writer", "not opaque",
            {"wb_etl", "wt_etl"});
     expect("who_is_alone_meets_who_comes", fault::begin_beside_a_serial_transaction, "alone_beside_a_reader",
            "not opaque", {"wb_etl", "wt_etl"});
-    expect("who_begins_moves_a_world_that_stands_still", fault::begin_in_a_still_world, "alone_again_beside_a_writer",
+    expect("who_begins_moves_a_world_that_stands_still", fault::begin_in_a_stopped_world, "alone_again_beside_a_writer",
            "not opaque", {"wb_etl", "wt_etl"});
-    expect("who_waits_to_be_alone_goes_on_beside_who_was_first", fault::overlook_the_seizure,
+    expect("who_waits_to_be_alone_goes_on_beside_who_was_first", fault::ignore_token_seizure,
            "alone_from_the_begin_beside_one_that_wants_to_be", "not opaque", {"wb_etl", "wt_etl"});
-    expect("the_biased_owner_had_not_looked", fault::bias_without_second_look, "the_biased_owner_beside_a_writer",
+    expect("the_biased_owner_had_not_looked", fault::bias_without_recheck, "the_biased_owner_beside_a_writer",
            "not opaque", {"wt_etl"});
     expect("the_bias_was_revoked", fault::bias_although_revoked, "the_biased_owner_again_and_again", "not opaque",
            {"wt_etl"});
@@ -103,8 +104,8 @@ std::vector<expectation> expectations() {
            {"hytm_failing", "htm_failing"});
     expect("software_does_not_see_a_hardware_commit", fault::commit_uncounted, "snapshot_is_extended", "not opaque",
            {"hytm_failing", "htm_failing"});
-    expect("software_commits_over_a_hardware_commit", fault::take_without_second_look, "lost_update_of_three",
-           "not opaque", {"hytm_failing", "htm_failing"});
+    expect("software_commits_over_a_hardware_commit", fault::lock_without_recheck, "lost_update_of_three", "not opaque",
+           {"hytm_failing", "htm_failing"});
     expect("hardware_commits_under_an_irrevocable_block", fault::ignore_visible_readers, "irrevocable_late", "",
            {"hytm"});
     expect("software_beside_hardware_does_not_validate", fault::skip_validation, "write_skew", "not opaque",

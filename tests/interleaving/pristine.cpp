@@ -8,7 +8,7 @@
 #include "core/lifecycle/registry.hpp"
 #include "core/privatization/quiescence.hpp"
 #include "core/privatization/quiescence_set.hpp"
-#include "core/state/attention.hpp"
+#include "core/state/commit_flags.hpp"
 #include "core/tokens/serial_token.hpp"
 #include "memory/orec.hpp"
 #include "support/version_clock.hpp"
@@ -36,14 +36,14 @@ constexpr tutti::detail::word fifty_years = 50ULL * 365 * 24 * 3600 * 100'000'00
 void reset(descriptor& d, clock_state clock) {
     if (clock == clock_state::late && d.own_sequence < fifty_years) d.own_sequence = fifty_years;
     d.reserve_read();  // without room in the log, the first read takes a longer path than the following ones
-    d.kept.clock = {};
-    d.kept.values.shrink(0);  // of an algorithm that reads by value
-    d.kept.hardware = {};
-    d.rewind.partial = {};
+    d.algorithm_data.clock = {};
+    d.algorithm_data.values.shrink(0);  // of an algorithm that reads by value
+    d.algorithm_data.hardware = {};
+    d.partial_rollback.predictor = {};
     d.bias.word_as_owner = d.bias.begun_by_others = 0;
-    d.bias.count = d.bias.until = 0;
-    d.takes = {};
-    d.quiescing.received_up_to = d.quiescing.owes_up_to = 0;
+    d.bias.count = d.bias.blocks_until_next_try = 0;
+    d.serial_takes = {};
+    d.quiescing.received_up_to = d.quiescing.deferred_up_to = 0;
     d.settling.reset(0);
     d.enlisted.reset(0);
     d.quiescing.steps_walked = 0;
@@ -53,20 +53,20 @@ void reset(descriptor& d, clock_state clock) {
     d.answered.reset(0);
     d.sleepers.reset(0);  // a sleeper that did not get to sleep leaves its count there
     if (clock == clock_state::about_to_switch) {
-        d.kept.clock.counted = version_clock::window - 1;
-        d.kept.clock.foreign = version_clock::window - 1;
-        d.kept.clock.deferred_length = 1;
-        d.kept.clock.deferred_left = 1;
-        d.kept.clock.own_hits = 127;
+        d.algorithm_data.clock.counted = version_clock::window - 1;
+        d.algorithm_data.clock.foreign = version_clock::window - 1;
+        d.algorithm_data.clock.deferred_length = 1;
+        d.algorithm_data.clock.deferred_left = 1;
+        d.algorithm_data.clock.own_hits = 127;
     }
-    if (clock == clock_state::ending) d.kept.clock.counted = version_clock::window - 1;
+    if (clock == clock_state::ending) d.algorithm_data.clock.counted = version_clock::window - 1;
 }
 
 }  // namespace
 
 void make_engine_pristine(clock_state clock) {
     // The time, and the mode in bit 0.
-    tutti::core::settled_up_to.reset(0);
+    tutti::core::quiesced_up_to.reset(0);
     const bool late = clock == clock_state::late;
     const auto start = [clock] {
         switch (clock) {
@@ -80,7 +80,7 @@ void make_engine_pristine(clock_state clock) {
     auto& era = *tutti::support::words_of_the_era();
     era.number = era.next_try = era.failures = 0;
     lock_of_norec()->sequence.reset(late ? fifty_years * sequence_of_norec::one_commit : 0);
-    version_clock::forget_what_deferring_cost();
+    version_clock::reset_pause();
     // The pool is a stack. All descriptors are taken at once and returned in order, so that they are handed out by
     // number.
     std::array<descriptor*, scheduler::max_threads> all{};
@@ -90,7 +90,7 @@ void make_engine_pristine(clock_state clock) {
         reset(*d, clock);
         tutti::core::release_descriptor(*d);
     }
-    tutti::core::attention.reset(0);
+    tutti::core::commit_flags.reset(0);
     tutti::core::quiescence_set.reset(nullptr);
     tutti::core::biased_owner.reset(0);
     tutti::core::serial_token.reset(0);

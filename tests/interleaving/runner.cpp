@@ -106,8 +106,8 @@ public:
     trial run(strategy& how) {
         make_engine_pristine(clock_);
         tutti::hardware::software_htm::set({.one_in = hardware_fails_});
-        using tutti::policies::longest_wait;
-        tutti::policies::enqueue_for_test(in_line_ ? longest_wait::until_the_end : longest_wait::as_measured);
+        using tutti::policies::max_queue_wait;
+        tutti::policies::enqueue_for_test(in_line_ ? max_queue_wait::unlimited : max_queue_wait::as_measured);
         next_world(journal_);
         trial t{scheduler_.run(threads_, how), std::nullopt};
         if (t.ran.end == ending::complete) {

@@ -7,7 +7,7 @@
 //   TUTTI_INTERLEAVE_SEED    seed of the first random execution, 1 by default
 #pragma once
 
-#include "core/state/fault.hpp"
+#include "core/state/fault_injection.hpp"
 #include "explore.hpp"
 #include "flavours.hpp"
 #include "program.hpp"

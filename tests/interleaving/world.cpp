@@ -85,7 +85,7 @@ void block::write(spot s) {
 
 int block::depth() const { return here().log.depth(actor_.number_); }
 void block::opened(int depth) {
-    const auto times = tutti::core::descriptor::of(tx_).run.rewinds;
+    const auto times = tutti::core::descriptor::of(tx_).run.partial_rollbacks;
     if (!here().log.rewound(actor_.number_, depth, times)) undone(depth);  // of an attempt that was rolled back
     here().log.open(actor_.number_);
 }

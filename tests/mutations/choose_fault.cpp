@@ -3,7 +3,7 @@
 #include <string_view>
 
 #include "base/panic.hpp"
-#include "core/state/fault.hpp"
+#include "core/state/fault_injection.hpp"
 
 namespace tutti::core {
 namespace {

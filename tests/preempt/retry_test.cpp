@@ -52,7 +52,7 @@ TEST(retry, does_not_sleep_once_it_has_been_woken) {
         core::descriptor& d = core::descriptor::of(*detail::current_transaction);
         const detail::shared<std::uint32_t> woken{1};
         d.hooks->sleep(d, woken, std::nullopt);
-        d.hooks->rest(d, woken, base::deadline::max());
+        d.hooks->park(d, woken, base::deadline::max());
         static_cast<std::atomic<bool>*>(of)->store(true);
     };
     scheduler s{{.workers = 1}};

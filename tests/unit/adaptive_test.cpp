@@ -20,17 +20,17 @@ namespace {
 using phase = trial::phase;
 using std::chrono::milliseconds;
 
-TEST(contention, is_high_where_one_attempt_in_a_few_is_defeated) {
+TEST(contention_intensity_test, is_high_when_many_attempts_are_defeated) {
     contention_intensity rare, frequent;
-    EXPECT_FALSE(frequent.high());
+    EXPECT_FALSE(frequent.is_high());
     for (int i = 0; i < 100; ++i) {
         rare.note_defeat(50);
         frequent.note_defeat(3);
     }
-    EXPECT_FALSE(rare.high());
-    EXPECT_TRUE(frequent.high());
+    EXPECT_FALSE(rare.is_high());
+    EXPECT_TRUE(frequent.is_high());
     for (int i = 0; i < 100; ++i) frequent.note_defeat(std::uint64_t{1} << 60);  // the last one was long ago
-    EXPECT_FALSE(frequent.high());
+    EXPECT_FALSE(frequent.is_high());
 }
 
 /// A site with a given number of executions per window, outside of the queue and within it.
@@ -48,54 +48,54 @@ struct site {
     bool pass_trial(std::uint64_t without, std::uint64_t within) {
         bool over = false;
         for (int round = 0; round < trial::rounds && !over; ++round) {
-            EXPECT_EQ(trial.where(), phase::without);
+            EXPECT_EQ(trial.current_phase(), phase::unserialised);
             EXPECT_FALSE(pass_window(without));
-            EXPECT_EQ(trial.where(), phase::within);
+            EXPECT_EQ(trial.current_phase(), phase::serialised);
             over = pass_window(within);
         }
         return over;
     }
 };
 
-TEST(trials, serialise_what_gains_by_it) {
+TEST(trial_test, serialises_a_site_that_gains_by_it) {
     site s;
     EXPECT_TRUE(s.trial.begin(s.now));
     EXPECT_FALSE(s.trial.begin(s.now));
-    EXPECT_FALSE(s.trial.serialises());
+    EXPECT_FALSE(s.trial.is_serialising());
     EXPECT_FALSE(s.pass_trial(100, 150));
-    EXPECT_EQ(s.trial.where(), phase::serial);
-    EXPECT_TRUE(s.trial.serialises());
+    EXPECT_EQ(s.trial.current_phase(), phase::serial);
+    EXPECT_TRUE(s.trial.is_serialising());
     EXPECT_FALSE(s.trial.count_end(s.now));
-    EXPECT_EQ(s.trial.where(), phase::serial);
+    EXPECT_EQ(s.trial.current_phase(), phase::serial);
 }
 
-TEST(trials, stop_when_it_no_longer_pays) {
+TEST(trial_test, stops_serialising_when_it_no_longer_pays) {
     site s;
     s.trial.begin(s.now);
     s.pass_trial(100, 150);
     s.now += trial::term;
     EXPECT_FALSE(s.trial.count_end(s.now));
     EXPECT_FALSE(s.pass_trial(100, 102));  // less than the gain that begins serialization, but not a loss
-    EXPECT_EQ(s.trial.where(), phase::serial);
+    EXPECT_EQ(s.trial.current_phase(), phase::serial);
     s.now += trial::term;
     s.trial.count_end(s.now);
     EXPECT_TRUE(s.pass_trial(100, 90));
-    EXPECT_TRUE(s.trial.rests());
+    EXPECT_TRUE(s.trial.is_resting());
 }
 
-TEST(trials, must_be_won_each_time) {
+TEST(trial_test, needs_every_round_to_be_won) {
     site s;
     s.trial.begin(s.now);
     EXPECT_FALSE(s.pass_window(100));
     EXPECT_FALSE(s.pass_window(1000));
     EXPECT_FALSE(s.pass_window(100));
     EXPECT_TRUE(s.pass_window(100));
-    EXPECT_TRUE(s.trial.rests());
+    EXPECT_TRUE(s.trial.is_resting());
 }
 
-TEST(trials, come_seldom_where_they_find_nothing) {
+TEST(trial_test, becomes_rare_after_lost_trials) {
     site s;
-    milliseconds rest = trial::shortest_rest;
+    milliseconds rest = trial::min_rest;
     for (int i = 0; i < 10; ++i) {
         ASSERT_TRUE(s.trial.may_begin(s.now));
         ASSERT_TRUE(s.trial.begin(s.now));
@@ -103,41 +103,41 @@ TEST(trials, come_seldom_where_they_find_nothing) {
         EXPECT_FALSE(s.trial.may_begin(s.now + rest - milliseconds{1}));
         EXPECT_FALSE(s.trial.begin(s.now + rest - milliseconds{1}));
         s.now += rest;
-        rest = std::min(2 * rest, trial::longest_rest);
+        rest = std::min(2 * rest, trial::max_rest);
     }
 }
 
-TEST(trials, wait_for_enough_to_go_by) {
+TEST(trial_test, extends_a_window_with_few_executions) {
     site s;
     s.trial.begin(s.now);
-    EXPECT_FALSE(s.pass_window(trial::enough - 1));
-    EXPECT_EQ(s.trial.where(), phase::without);
-    s.now += trial::patience * trial::window;
+    EXPECT_FALSE(s.pass_window(trial::min_executions - 1));
+    EXPECT_EQ(s.trial.current_phase(), phase::unserialised);
+    s.now += trial::max_windows * trial::window;
     EXPECT_FALSE(s.trial.count_end(s.now));
-    EXPECT_EQ(s.trial.where(), phase::within);
+    EXPECT_EQ(s.trial.current_phase(), phase::serialised);
 }
 
-TEST(trials, end_where_nobody_comes_any_more) {
+TEST(trial_test, ends_when_a_site_becomes_idle) {
     site s;
-    EXPECT_FALSE(s.trial.give_up_idle(s.now));
+    EXPECT_FALSE(s.trial.end_if_idle(s.now));
     s.trial.begin(s.now);
     s.pass_trial(100, 150);
     s.now += trial::term;
-    EXPECT_FALSE(s.trial.give_up_idle(s.now));
-    s.now += trial::patience * trial::window;
-    EXPECT_TRUE(s.trial.give_up_idle(s.now));
-    EXPECT_TRUE(s.trial.rests());
-    EXPECT_FALSE(s.trial.give_up_idle(s.now));
+    EXPECT_FALSE(s.trial.end_if_idle(s.now));
+    s.now += trial::max_windows * trial::window;
+    EXPECT_TRUE(s.trial.end_if_idle(s.now));
+    EXPECT_TRUE(s.trial.is_resting());
+    EXPECT_FALSE(s.trial.end_if_idle(s.now));
 }
 
-class in_line : public testing::Test {
+class serialised_site_test : public testing::Test {
 protected:
-    explicit in_line(longest_wait how = longest_wait::until_the_end) { enqueue_for_test(how); }
-    ~in_line() override { enqueue_for_test(longest_wait::as_measured); }
+    explicit serialised_site_test(max_queue_wait how = max_queue_wait::unlimited) { enqueue_for_test(how); }
+    ~serialised_site_test() override { enqueue_for_test(max_queue_wait::as_measured); }
     static constexpr options adaptive_block{.policy = tutti::policy::adaptive};
 };
 
-TEST_F(in_line, nobody_is_ever_defeated) {
+TEST_F(serialised_site_test, defeats_no_execution) {
     constexpr unsigned threads = 6;
     const auto each = static_cast<long>(support::rounds(2000));
     var<long> x;
@@ -189,7 +189,7 @@ void be_followed(End end) {
     follower.join();
 }
 
-TEST_F(in_line, a_restart_keeps_its_place) {
+TEST_F(serialised_site_test, keeps_the_place_of_a_restarted_execution) {
     int attempts = 0;
     be_followed([&](tx& t, var<int>& x) {
         static_cast<void>(x.get(t));
@@ -199,11 +199,11 @@ TEST_F(in_line, a_restart_keeps_its_place) {
     EXPECT_EQ(attempts, 4);
 }
 
-TEST_F(in_line, who_dies_releases_those_behind) {
+TEST_F(serialised_site_test, continues_after_an_execution_ends_by_exception) {
     be_followed([](tx&, var<int>&) { throw std::runtime_error{"dead"}; });
 }
 
-TEST_F(in_line, who_sleeps_in_retry_lets_those_behind_pass) {
+TEST_F(serialised_site_test, passes_an_execution_that_sleeps_in_retry) {
     var<bool> open;
     std::latch ahead{1};
     int attempts = 0;
@@ -223,12 +223,12 @@ TEST_F(in_line, who_sleeps_in_retry_lets_those_behind_pass) {
     EXPECT_GE(attempts, 2);
 }
 
-class briefly_in_line : public in_line {
+class briefly_serialised_site_test : public serialised_site_test {
 protected:
-    briefly_in_line() : in_line{longest_wait::a_moment} {}
+    briefly_serialised_site_test() : serialised_site_test{max_queue_wait::one_millisecond} {}
 };
 
-TEST_F(briefly_in_line, a_body_that_waits_for_those_behind_it_is_no_deadlock) {
+TEST_F(briefly_serialised_site_test, ends_a_wait_for_executions_behind) {
     var<int> x, y;
     std::latch ahead{1}, passed{1};
     const auto run = [&](bool first) {
@@ -249,7 +249,7 @@ TEST_F(briefly_in_line, a_body_that_waits_for_those_behind_it_is_no_deadlock) {
     EXPECT_EQ(x.load() + y.load(), 2);
 }
 
-TEST(listening, follows_what_is_in_force) {
+TEST(listening_test, follows_the_policy_in_force) {
     const std::string before{policy_in_force()};
     use_policy("patient");
     const std::uint32_t quiet = core::listeners.load(std::memory_order_relaxed);
@@ -264,7 +264,7 @@ TEST(listening, follows_what_is_in_force) {
     use_policy(before);
 }
 
-TEST(listening, lasts_as_long_as_a_trial) {
+TEST(listening_test, lasts_as_long_as_a_trial) {
     const std::string before{policy_in_force()};
     use_policy("adaptive");
     base::driven_clock clock;

@@ -5,8 +5,8 @@
 #include <thread>
 
 #include "core/conflict/kill.hpp"
+#include "core/lifecycle/access_check.hpp"
 #include "core/lifecycle/execution.hpp"
-#include "core/lifecycle/footing.hpp"
 #include "core/lifecycle/registry.hpp"
 #include "core/ports/algorithm.hpp"
 #include "core/rollback/signal.hpp"
@@ -68,7 +68,7 @@ protected:
     }
 };
 
-TEST_F(bias_test, is_found_by_two_looks_between_which_nobody_else_begins) {
+TEST_F(bias_test, begins_after_two_looks_without_other_begins) {
     elsewhere(run_one);
     EXPECT_FALSE(runs_alone());
     elsewhere(run_one);
@@ -77,33 +77,33 @@ TEST_F(bias_test, is_found_by_two_looks_between_which_nobody_else_begins) {
     EXPECT_TRUE(runs_alone());
 }
 
-TEST_F(bias_test, is_none_after_another_has_begun) {
+TEST_F(bias_test, ends_when_another_context_begins) {
     become();
     elsewhere(run_one);
     EXPECT_EQ(biased_owner.load(std::memory_order_relaxed), 0U);
     EXPECT_FALSE(runs_alone());
-    EXPECT_EQ(descriptor::of(*detail::current_transaction).bias.until, blocks_between_looks);
+    EXPECT_EQ(descriptor::of(*detail::current_transaction).bias.blocks_until_next_try, blocks_between_bias_tries);
     EXPECT_TRUE(runs_alone());
 }
 
-TEST_F(bias_test, stays_when_it_runs_other_transactions) {
+TEST_F(bias_test, survives_other_transactions_of_its_context) {
     become();
     run_one();
     atomically({.mode = mode::irrevocable}, [](tx&) {});
     EXPECT_TRUE(runs_alone());
 }
 
-TEST_F(bias_test, has_no_way_back_and_so_cannot_be_killed) {
+TEST_F(bias_test, cannot_be_killed_or_rolled_back) {
     become();
     EXPECT_TRUE(runs_alone([] {
         descriptor& d = descriptor::of(*detail::current_transaction);
         kill(d, d.state.load(std::memory_order_relaxed));
-        EXPECT_FALSE(d.asked_to_die());
-        EXPECT_EQ(examine(d), footing::sound);
+        EXPECT_FALSE(d.kill_requested());
+        EXPECT_EQ(check_access(d), access_check::proceed);
     }));
 }
 
-TEST_F(bias_test, is_none_while_another_runs) {
+TEST_F(bias_test, waits_for_running_transactions) {
     become();
     std::atomic<bool> inside{false};
     std::atomic<bool> done{false};
@@ -122,7 +122,7 @@ TEST_F(bias_test, is_none_while_another_runs) {
     become();
 }
 
-TEST_F(bias_test, is_none_while_another_sleeps_in_retry) {
+TEST_F(bias_test, waits_for_transactions_that_sleep_in_retry) {
     var<int> flag{0};
     std::atomic<bool> tried{false};
     std::thread sleeper{[&] {
@@ -143,7 +143,7 @@ TEST_F(bias_test, is_none_while_another_sleeps_in_retry) {
     sleeper.join();
 }
 
-TEST_F(bias_test, has_the_slot_if_another_that_wants_it_waits_for_it) {
+TEST_F(bias_test, gets_the_slot_before_a_waiting_context) {
     become();
     std::atomic<bool> over{false};
     std::thread other;
@@ -159,7 +159,7 @@ TEST_F(bias_test, has_the_slot_if_another_that_wants_it_waits_for_it) {
 }
 
 // If a biased owner runs beside other blocks, updates are lost; ThreadSanitizer notices it sooner.
-TEST_F(bias_test, runs_beside_nobody) {
+TEST_F(bias_test, runs_beside_no_other_transaction) {
     static long count = 0;
     count = 0;
     const int updates = static_cast<int>(support::rounds(50000));

@@ -12,14 +12,14 @@
 namespace tutti::core {
 namespace {
 
-class counter_of_many_contexts : public ::testing::Test {
+class counter_test : public ::testing::Test {
 protected:
     static constexpr std::uint32_t contexts = 3000;
 
-    counter_of_many_contexts() {
+    counter_test() {
         while (taken_.empty() || taken_.back()->id < contexts) taken_.push_back(&acquire_descriptor());
     }
-    ~counter_of_many_contexts() override {
+    ~counter_test() override {
         for (descriptor* d : taken_) release_descriptor(*d);
     }
     /// Runs `body` in a transaction of the most recent context.
@@ -30,7 +30,7 @@ protected:
     std::vector<descriptor*> taken_;
 };
 
-TEST_F(counter_of_many_contexts, is_added_to_in_a_few_steps) {
+TEST_F(counter_test, adds_in_a_few_steps) {
     counter c;
     for (int times = 0; times < 2; ++times) {
         in_late_context([&](descriptor& d) {
@@ -44,7 +44,7 @@ TEST_F(counter_of_many_contexts, is_added_to_in_a_few_steps) {
     EXPECT_EQ(c.load(), 10);
 }
 
-TEST_F(counter_of_many_contexts, has_cells_for_those_that_add) {
+TEST_F(counter_test, has_cells_only_for_contexts_that_add) {
     counter c;
     atomically([&](tx& t) {
         EXPECT_EQ(c.get(t), 0);

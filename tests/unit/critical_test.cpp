@@ -44,7 +44,7 @@ protected:
     ~critical_test() override { detach(); }
 };
 
-TEST_F(critical_test, a_tick_in_user_code_may_switch) {
+TEST_F(critical_test, allows_a_switch_in_user_code) {
     atomically([](tx&) { raise(SIGUSR1); });
     EXPECT_EQ(ticks.allowed, 1);
     EXPECT_EQ(ticks.served, 0);
@@ -52,7 +52,7 @@ TEST_F(critical_test, a_tick_in_user_code_may_switch) {
 
 // at_commit runs between prepare and publish: orecs are owned, and a context switch there would block all other
 // threads.
-TEST_F(critical_test, a_tick_in_commit_is_remembered_and_served_when_the_region_ends) {
+TEST_F(critical_test, serves_a_deferred_tick_after_the_commit) {
     var<int> x{0};
     int served_before_publish = -1;
     atomically([&](tx& t) {
@@ -69,7 +69,7 @@ TEST_F(critical_test, a_tick_in_commit_is_remembered_and_served_when_the_region_
     EXPECT_EQ(ticks.served_inside, 0);
 }
 
-TEST_F(critical_test, a_jump_out_of_a_region_leaves_it) {
+TEST_F(critical_test, ends_a_region_that_a_jump_leaves) {
     var<int> x{0};
     int runs = 0;
     atomically(no_unwind, [&](tx& t) {
@@ -81,14 +81,14 @@ TEST_F(critical_test, a_jump_out_of_a_region_leaves_it) {
     EXPECT_EQ(ticks.allowed, 1);
 }
 
-TEST_F(critical_test, an_exception_out_of_a_region_leaves_it) {
+TEST_F(critical_test, ends_a_region_that_an_exception_leaves) {
     EXPECT_THROW(atomically({.read_only = true}, [x = std::make_unique<var<int>>(0)](tx& t) { x->set(t, 1); }),
                  usage_error);
     EXPECT_EQ(descriptor::of(*detail::current_transaction).critical_depth, 0U);
 }
 
 // Many asynchronous signals at arbitrary points: none is served inside a region, and none is forgotten.
-TEST_F(critical_test, signals_at_any_instruction) {
+TEST_F(critical_test, survives_signals_at_any_instruction) {
     var<int> words[8];
     const pthread_t target = pthread_self();
     std::atomic<bool> stop{false};

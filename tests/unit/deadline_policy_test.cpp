@@ -1,5 +1,5 @@
 // The deadline policy alone, with given times, and the user's notations of a deadline.
-#include "policies/deadline_timetable.hpp"
+#include "policies/deadline_schedule.hpp"
 
 #include <gtest/gtest.h>
 
@@ -14,117 +14,117 @@ using memory::status;
 constexpr base::deadline start{1h};
 constexpr base::deadline due = start + 100ms;
 
-TEST(deadline_policy_test, thresholds_are_those_of_the_paper) {
-    const auto plan = draw_up(due, 10ms, {});
+TEST(deadline_policy_test, uses_the_thresholds_of_the_paper) {
+    const auto plan = make_schedule(due, 10ms, {});
     EXPECT_EQ(plan.visible_from, due - 60ms);
     EXPECT_EQ(plan.irrevocable_from, due - 40ms);
     EXPECT_EQ(plan.latest_start, due - 10ms);
 }
 
 TEST(deadline_policy_test, attempts_become_stricter_with_time) {
-    const auto plan = draw_up(due, 10ms, {});
+    const auto plan = make_schedule(due, 10ms, {});
     EXPECT_EQ(plan.mode_at(start), status::active);
     EXPECT_EQ(plan.mode_at(due - 60ms - 1ns), status::active);
     EXPECT_EQ(plan.mode_at(due - 60ms), status::visible);
     EXPECT_EQ(plan.mode_at(due - 40ms - 1ns), status::visible);
     EXPECT_EQ(plan.mode_at(due - 40ms), status::irrevocable);
     EXPECT_EQ(plan.mode_at(due + 1s), status::irrevocable);
-    EXPECT_EQ(plan.end_of(status::active), plan.visible_from);
-    EXPECT_EQ(plan.end_of(status::visible), plan.irrevocable_from);
-    EXPECT_EQ(plan.end_of(status::irrevocable), base::deadline::max());
+    EXPECT_EQ(plan.next_switch_after(status::active), plan.visible_from);
+    EXPECT_EQ(plan.next_switch_after(status::visible), plan.irrevocable_from);
+    EXPECT_EQ(plan.next_switch_after(status::irrevocable), base::deadline::max());
 }
 
-TEST(deadline_policy_test, what_takes_longer_than_there_is_time_cannot_be_met) {
-    const auto plan = draw_up(due, 10ms, {});
-    EXPECT_FALSE(plan.hopeless_at(due - 10ms, due));
-    EXPECT_TRUE(plan.hopeless_at(due - 10ms + 1ns, due));
-    EXPECT_TRUE(plan.hopeless_at(due, due));
-    EXPECT_TRUE(plan.hopeless_at(due + 1h, due));
+TEST(deadline_policy_test, refuses_a_block_longer_than_the_time_left) {
+    const auto plan = make_schedule(due, 10ms, {});
+    EXPECT_FALSE(plan.cannot_meet_after(due - 10ms, due));
+    EXPECT_TRUE(plan.cannot_meet_after(due - 10ms + 1ns, due));
+    EXPECT_TRUE(plan.cannot_meet_after(due, due));
+    EXPECT_TRUE(plan.cannot_meet_after(due + 1h, due));
 }
 
 // The duration of a block that runs for the first time is unknown, so the block stays optimistic until its deadline.
-TEST(deadline_policy_test, an_unknown_duration_is_no_reason_to_hurry) {
-    const auto plan = draw_up(due, 0ns, {});
+TEST(deadline_policy_test, stays_optimistic_while_the_duration_is_unknown) {
+    const auto plan = make_schedule(due, 0ns, {});
     EXPECT_EQ(plan.mode_at(due - 1ns), status::active);
-    EXPECT_FALSE(plan.hopeless_at(due - 1ns, due));
-    EXPECT_TRUE(plan.hopeless_at(due, due));
+    EXPECT_FALSE(plan.cannot_meet_after(due - 1ns, due));
+    EXPECT_TRUE(plan.cannot_meet_after(due, due));
 }
 
-TEST(deadline_policy_test, a_block_that_takes_long_is_strict_from_the_start) {
-    EXPECT_EQ(draw_up(due, 20ms, {}).mode_at(start), status::visible);
-    EXPECT_EQ(draw_up(due, 30ms, {}).mode_at(start), status::irrevocable);
-    EXPECT_FALSE(draw_up(due, 30ms, {}).hopeless_at(start, due));
+TEST(deadline_policy_test, starts_a_long_block_strictly) {
+    EXPECT_EQ(make_schedule(due, 20ms, {}).mode_at(start), status::visible);
+    EXPECT_EQ(make_schedule(due, 30ms, {}).mode_at(start), status::irrevocable);
+    EXPECT_FALSE(make_schedule(due, 30ms, {}).cannot_meet_after(start, due));
 }
 
-TEST(deadline_policy_test, factors_are_taken) {
-    const auto plan = draw_up(due, 10ms, {.visible_factor = 3.5, .irrevocable_factor = 2});
+TEST(deadline_policy_test, applies_given_factors) {
+    const auto plan = make_schedule(due, 10ms, {.visible_factor = 3.5, .irrevocable_factor = 2});
     EXPECT_EQ(plan.visible_from, due - 35ms);
     EXPECT_EQ(plan.irrevocable_from, due - 20ms);
 }
 
-TEST(deadline_policy_test, extremes_do_not_overflow) {
+TEST(deadline_policy_test, survives_extreme_times) {
     const auto longest = std::chrono::nanoseconds::max();
-    EXPECT_EQ(draw_up(due, longest, {}).visible_from, base::deadline{});
-    EXPECT_EQ(draw_up(due, longest, {}).latest_start, base::deadline{});
-    EXPECT_EQ(draw_up(base::deadline::max(), 1ms, {}).mode_at(start), status::active);
-    EXPECT_EQ(draw_up(due, 1ms, {.visible_factor = 1e300}).mode_at(start), status::visible);
+    EXPECT_EQ(make_schedule(due, longest, {}).visible_from, base::deadline{});
+    EXPECT_EQ(make_schedule(due, longest, {}).latest_start, base::deadline{});
+    EXPECT_EQ(make_schedule(base::deadline::max(), 1ms, {}).mode_at(start), status::active);
+    EXPECT_EQ(make_schedule(due, 1ms, {.visible_factor = 1e300}).mode_at(start), status::visible);
 }
 
 // --- sites where strictness pays: L is 10 ms, and 100 ms are left when the attempt is planned
 
-core::outlook undisturbed() {
-    core::outlook seen;
+core::schedule_inputs undisturbed() {
+    core::schedule_inputs seen;
     seen.expected = 10ms;
     seen.planned = start;
     return seen;
 }
 
-TEST(where_strictness_pays_test, a_block_that_others_do_not_disturb_stays_ordinary) {
+TEST(measured_schedule_test, leaves_an_undisturbed_block_optimistic) {
     auto seen = undisturbed();
     for (const auto left : {11ms, 20ms, 40ms, 60ms}) {
         seen.planned = due - left;
-        EXPECT_EQ(draw_up(due, seen, {}).mode_at(seen.planned), status::active) << left.count();
+        EXPECT_EQ(make_schedule(due, seen, {}).mode_at(seen.planned), status::active) << left.count();
     }
 }
 
 // Such an attempt waits for other transactions.
-TEST(where_strictness_pays_test, an_attempt_that_takes_twice_as_long_as_usual_may_become_strict) {
+TEST(measured_schedule_test, allows_strictness_after_twice_the_usual_time) {
     auto seen = undisturbed();
     seen.planned = due - 50ms;
-    EXPECT_EQ(draw_up(due, seen, {}).mode_at(due - 30ms - 1ns), status::active);
-    EXPECT_EQ(draw_up(due, seen, {}).mode_at(due - 30ms), status::irrevocable);
-    const auto plan = draw_up(due, undisturbed(), {});  // long before the deadline, the paper's times apply
+    EXPECT_EQ(make_schedule(due, seen, {}).mode_at(due - 30ms - 1ns), status::active);
+    EXPECT_EQ(make_schedule(due, seen, {}).mode_at(due - 30ms), status::irrevocable);
+    const auto plan = make_schedule(due, undisturbed(), {});  // long before the deadline, the paper's times apply
     EXPECT_EQ(plan.visible_from, due - 60ms);
     EXPECT_EQ(plan.irrevocable_from, due - 40ms);
     EXPECT_EQ(plan.latest_start, due - 10ms);
 }
 
-TEST(where_strictness_pays_test, an_execution_that_was_rolled_back_goes_by_the_paper) {
+TEST(measured_schedule_test, uses_the_paper_after_a_roll_back) {
     auto seen = undisturbed();
     seen.rolled_back = true;
     for (const auto left : {100ms, 50ms, 20ms}) {
         seen.planned = due - left;
         const auto expected = left == 100ms ? status::active : left == 50ms ? status::visible : status::irrevocable;
-        EXPECT_EQ(draw_up(due, seen, {}).mode_at(seen.planned), expected) << left.count();
+        EXPECT_EQ(make_schedule(due, seen, {}).mode_at(seen.planned), expected) << left.count();
     }
 }
 
-TEST(where_strictness_pays_test, a_first_attempt_goes_by_what_its_site_loses) {
+TEST(measured_schedule_test, uses_the_losses_of_the_site_at_first) {
     auto seen = undisturbed();
     seen.planned = due - 35ms;
-    seen.in_vain = 1.2;  // 10 + 2 * 12
-    EXPECT_EQ(draw_up(due, seen, {}).mode_at(seen.planned), status::active);
-    EXPECT_EQ(draw_up(due, seen, {}).irrevocable_from, due - 34ms);
-    seen.in_vain = 1.3;
-    EXPECT_EQ(draw_up(due, seen, {}).mode_at(seen.planned), status::irrevocable);
+    seen.rollbacks_per_commit = 1.2;  // 10 + 2 * 12
+    EXPECT_EQ(make_schedule(due, seen, {}).mode_at(seen.planned), status::active);
+    EXPECT_EQ(make_schedule(due, seen, {}).irrevocable_from, due - 34ms);
+    seen.rollbacks_per_commit = 1.3;
+    EXPECT_EQ(make_schedule(due, seen, {}).mode_at(seen.planned), status::irrevocable);
 }
 
-TEST(where_strictness_pays_test, measured_durations_take_the_place_of_the_papers) {
+TEST(measured_schedule_test, prefers_measured_durations) {
     auto seen = undisturbed();
     seen.rolled_back = true;
     seen.visible = {.median = 12ms, .expected = 15ms};
     seen.irrevocable = {.median = 4ms, .expected = 5ms};
-    const auto plan = draw_up(due, seen, {});
+    const auto plan = make_schedule(due, seen, {});
     EXPECT_EQ(plan.irrevocable_from, due - 25ms);
     EXPECT_EQ(plan.visible_from, due - 45ms);
     EXPECT_EQ(plan.visible_until, due - 12ms);
@@ -132,38 +132,40 @@ TEST(where_strictness_pays_test, measured_durations_take_the_place_of_the_papers
     EXPECT_EQ(plan.latest_start, due - 10ms);
 }
 
-TEST(where_strictness_pays_test, a_mode_that_would_be_late_is_not_used) {
+TEST(measured_schedule_test, skips_a_mode_that_would_be_late) {
     auto seen = undisturbed();
     seen.rolled_back = true;
     seen.visible = {.median = 70ms, .expected = 90ms};
     seen.irrevocable = {.median = 120ms, .expected = 120ms};
-    const auto plan = draw_up(due, seen, {});
+    const auto plan = make_schedule(due, seen, {});
     EXPECT_EQ(plan.mode_at(start), status::visible);
     EXPECT_EQ(plan.mode_at(due - 70ms), status::visible);
     EXPECT_EQ(plan.mode_at(due - 70ms + 1ns), status::active);
     EXPECT_EQ(plan.too_slow_at(start), status::irrevocable);
     seen.visible.median = 170ms;
-    EXPECT_EQ(draw_up(due, seen, {}).mode_at(start), status::active);
-    EXPECT_EQ(draw_up(due, seen, {}).mode_at(due - 1ns), status::active);
+    EXPECT_EQ(make_schedule(due, seen, {}).mode_at(start), status::active);
+    EXPECT_EQ(make_schedule(due, seen, {}).mode_at(due - 1ns), status::active);
 }
 
-TEST(where_strictness_pays_test, factors_other_than_the_defaults_decide_alone) {
+TEST(measured_schedule_test, obeys_factors_other_than_the_defaults) {
     auto seen = undisturbed();
     seen.irrevocable = {.median = 1h, .expected = 1h};
-    EXPECT_EQ(draw_up(due, seen, {.visible_factor = 30, .irrevocable_factor = 20}).mode_at(start), status::irrevocable);
+    EXPECT_EQ(make_schedule(due, seen, {.visible_factor = 30, .irrevocable_factor = 20}).mode_at(start),
+              status::irrevocable);
     seen.rolled_back = true;
-    EXPECT_EQ(draw_up(due, seen, {.visible_factor = 1, .irrevocable_factor = 1}).mode_at(due - 11ms), status::active);
+    EXPECT_EQ(make_schedule(due, seen, {.visible_factor = 1, .irrevocable_factor = 1}).mode_at(due - 11ms),
+              status::active);
 }
 
-TEST(where_strictness_pays_test, extremes_do_not_overflow) {
-    const core::outlook seen{.expected = std::chrono::nanoseconds::max(),
-                             .visible = {std::chrono::nanoseconds::max(), std::chrono::nanoseconds::max()},
-                             .irrevocable = {std::chrono::nanoseconds::max(), std::chrono::nanoseconds::max()},
-                             .in_vain = 1e300,
-                             .planned = start};
-    EXPECT_EQ(draw_up(due, seen, {}).irrevocable_from, base::deadline{});
-    EXPECT_EQ(draw_up(base::deadline::max(), core::outlook{}, {}).mode_at(start), status::active);
-    EXPECT_EQ(draw_up(base::deadline{}, seen, {}).latest_start, base::deadline{});
+TEST(measured_schedule_test, survives_extreme_measurements) {
+    const core::schedule_inputs seen{.expected = std::chrono::nanoseconds::max(),
+                                     .visible = {std::chrono::nanoseconds::max(), std::chrono::nanoseconds::max()},
+                                     .irrevocable = {std::chrono::nanoseconds::max(), std::chrono::nanoseconds::max()},
+                                     .rollbacks_per_commit = 1e300,
+                                     .planned = start};
+    EXPECT_EQ(make_schedule(due, seen, {}).irrevocable_from, base::deadline{});
+    EXPECT_EQ(make_schedule(base::deadline::max(), core::schedule_inputs{}, {}).mode_at(start), status::active);
+    EXPECT_EQ(make_schedule(base::deadline{}, seen, {}).latest_start, base::deadline{});
 }
 
 // --- the trial
@@ -192,33 +194,33 @@ struct site {
     }
 };
 
-TEST(strictness_trial_test, where_strictness_is_not_wanted_there_is_nothing_to_compare) {
+TEST(strictness_trial_test, compares_nothing_where_strictness_is_not_wanted) {
     site s{.trial = {}, .strict_misses = 2, .other_misses = 1, .wanted = false};
     s.run(100 * window);
     EXPECT_EQ(s.other, 0u);
 }
 
-TEST(strictness_trial_test, strictness_that_misses_more_ends_after_a_window) {
+TEST(strictness_trial_test, ends_strictness_that_misses_more) {
     site s{.trial = {}, .strict_misses = 8, .other_misses = 100};
     s.run(1000 * window);
     // Later trials end as soon as strictness has missed as many deadlines as are usual without it.
     EXPECT_LT(s.strict, 2 * window);
 }
 
-TEST(strictness_trial_test, strictness_that_misses_no_fewer_ends_too) {
+TEST(strictness_trial_test, ends_strictness_that_misses_no_fewer) {
     site s{.trial = {}, .strict_misses = 16, .other_misses = 16};
     s.run(100 * window);
     EXPECT_LT(s.strict, 10 * window);
 }
 
-TEST(strictness_trial_test, what_strictness_is_worth_is_seldom_done_without) {
+TEST(strictness_trial_test, rarely_tries_without_useful_strictness) {
     site s{.trial = {}, .strict_misses = 0, .other_misses = 1};  // without it, every deadline is missed
     s.run(1000 * window);
     EXPECT_LT(s.missed, 16u);  // one for each trial, and the intervals between trials double
     EXPECT_EQ(s.other, s.missed);
 }
 
-TEST(strictness_trial_test, where_all_is_kept_without_it_strictness_is_not_tried) {
+TEST(strictness_trial_test, never_tries_strictness_where_all_is_met) {
     site s{.trial = {}, .strict_misses = 2, .other_misses = 0};
     s.run(window);
     EXPECT_EQ(s.strict, window);
@@ -227,7 +229,7 @@ TEST(strictness_trial_test, where_all_is_kept_without_it_strictness_is_not_tried
 }
 
 // A site that has worked without strictness for long begins to need it.
-TEST(strictness_trial_test, a_site_that_changes_is_tried_again_soon) {
+TEST(strictness_trial_test, retries_a_changed_site_soon) {
     site s{.trial = {}, .strict_misses = 8, .other_misses = 100};
     s.run(2000 * window);
     s.strict_misses = 0;
@@ -238,7 +240,7 @@ TEST(strictness_trial_test, a_site_that_changes_is_tried_again_soon) {
     EXPECT_GT(s.strict, 8 * window);
 }
 
-TEST(strictness_trial_test, executions_of_an_earlier_term_do_not_count) {
+TEST(strictness_trial_test, ignores_executions_of_an_earlier_term) {
     strictness_trial trial;
     const auto early = trial.enter();
     for (std::uint32_t i = 0; i < window; ++i) trial.leave(trial.enter(), true, true);

@@ -69,7 +69,7 @@ protected:
     }
 };
 
-TEST_F(deadline_test, restarts_are_stricter_the_less_time_is_left) {
+TEST_F(deadline_test, makes_restarts_stricter_as_time_runs_out) {
     practise("stricter", 10ms);
     std::vector<status> modes;
     deadline_outcome outcome;
@@ -137,7 +137,7 @@ TEST_F(deadline_test, a_switch_does_not_keep_invalid_reads) {
     EXPECT_EQ(y_.load(), 1);
 }
 
-TEST_F(deadline_test, without_a_free_seat_an_attempt_goes_on_as_it_is) {
+TEST_F(deadline_test, continues_unchanged_without_a_free_slot) {
     practise("no slot", 10ms);
     descriptor& holder = acquire_descriptor();
     ASSERT_TRUE(take_slot(holder, status::irrevocable));
@@ -155,7 +155,7 @@ TEST_F(deadline_test, without_a_free_seat_an_attempt_goes_on_as_it_is) {
     release_descriptor(holder);
 }
 
-TEST_F(deadline_test, an_attempt_that_is_too_late_anyway_is_left_alone) {
+TEST_F(deadline_test, leaves_a_hopeless_attempt_alone) {
     practise("too late", 10ms);
     run({.name = "too late", .deadline = 100ms}, [&](tx& t) {
         clock_.advance(95ms);
@@ -164,7 +164,7 @@ TEST_F(deadline_test, an_attempt_that_is_too_late_anyway_is_left_alone) {
     });
 }
 
-TEST_F(deadline_test, less_than_the_usual_time_cannot_be_met) {
+TEST_F(deadline_test, refuses_less_than_the_usual_time) {
     practise("short", 10ms);
     int runs = 0;
     const auto body = [&](tx&) { ++runs; };
@@ -175,7 +175,7 @@ TEST_F(deadline_test, less_than_the_usual_time_cannot_be_met) {
     EXPECT_EQ(runs, 1);
 }
 
-TEST_F(deadline_test, a_deadline_that_passes_between_attempts_is_refused_then) {
+TEST_F(deadline_test, refuses_a_deadline_that_passes_between_attempts) {
     practise("between", 10ms);
     int runs = 0;
     EXPECT_THROW(run({.name = "between", .deadline = 100ms, .when_missed = missed_deadline::refuse},
@@ -192,7 +192,7 @@ TEST_F(deadline_test, a_deadline_that_passes_between_attempts_is_refused_then) {
 }
 
 // The block does not starve: once it has been rolled back, other blocks let it go first.
-TEST_F(deadline_test, running_anyway_does_not_hold_others_up) {
+TEST_F(deadline_test, does_not_block_others_when_running_anyway) {
     practise("anyway", 10ms);
     std::vector<status> modes;
     deadline_outcome outcome;
@@ -271,7 +271,7 @@ TEST_F(deadline_test, only_the_committed_attempt_is_sampled) {
     EXPECT_TRUE(sample_of("thrown").empty());
 }
 
-TEST_F(deadline_test, what_was_switched_away_is_not_sampled) {
+TEST_F(deadline_test, ignores_attempts_that_were_switched_away) {
     run({.name = "switched", .deadline = 1h}, [&](tx& t) {
         descriptor& d = descriptor::of(t);
         suspend(d);
@@ -317,7 +317,7 @@ TEST_F(deadline_test, a_mode_that_takes_too_long_is_not_used) {
     EXPECT_EQ(site("not so fast when strict", 40ms), status::irrevocable);
 }
 
-TEST_F(deadline_test, one_outlier_does_not_change_what_is_expected) {
+TEST_F(deadline_test, ignores_one_outlier) {
     for (int i = 0; i < 40; ++i) {
         run({.name = "outlier", .deadline = 1h}, [&](tx&) { clock_.advance(i == 20 ? 500ms : 1ms); });
     }
@@ -345,8 +345,8 @@ TEST_F(deadline_test, a_site_whose_blocks_are_refused_recovers) {
     };
     unsigned refused = 0;
     while (refused < 10'000 && !runs()) ++refused;
-    EXPECT_GE(refused, site_times::doubts);  // the site does not doubt its sample at once
-    EXPECT_LE(refused, 16 * site_times::doubts);
+    EXPECT_GE(refused, site_times::denials_before_forgetting);  // the site does not doubt its sample at once
+    EXPECT_LE(refused, 16 * site_times::denials_before_forgetting);
 }
 
 // Blocks that avoid a mode because it once took long add nothing to its sample either.
@@ -369,11 +369,11 @@ TEST_F(deadline_test, a_mode_that_took_too_long_is_tried_again) {
     };
     while (optimistic < 10'000 && runs_first_in() == status::active) ++optimistic;
     EXPECT_GE(optimistic, 1u);
-    EXPECT_LE(optimistic, 8 * site_times::doubts);
+    EXPECT_LE(optimistic, 8 * site_times::denials_before_forgetting);
 }
 
 // Strict modes miss more deadlines there, and the site notices.
-TEST_F(deadline_test, a_site_where_strictness_does_not_pay_goes_without) {
+TEST_F(deadline_test, avoids_strictness_where_it_does_not_pay) {
     practise_in_vain("does not pay", 10ms);
     unsigned strict = 0;
     deadline_outcome outcome;
@@ -397,7 +397,7 @@ TEST_F(deadline_test, a_site_where_strictness_does_not_pay_goes_without) {
 }
 
 // A body that is irrevocable only because of its deadline may still wait; a body that requested irrevocability may not.
-TEST_F(deadline_test, retry_gives_a_hurried_transaction_back) {
+TEST_F(deadline_test, leaves_strict_mode_at_retry) {
     practise_in_vain("hurried", 10ms);
     std::jthread producer;
     run({.name = "hurried", .deadline = 30ms}, [&](tx& t) {
@@ -437,7 +437,7 @@ void add_openly(tx& t, var<int>& to) {
 }
 
 // As a closed block of an irrevocable attempt, the second step would own data that the first step's undo needs.
-TEST_F(deadline_test, steps_stay_open_when_the_deadline_nears_between_them) {
+TEST_F(deadline_test, keeps_open_nesting_near_the_deadline) {
     practise("two steps", 10ms);
     int attempts = 0;
     run({.name = "two steps", .deadline = 100ms}, [&](tx&) {
@@ -456,7 +456,7 @@ TEST_F(deadline_test, steps_stay_open_when_the_deadline_nears_between_them) {
     EXPECT_EQ(x_.load(), 0);
 }
 
-TEST_F(deadline_test, an_irrevocable_attempt_starts_over_for_an_open_nested_block) {
+TEST_F(deadline_test, restarts_an_irrevocable_attempt_for_open_nesting) {
     practise_in_vain("one step", 10ms);
     std::vector<status> modes;
     run({.name = "one step", .deadline = 30ms}, [&](tx& t) {
@@ -468,7 +468,7 @@ TEST_F(deadline_test, an_irrevocable_attempt_starts_over_for_an_open_nested_bloc
     EXPECT_EQ(x_.load(), 1);
 }
 
-TEST_F(deadline_test, an_attempt_that_the_body_made_irrevocable_does_not_start_over_for_one) {
+TEST_F(deadline_test, keeps_an_attempt_that_the_body_made_irrevocable) {
     practise("asked for", 10ms);
     int attempts = 0;
     run({.name = "asked for", .deadline = 30ms}, [&](tx& t) {

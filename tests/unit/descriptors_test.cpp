@@ -9,7 +9,7 @@
 namespace tutti::core {
 namespace {
 
-TEST(descriptors, of_threads_that_have_ended_are_used_again) {
+TEST(descriptors, reuse_those_of_ended_threads) {
     var<int> x;
     const auto run_a_thread = [&] { std::thread{[&] { atomically([&](tx& t) { x.set(t, x.get(t) + 1); }); }}.join(); };
     run_a_thread();

@@ -66,7 +66,7 @@ TEST(interrupt, ends_a_sleep_in_retry) {
 
 // The interrupted thread may be the one that should wake the next. Catches one that leaves without doing so, which
 // shows as a hang.
-TEST(interrupt, takes_no_wake_up_from_those_who_wait_behind) {
+TEST(interrupt, takes_no_wake_up_from_later_waiters) {
     constexpr int behind = 6;
     tutti::var<long> gate{0};
     std::atomic<int> come{0};
@@ -122,7 +122,7 @@ TEST(interrupt, ends_a_sleep_that_begins_after_the_only_one) {
                  tutti::interrupted);
 }
 
-TEST(interrupt, is_over_once_it_is_lowered) {
+TEST(interrupt, ends_when_it_is_cleared) {
     tutti::interruption mine;
     mine.raise();
     mine.lower();

@@ -5,7 +5,7 @@
 #include <latch>
 #include <thread>
 
-#include "core/lifecycle/answering.hpp"
+#include "core/lifecycle/quiescence_reply.hpp"
 #include "core/lifecycle/registry.hpp"
 #include "tutti/tutti.hpp"
 
@@ -35,7 +35,7 @@ void interrupted(Body body, Meanwhile meanwhile) {
 
 word state_of(descriptor& d) { return d.state.load(std::memory_order_acquire); }
 
-TEST(kill, a_reader_in_its_inlined_path_dies_at_its_next_barrier) {
+TEST(kill, reaches_a_reader_in_its_inlined_path) {
     var<int> x{1};
     int attempts = 0;
     bool read_after_the_kill = false;
@@ -55,7 +55,7 @@ TEST(kill, a_reader_in_its_inlined_path_dies_at_its_next_barrier) {
     EXPECT_FALSE(read_after_the_kill);
 }
 
-TEST(kill, a_writer_that_makes_no_further_access_dies_at_commit) {
+TEST(kill, reaches_a_writer_at_commit) {
     var<int> x{1};
     int attempts = 0;
     abort_cause cause = abort_cause::none;
@@ -74,21 +74,21 @@ TEST(kill, a_writer_that_makes_no_further_access_dies_at_commit) {
 }
 
 // Its answer to a privatizing commit would reopen the inlined path and skip the kill request.
-TEST(kill, one_that_is_asked_whether_its_reads_are_current_dies_instead_of_answering) {
+TEST(kill, prevents_a_reply_to_quiescence) {
     auto& self = descriptor::of(detail::current_or_attach());
     int attempts = 0;
     bool answered = false;
     atomically([&](tx&) {
         if (++attempts != 1) return;
         EXPECT_TRUE(kill(self, state_of(self)));
-        answer_with_current_reads(self);
+        reply_to_quiescence(self);
         answered = true;
     });
     EXPECT_EQ(attempts, 2);
     EXPECT_FALSE(answered);
 }
 
-TEST(kill, a_request_for_an_earlier_transaction_does_not_reach_its_successor) {
+TEST(kill, spares_the_next_transaction_of_the_context) {
     var<int> x{1};
     int attempts = 0;
     atomically([&](tx& t) { x.set(t, 2); });
@@ -102,7 +102,7 @@ TEST(kill, a_request_for_an_earlier_transaction_does_not_reach_its_successor) {
     EXPECT_EQ(attempts, 1);
 }
 
-TEST(kill, the_irrevocable_transaction_refuses) {
+TEST(kill, spares_the_irrevocable_transaction) {
     var<int> x{1};
     int attempts = 0;
     interrupted(
@@ -118,7 +118,7 @@ TEST(kill, the_irrevocable_transaction_refuses) {
     EXPECT_EQ(x.load(), 5);
 }
 
-TEST(kill, one_that_has_ended_is_not_killed) {
+TEST(kill, fails_after_the_end) {
     atomically([](tx&) {});
     auto& self = descriptor::of(*detail::current_transaction);
     EXPECT_FALSE(kill(self, state_of(self)));

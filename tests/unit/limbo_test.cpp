@@ -29,7 +29,7 @@ protected:
     limbo limbo_;
 };
 
-TEST_F(limbo_test, destroys_at_once_when_nobody_runs) {
+TEST_F(limbo_test, destroys_at_once_without_running_transactions) {
     retire(3);
     limbo_.collect(self_);
     EXPECT_EQ(destroyed, 3);
@@ -50,7 +50,7 @@ TEST_F(limbo_test, waits_for_a_transaction_that_was_running_and_not_for_its_succ
     reader_.state.store(make_state(2, status::idle), std::memory_order_relaxed);
 }
 
-TEST_F(limbo_test, what_is_retired_during_the_wait_gets_a_wait_of_its_own) {
+TEST_F(limbo_test, waits_anew_for_later_retired_objects) {
     reader_.state.store(make_state(1, status::active), std::memory_order_relaxed);
     retire(1);
     limbo_.collect(self_);
@@ -90,7 +90,7 @@ TEST_F(limbo_test, is_not_collected_from_inside_a_destructor) {
     EXPECT_EQ(destroyed, 2);
 }
 
-TEST_F(limbo_test, orphans_are_destroyed_by_somebody_else) {
+TEST_F(limbo_test, destroys_orphans_in_another_context) {
     reader_.state.store(make_state(1, status::active), std::memory_order_relaxed);
     retire(2);
     limbo_.leave(self_);

@@ -49,7 +49,7 @@ private:
     std::size_t size_ = 0;
 };
 
-TEST(log_of_numbers, keeps_what_is_set_aside_in_order_while_it_grows_and_shrinks) {
+TEST(log_test, keeps_the_order_of_set_aside_entries) {
     memory::log<int> all;
     constexpr int many = 10000;
     for (int i = 0; i < many; ++i) {
@@ -81,10 +81,10 @@ TEST(log_of_numbers, keeps_what_is_set_aside_in_order_while_it_grows_and_shrinks
     EXPECT_EQ(all.bytes(), 0U);
 }
 
-class logs : public ::testing::TestWithParam<const instance*> {
+class logs_test : public ::testing::TestWithParam<const instance*> {
 protected:
-    logs() { choose(*GetParam()); }
-    ~logs() override { choose(chosen_instance()); }
+    logs_test() { choose(*GetParam()); }
+    ~logs_test() override { choose(chosen_instance()); }
 
     /// The first half of the variables is for the outer block, the second half for inner blocks.
     static constexpr std::size_t half = 4000;
@@ -117,10 +117,10 @@ std::string name_of(const ::testing::TestParamInfo<const instance*>& tested) {
     std::replace(name.begin(), name.end(), '-', '_');
     return name;
 }
-INSTANTIATE_TEST_SUITE_P(under, logs, ::testing::ValuesIn(all_algorithms()), name_of);
+INSTANTIATE_TEST_SUITE_P(under, logs_test, ::testing::ValuesIn(all_algorithms()), name_of);
 
 // The frame of an outermost block does not store positions in the logs, so code must not read them.
-TEST_P(logs, of_an_outermost_block_that_writes_one_variable_again_and_again_do_not_grow) {
+TEST_P(logs_test, do_not_grow_by_repeated_writes) {
     detail::frame f;
     std::memset(static_cast<void*>(&f.mark), 0xff, sizeof f.mark);
     d_.operations_->open(d_, f, {}, detail::no_options);
@@ -132,7 +132,7 @@ TEST_P(logs, of_an_outermost_block_that_writes_one_variable_again_and_again_do_n
     EXPECT_TRUE(d_.operations_->commit(d_));
 }
 
-TEST_P(logs, of_the_parent_are_left_alone_when_a_nested_block_is_rolled_back) {
+TEST_P(logs_test, keep_parent_entries_at_nested_roll_backs) {
     atomically([&](tx& t) {
         write(t, 0, half);
         std::optional<out_of_reach> parents;
@@ -148,20 +148,20 @@ TEST_P(logs, of_the_parent_are_left_alone_when_a_nested_block_is_rolled_back) {
     });
 }
 
-TEST_P(logs, of_reads_are_left_alone_at_a_checkpoint_when_nobody_has_committed) {
+TEST_P(logs_test, skip_reads_at_checkpoints_without_commits) {
     atomically([&](tx& t) {
         EXPECT_EQ(sum(t, 0, half), 0);
         std::optional<out_of_reach> records, values;
         checkpoint(t, [&](tx& n) {
             EXPECT_EQ(sum(n, half, 2 * half), 0);
             records.emplace(d_.read_begin, const_cast<const memory::orec**>(d_.read_next_));
-            values.emplace(d_.kept.values.begin(), d_.kept.values.end());
+            values.emplace(d_.algorithm_data.values.begin(), d_.algorithm_data.values.end());
         });
     });
 }
 
 // Blocks of the language that can be cancelled have frames of their own. Catches an access that scans these frames.
-TEST_P(logs, and_frames_of_blocks_around_the_innermost_one_are_left_alone_by_accesses) {
+TEST_P(logs_test, skip_outer_blocks_at_accesses) {
     if (!GetParam()->in_place) GTEST_SKIP() << "runs no blocks of the language";
     const auto make = [](std::size_t count) {
         auto frames = std::make_unique<detail::frame[]>(count);
@@ -196,7 +196,7 @@ struct leftover {
 
 // A block around many rolled-back blocks must not scan their remains, or the cost of a chain of blocks is quadratic in
 // its depth. Catches an end of a block that does so.
-TEST_P(logs, of_what_nested_blocks_have_left_are_left_alone_when_the_blocks_around_them_end) {
+TEST_P(logs_test, skip_leftovers_when_outer_blocks_end) {
     enum class way { commit, cancel, exception, alternative };
     const auto leave = [&](tx& t) {
         for (std::size_t i = 0; i < half; ++i) {
@@ -246,7 +246,7 @@ struct agreeing final : participant {
 };
 
 // Catches a checkpoint or a retry that scans the whole log for participants.
-TEST_P(logs, of_what_is_put_off_are_left_alone_at_checkpoints_and_between_alternatives) {
+TEST_P(logs_test, skip_deferred_entries_at_checkpoints) {
     agreeing all[half];
     atomically([&](tx& t) {
         for (agreeing& one : all) {
@@ -255,7 +255,7 @@ TEST_P(logs, of_what_is_put_off_are_left_alone_at_checkpoints_and_between_altern
         }
         auto& log = d_.deferred_log;
         log.reserve(100);
-        const no_look_for_replaced meanwhile{*d_.frame_};
+        const replaced_search_pause meanwhile{*d_.frame_};
         const out_of_reach earlier{log.begin(), log.begin() + 2 * half};
         checkpoint(t, [&](tx& n) { n.on_commit([] {}); });
         or_else(
@@ -268,22 +268,22 @@ TEST_P(logs, of_what_is_put_off_are_left_alone_at_checkpoints_and_between_altern
     });
 }
 
-struct showing final : companion {
+struct showing final : data_participant {
     vote prepare() override { return vote::commit; }
     void commit() noexcept override {}
     void abort() noexcept override {}
-    void forget_step() noexcept override {}
-    void look_again() override {}
-    bool hold_still() override { return true; }
-    bool commit_alone() noexcept override { return false; }
+    void drop_step() noexcept override {}
+    void recheck() override {}
+    bool freeze() override { return true; }
+    bool commit_one_phase() noexcept override { return false; }
 };
 
 // Catches a roll-back that loses a step, or exchanges two of them.
-TEST_P(logs, of_what_is_put_off_keep_companions_and_their_steps_in_order_when_a_nested_block_is_rolled_back) {
+TEST_P(logs_test, keep_data_participants_and_steps_in_order) {
     constexpr std::size_t steps = 100;
     showing one, two;
     const auto put_off_for = [&](showing& of, deferred::kind what) {
-        put_off(d_, what, static_cast<participant*>(&of), nullptr);
+        defer(d_, what, static_cast<participant*>(&of), nullptr);
     };
     long undone = 0;
     atomically([&](tx& t) {
@@ -291,7 +291,7 @@ TEST_P(logs, of_what_is_put_off_keep_companions_and_their_steps_in_order_when_a_
         for (int times = 0; times < 2; ++times) {
             EXPECT_FALSE(try_atomically([&](tx& n) {
                 n.on_abort([&] { ++undone; });
-                if (times == 0) put_off_for(one, deferred::kind::companion);
+                if (times == 0) put_off_for(one, deferred::kind::data_participant);
                 for (std::size_t i = 0; i < steps; ++i) {
                     put_off_for(one, deferred::kind::shown);
                     n.on_abort([&] { ++undone; });
@@ -302,17 +302,17 @@ TEST_P(logs, of_what_is_put_off_keep_companions_and_their_steps_in_order_when_a_
         }
         const std::size_t of_two = (steps + 2) / 3;
         EXPECT_EQ(d_.deferred_log.size(), 2 + 2 * (steps + of_two));
-        EXPECT_TRUE(d_.deferred_log[1].what == deferred::kind::companion);
+        EXPECT_TRUE(d_.deferred_log[1].what == deferred::kind::data_participant);
         for (std::size_t i = 0; i < 2 * steps; ++i) {
             const std::size_t before = i / steps * of_two + (i % steps + 2) / 3;
-            EXPECT_EQ(place_of_step(d_, one, i), 2 + i + before);
+            EXPECT_EQ(index_of_step(d_, one, i), 2 + i + before);
         }
     });
     EXPECT_EQ(undone, static_cast<long>(2 * (steps + 1)));
 }
 
 // Catches a wait with a limit, or its roll-back, that scans everything that the attempt has done before.
-TEST_P(logs, of_limited_waits_are_left_alone_by_the_next_one_and_by_its_roll_back) {
+TEST_P(logs_test, skip_earlier_retry_limits) {
     const auto pass_by = [](tx& t) { retry_for(t, std::chrono::nanoseconds{0}); };
     const auto pass_by_in_vain = [&] {
         EXPECT_FALSE(try_atomically([&](tx& n) {
@@ -332,7 +332,7 @@ TEST_P(logs, of_limited_waits_are_left_alone_by_the_next_one_and_by_its_roll_bac
 }
 
 // Objects are destroyed in reverse order of creation, across the blocks that were rolled back.
-TEST_P(logs, of_what_nested_blocks_have_left_are_destroyed_from_the_inside_out) {
+TEST_P(logs_test, destroy_leftovers_from_the_inside_out) {
     std::string order;
     struct noting {
         std::string* to;
@@ -387,7 +387,7 @@ private:
     std::size_t sum_ = 0;
 };
 
-TEST_P(logs, of_what_is_put_off_are_looked_through_a_few_times_however_deep_the_blocks) {
+TEST_P(logs_test, search_deferred_entries_rarely_at_any_depth) {
     constexpr int levels = 4000;
     looks seen{d_};
     atomically([&](tx& t) { seen.down(t, levels); });
@@ -399,7 +399,7 @@ TEST_P(logs, of_what_is_put_off_are_looked_through_a_few_times_however_deep_the_
 
 // A block writes directly to memory that it has allocated, and a roll-back does not restore that memory. Catches a
 // block that still writes directly after that block, or the one around it, has ended.
-TEST_P(logs, have_what_a_block_allocated_that_is_over) {
+TEST_P(logs_test, keep_allocations_of_closed_blocks) {
     const auto get_the_first = [&](tx& t) {
         destroy(t, create<long>(t));
         d_.captured_begin_ = reinterpret_cast<std::uintptr_t>(&vars_[0]);  // as if it had been allocated
@@ -428,7 +428,7 @@ TEST_P(logs, have_what_a_block_allocated_that_is_over) {
     EXPECT_EQ(vars_[0].load(), 0) << "it was the one of a nested block that was cancelled";
 }
 
-TEST_P(logs, of_what_was_written_several_times_lead_back_to_the_first_value) {
+TEST_P(logs_test, restore_the_first_value) {
     alignas(8) std::uint8_t bytes[8] = {};
     EXPECT_FALSE(try_atomically([&](tx& t) {
         vars_[0].set(t, 1);
@@ -446,7 +446,7 @@ TEST_P(logs, of_what_was_written_several_times_lead_back_to_the_first_value) {
 }
 
 // A descriptor beyond those that versions can name. Its own roll-back looks like another transaction's commit.
-TEST_P(logs, of_a_nameless_descriptor_let_it_sleep_in_retry_for_what_it_wrote) {
+TEST_P(logs_test, let_an_anonymous_writer_sleep_in_retry) {
     const detail::word name = std::exchange(d_.own_writer_, ~detail::word{0});
     const detail::word number = std::exchange(d_.writer, memory::anonymous);
     unsigned attempts = 0;
@@ -462,7 +462,7 @@ TEST_P(logs, of_a_nameless_descriptor_let_it_sleep_in_retry_for_what_it_wrote) {
 }
 
 // The descriptor cannot recognise the roll-back of its own nested block either, and would start over again and again.
-TEST_P(logs, of_a_nameless_descriptor_survive_a_nested_roll_back_at_the_second_attempt) {
+TEST_P(logs_test, survive_nested_roll_backs_of_an_anonymous_writer) {
     const detail::word name = std::exchange(d_.own_writer_, ~detail::word{0});
     const detail::word number = std::exchange(d_.writer, memory::anonymous);
     unsigned attempts = 0;
@@ -481,19 +481,19 @@ TEST_P(logs, of_a_nameless_descriptor_survive_a_nested_roll_back_at_the_second_a
     EXPECT_LE(attempts, 2U);
 }
 
-class logs_of_values : public logs {};
-INSTANTIATE_TEST_SUITE_P(under, logs_of_values, ::testing::Values(algorithms::find("norec")), name_of);
+class value_logs_test : public logs_test {};
+INSTANTIATE_TEST_SUITE_P(under, value_logs_test, ::testing::Values(algorithms::find("norec")), name_of);
 
-TEST_P(logs_of_values, are_left_alone_by_whoever_becomes_strict_when_nobody_has_committed) {
+TEST_P(value_logs_test, skip_comparison_without_commits) {
     atomically([&](tx& t) {
         EXPECT_EQ(sum(t, 0, half), 0);
-        const out_of_reach values{d_.kept.values.begin(), d_.kept.values.end()};
+        const out_of_reach values{d_.algorithm_data.values.begin(), d_.algorithm_data.values.end()};
         EXPECT_TRUE(d_.algorithm->unchanged(d_));
         t.become_visible();
     });
 }
 
-TEST_P(logs_of_values, are_compared_when_somebody_has_committed) {
+TEST_P(value_logs_test, are_compared_after_a_commit) {
     // Equivalent to a commit of another thread.
     const auto commit_apart = [](tx& t, var<long>& v) { open_nested(t, [&v](tx& i) { v.set(i, 1); }, [](tx&) {}); };
     EXPECT_FALSE(try_atomically([&](tx& t) {
@@ -507,7 +507,7 @@ TEST_P(logs_of_values, are_compared_when_somebody_has_committed) {
 }
 
 // A commit inside an irrevocable block checks bytes and values.
-TEST_P(logs_of_values, tell_what_must_not_change_for_an_irrevocable_block) {
+TEST_P(value_logs_test, protect_reads_of_an_irrevocable_block) {
     alignas(8) std::uint32_t words[4] = {};
     const auto store_apart = [&](auto* at, auto value) {
         atomically([&](tx& t) {

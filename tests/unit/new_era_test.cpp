@@ -34,7 +34,7 @@ constexpr options irrevocable{.mode = mode::irrevocable};
 
 core::descriptor& mine() { return core::descriptor::of(detail::current_or_attach()); }
 
-class new_era : public ::testing::Test {
+class new_era_test : public ::testing::Test {
 protected:
     void SetUp() override {
         if (mine().algorithm->first_version_bit != memory::writer_bits)
@@ -51,7 +51,7 @@ protected:
     }
 };
 
-TEST_F(new_era, begins_when_the_clock_is_late_and_not_before) {
+TEST_F(new_era_test, begins_when_the_clock_is_late_and_not_before) {
     var<long> v{0};
     const core::word before = number_of_the_era();
     for (int i = 0; i != 1000; ++i) v.store(i);
@@ -66,7 +66,7 @@ TEST_F(new_era, begins_when_the_clock_is_late_and_not_before) {
 
 // All ways of reading and writing meet versions that the new clock has not reached. An access never takes its time from
 // such a version.
-TEST_F(new_era, keeps_values_whose_versions_are_of_the_old_one) {
+TEST_F(new_era_test, keeps_values_whose_versions_are_of_the_old_one) {
     constexpr long count = 64;
     std::vector<var<long>> all(count);
     std::vector<long> plain(count);
@@ -112,7 +112,7 @@ TEST_F(new_era, keeps_values_whose_versions_are_of_the_old_one) {
 }
 
 // An outside load that reads twice must not be misled by a version that is drawn again in another era.
-TEST_F(new_era, gives_old_versions_a_later_one_before_a_load_outside_relies_on_them) {
+TEST_F(new_era_test, renews_old_versions_before_loads_outside) {
     if (!mine().algorithm->in_place) GTEST_SKIP() << "values of running transactions are not in memory";
     var<long> v{0};
     v.store(5);
@@ -124,7 +124,7 @@ TEST_F(new_era, gives_old_versions_a_later_one_before_a_load_outside_relies_on_t
     EXPECT_EQ(v.load(), 5);
 }
 
-TEST_F(new_era, waits_for_transactions_and_holds_nobody_up_for_long) {
+TEST_F(new_era_test, waits_for_transactions_a_bounded_time) {
     if (one_at_a_time()) GTEST_SKIP() << "nobody else commits meanwhile";
     const support::watchdog dog{"a new era"};
     var<long> v{0};
@@ -150,7 +150,7 @@ TEST_F(new_era, waits_for_transactions_and_holds_nobody_up_for_long) {
     EXPECT_EQ(tries_in_vain(), 0U);
 }
 
-TEST_F(new_era, does_not_begin_inside_a_transaction) {
+TEST_F(new_era_test, does_not_begin_inside_a_transaction) {
     if (one_at_a_time()) GTEST_SKIP() << "open nested blocks are closed";
     var<long> v{0};
     var<long> around{0};
@@ -165,7 +165,7 @@ TEST_F(new_era, does_not_begin_inside_a_transaction) {
     ASSERT_TRUE(commit_into_the_next(v));
 }
 
-TEST_F(new_era, wakes_who_waits_in_retry) {
+TEST_F(new_era_test, wakes_transactions_in_retry) {
     const support::watchdog dog{"a new era"};
     var<long> wanted{0};
     var<long> v{0};
@@ -176,7 +176,7 @@ TEST_F(new_era, wakes_who_waits_in_retry) {
         });
     }};
     while (!mine().algorithm->one_at_a_time &&
-           (core::attention.load(std::memory_order_relaxed) & core::attention_waiters) == 0)
+           (core::commit_flags.load(std::memory_order_relaxed) & core::flag_retry_waiters) == 0)
         std::this_thread::yield();
     for (int i = 0; i != 3; ++i) {
         hurry_to(version_clock::late);
@@ -186,7 +186,7 @@ TEST_F(new_era, wakes_who_waits_in_retry) {
     waiting.join();
 }
 
-TEST_F(new_era, forgets_what_was_settled_and_waits_for_who_settles) {
+TEST_F(new_era_test, resets_quiescence_results) {
     if (one_at_a_time()) GTEST_SKIP() << "there is nothing to settle";
     const support::watchdog dog{"a new era"};
     long plain = 0;
@@ -198,15 +198,15 @@ TEST_F(new_era, forgets_what_was_settled_and_waits_for_who_settles) {
         }
     };
     settle();
-    EXPECT_GT(core::settled_up_to.load(std::memory_order_relaxed), 0U);
+    EXPECT_GT(core::quiesced_up_to.load(std::memory_order_relaxed), 0U);
     hurry_to(version_clock::late);
     std::latch settling{1};
     std::latch tried{1};
     std::thread settler{[&] {
-        core::begin_settling(mine());
+        core::begin_quiescence_wait(mine());
         settling.count_down();
         tried.wait();
-        core::end_settling(mine());
+        core::end_quiescence_wait(mine());
     }};
     settling.wait();
     const core::word before = number_of_the_era();
@@ -216,13 +216,13 @@ TEST_F(new_era, forgets_what_was_settled_and_waits_for_who_settles) {
     tried.count_down();
     settler.join();
     ASSERT_TRUE(commit_into_the_next(v));
-    EXPECT_LT(memory::time_of(core::settled_up_to.load(std::memory_order_relaxed)), time_of_the_clock());
+    EXPECT_LT(memory::time_of(core::quiesced_up_to.load(std::memory_order_relaxed)), time_of_the_clock());
     EXPECT_LT(memory::time_of(mine().quiescing.received_up_to), time_of_the_clock());
     settle();
     EXPECT_EQ(mine().settling.load(std::memory_order_relaxed), 0U);
 }
 
-TEST_F(new_era, begins_in_the_child_of_a_fork) {
+TEST_F(new_era_test, begins_in_the_child_of_a_fork) {
     var<long> v{0};
     v.store(3);
     hurry_to(version_clock::late);
@@ -323,7 +323,7 @@ private:
     std::atomic<bool> over_{false};
 };
 
-TEST_F(new_era, follows_another_many_times) {
+TEST_F(new_era_test, begins_many_times) {
     support::watchdog dog{"one era after the other"};
     commotion{}.run(support::rounds(300), dog);
 }

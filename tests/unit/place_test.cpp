@@ -9,7 +9,7 @@
 namespace tutti::memory {
 namespace {
 
-TEST(place, a_store_under_a_mask_leaves_the_neighbours_alone) {
+TEST(location_test, stores_only_the_masked_bytes) {
     for (unsigned mask = 0; mask < 256; ++mask) {
         alignas(8) std::array<unsigned char, 8> bytes{};
         bytes.fill(0xaa);
@@ -22,7 +22,7 @@ TEST(place, a_store_under_a_mask_leaves_the_neighbours_alone) {
 }
 
 // Random stores of every size into one word, kept in an entry and overlaid on memory, must read like direct stores.
-TEST(place, an_overlay_reads_as_memory_would_after_the_stores) {
+TEST(location_test, overlays_like_the_stores_would) {
     std::mt19937_64 random{7};
     for (int round = 0; round < 2000; ++round) {
         alignas(8) std::array<unsigned char, 8> memory{};

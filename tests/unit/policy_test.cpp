@@ -115,7 +115,7 @@ unsigned attempts_of_a_loser(const policy& p, bool read_only, unsigned most) {
 }
 
 // Runs under every algorithm that lets two transactions run at once.
-TEST(policies, bound_the_restarts_of_who_always_loses) {
+TEST(policies, bound_the_restarts_of_a_constant_loser) {
     for (const policy* p : all()) {
         for (const bool read_only : {false, true}) {
             SCOPED_TRACE(testing::Message() << p->name << (read_only ? ", read-only" : ""));
@@ -130,7 +130,7 @@ TEST(policies, bound_the_restarts_of_who_always_loses) {
 }
 
 // The block has not lost to another one. A pause would draw a random number or yield the processor.
-TEST(policies, a_restart_that_the_block_asks_for_is_at_once) {
+TEST(policies, restart_at_once_on_request) {
     descriptor& d = attach();
     for (const policy* p : all()) {
         SCOPED_TRACE(p->name);
@@ -147,7 +147,7 @@ TEST(policies, a_restart_that_the_block_asks_for_is_at_once) {
     }
 }
 
-TEST(policies, a_restart_inside_a_transaction_that_owns_something_is_its_own) {
+TEST(policies, restart_only_the_inner_transaction) {
     var<unsigned> outside, inside;
     unsigned runs = 0;
     atomically([&](tx& t) {
@@ -164,7 +164,7 @@ TEST(policies, a_restart_inside_a_transaction_that_owns_something_is_its_own) {
     EXPECT_EQ(inside.load(), 100U);
 }
 
-TEST(policies, the_last_resort_promises_nothing) {
+TEST(policies, still_restart_in_the_last_resort) {
     var<int> x, gate;
     unsigned attempts = 0;
     bool seen = false;
@@ -192,7 +192,7 @@ TEST(policies, the_last_resort_promises_nothing) {
 struct outcome {
     unsigned first_attempts = 0;
 };
-outcome meet(const options& first, const options& second) {
+outcome resolve_conflict(const options& first, const options& second) {
     var<int> x;
     outcome o;
     std::latch owned{1};
@@ -211,7 +211,7 @@ outcome meet(const options& first, const options& second) {
         x.set(t, 1);
         owned.count_down();
         // Until this one is killed, or the other one gives up: it then sleeps for this one, or has started over.
-        while (!d.asked_to_die() && (d.sleepers.load(std::memory_order_relaxed) & 1) == 0 && second_attempts < 2) {
+        while (!d.kill_requested() && (d.sleepers.load(std::memory_order_relaxed) & 1) == 0 && second_attempts < 2) {
             std::this_thread::yield();
         }
         static_cast<void>(x.get(t));
@@ -222,17 +222,17 @@ outcome meet(const options& first, const options& second) {
 
 TEST(policies, priority_kills_the_lower) {
     constexpr auto p = tutti::policy::priority;
-    EXPECT_EQ(meet({.policy = p, .priority = 1}, {.policy = p, .priority = 2}).first_attempts, 2U);
-    EXPECT_EQ(meet({.policy = p, .priority = 2}, {.policy = p, .priority = 1}).first_attempts, 1U);
-    EXPECT_EQ(meet({.policy = p, .priority = 0}, {.policy = p, .priority = -1}).first_attempts, 1U);
+    EXPECT_EQ(resolve_conflict({.policy = p, .priority = 1}, {.policy = p, .priority = 2}).first_attempts, 2U);
+    EXPECT_EQ(resolve_conflict({.policy = p, .priority = 2}, {.policy = p, .priority = 1}).first_attempts, 1U);
+    EXPECT_EQ(resolve_conflict({.policy = p, .priority = 0}, {.policy = p, .priority = -1}).first_attempts, 1U);
 }
 
 TEST(policies, aggressive_kills_and_suicide_does_not) {
-    EXPECT_EQ(meet({}, {.policy = tutti::policy::aggressive}).first_attempts, 2U);
-    EXPECT_EQ(meet({}, {.policy = tutti::policy::suicide}).first_attempts, 1U);
+    EXPECT_EQ(resolve_conflict({}, {.policy = tutti::policy::aggressive}).first_attempts, 2U);
+    EXPECT_EQ(resolve_conflict({}, {.policy = tutti::policy::suicide}).first_attempts, 1U);
 }
 
-TEST(waiting_for_a_commit, outlives_the_winners_restarts) {
+TEST(wait_for_commit_test, outlives_the_winners_restarts) {
     var<int> x;
     std::latch begun{1}, lost{1};
     descriptor* winner = nullptr;
@@ -262,7 +262,7 @@ TEST(waiting_for_a_commit, outlives_the_winners_restarts) {
     runner.join();
 }
 
-TEST(waiting_for_a_commit, ends_when_the_winner_gives_up) {
+TEST(wait_for_commit_test, ends_when_the_winner_gives_up) {
     var<int> x;
     std::latch begun{1}, go_on{1};
     descriptor* winner = nullptr;

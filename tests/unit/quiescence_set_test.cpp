@@ -40,14 +40,14 @@ void commit_often() {
 
 bool is_member() { return descriptor::of(*detail::current_transaction).enlisted.load(std::memory_order_relaxed) != 0; }
 
-TEST(quiescence_set, has_who_uses_plain_memory) {
+TEST(quiescence_set, contains_users_of_plain_memory) {
     std::thread{[] {
         use_plain_memory_once();
         EXPECT_TRUE(is_member());
     }}.join();
 }
 
-TEST(quiescence_set, forgets_threads_that_have_ended) {
+TEST(quiescence_set, drops_ended_threads) {
     std::vector<std::thread> crowd;
     std::atomic<unsigned> there{0};
     constexpr unsigned size = 200;
@@ -64,7 +64,7 @@ TEST(quiescence_set, forgets_threads_that_have_ended) {
     EXPECT_EQ(members(), 1U) << "the caller";
 }
 
-TEST(quiescence_set, forgets_idle_threads_and_takes_them_back) {
+TEST(quiescence_set, drops_idle_threads_until_they_return) {
     std::atomic<int> stage{0};
     std::thread other{[&stage] {
         use_plain_memory_once();
@@ -82,7 +82,7 @@ TEST(quiescence_set, forgets_idle_threads_and_takes_them_back) {
     other.join();
 }
 
-TEST(quiescence_set, keeps_who_is_in_the_middle_of_a_transaction) {
+TEST(quiescence_set, keeps_threads_inside_a_transaction) {
     std::atomic<int> stage{0};
     std::thread other{[&stage] {
         std::uint64_t word = 0;
@@ -109,7 +109,7 @@ TEST(quiescence_set, keeps_who_is_in_the_middle_of_a_transaction) {
 constexpr auto to_its_begin = [](tx&) { throw detail::unwind{}; };
 
 // An undo may withdraw the registration of its begin, and a sweep finds the block idle meanwhile.
-TEST(quiescence_set, has_a_block_of_the_language_at_every_attempt) {
+TEST(quiescence_set, contains_language_blocks_at_every_attempt) {
     static constexpr options ordinary{};
     descriptor& d = descriptor::of(detail::current_or_attach());
     if (!d.algorithm->privatizes_by_waiting) GTEST_SKIP() << "one transaction at a time";
@@ -137,7 +137,7 @@ TEST(quiescence_set, has_a_block_of_the_language_at_every_attempt) {
 
 // A straggler uses plain memory. A commit may have made that memory private, and waits; a reader of that commit waits
 // for it in turn. Under algorithms that read by value, the straggler can only harm by reading unmapped memory.
-TEST(quiescence_set, has_who_waits_after_its_commit_so_that_its_readers_wait_too) {
+TEST(quiescence_set, contains_quiescing_commits) {
     if (!descriptor::of(detail::current_or_attach()).algorithm->privatizes_by_waiting)
         GTEST_SKIP() << "one transaction at a time";
     const support::watchdog dog{"readers of who waits"};

@@ -26,7 +26,7 @@ TEST(reservoir_test, keeps_everything_while_there_is_room) {
     for (std::uint64_t i = 1; i <= 100; ++i) EXPECT_EQ(all[i - 1], i);
 }
 
-TEST(reservoir_test, percentiles_are_of_the_nearest_rank) {
+TEST(reservoir_test, uses_the_nearest_rank) {
     reservoir r{100};
     for (std::uint64_t i = 100; i > 0; --i) r.add(i);
     EXPECT_EQ(r.percentile(0.99), 99u);
@@ -35,7 +35,7 @@ TEST(reservoir_test, percentiles_are_of_the_nearest_rank) {
     EXPECT_EQ(r.percentile(1), 100u);
 }
 
-TEST(reservoir_test, few_samples_are_taken_into_account_at_once) {
+TEST(reservoir_test, uses_few_samples_at_once) {
     reservoir r{128};
     r.add(10);
     EXPECT_EQ(r.percentile(0.99), 10u);
@@ -45,7 +45,7 @@ TEST(reservoir_test, few_samples_are_taken_into_account_at_once) {
     EXPECT_EQ(r.percentile(0.5), 20u);
 }
 
-TEST(reservoir_test, outliers_are_left_out_where_there_are_others) {
+TEST(reservoir_test, leaves_out_outliers) {
     reservoir r{128};
     r.add(10);
     EXPECT_EQ(r.percentile(0.99, 1), 10u);
@@ -81,7 +81,7 @@ TEST(reservoir_test, forgets_old_durations) {
 }
 
 // With a full reservoir, a percentile may lag by at most a sixteenth of the sample.
-TEST(reservoir_test, percentiles_follow_the_sample) {
+TEST(reservoir_test, updates_percentiles_with_the_sample) {
     reservoir r{64, 7};
     for (int i = 0; i < 64; ++i) r.add(1);
     EXPECT_EQ(r.percentile(0.5), 1u);
@@ -117,7 +117,7 @@ TEST(reservoir_test, is_uniform_over_the_stream) {
 }
 
 // The replaced element must not depend on its place either.
-TEST(reservoir_test, every_place_is_replaced_as_often) {
+TEST(reservoir_test, replaces_every_sample_equally_often) {
     constexpr std::size_t size = 16;
     std::array<double, size> kept{};
     for (std::uint64_t seed = 1; seed <= 2000; ++seed) {
@@ -132,7 +132,7 @@ TEST(reservoir_test, every_place_is_replaced_as_often) {
     EXPECT_LT(chi_squared, 37.7);  // fifteen degrees of freedom
 }
 
-TEST(reservoir_test, threads_share_one) {
+TEST(reservoir_test, serves_several_threads) {
     reservoir r{32};
     const std::size_t each = support::rounds(20'000);
     std::atomic<int> wrong{0};

@@ -26,7 +26,7 @@ protected:
     using times = std::vector<std::chrono::nanoseconds>;
 };
 
-TEST_F(retry_limits, in_sequence_are_waited_for_one_after_the_other) {
+TEST_F(retry_limits, are_waited_for_in_sequence) {
     atomically([&](tx& t) {
         pass(t, 10s);
         returned_.clear();
@@ -38,7 +38,7 @@ TEST_F(retry_limits, in_sequence_are_waited_for_one_after_the_other) {
     EXPECT_EQ(returned_, (times{20s, 20s}));
 }
 
-TEST_F(retry_limits, of_one_place_that_is_come_to_twice) {
+TEST_F(retry_limits, count_visits_of_one_place_separately) {
     const auto wait = [&](tx& t) { retry_for(t, 5s); };
     atomically([&](tx& t) {
         pass(t, 5s);
@@ -48,7 +48,7 @@ TEST_F(retry_limits, of_one_place_that_is_come_to_twice) {
 }
 
 // A call that an attempt does not reach does not pass its limit to another call.
-TEST_F(retry_limits, stay_where_they_are_on_another_way) {
+TEST_F(retry_limits, survive_another_path) {
     atomically([&](tx& t) {
         pass(t, 4s);
         if (t.attempt() == 1) retry_for(t, 4s);
@@ -57,7 +57,7 @@ TEST_F(retry_limits, stay_where_they_are_on_another_way) {
     EXPECT_EQ(base::now() - start_, 8s);
 }
 
-TEST_F(retry_limits, of_alternatives_pass_at_the_same_time) {
+TEST_F(retry_limits, run_in_parallel_for_alternatives) {
     bool first_ran_out = false;
     atomically([&](tx& t) {
         pass(t, 10s);
@@ -76,7 +76,7 @@ TEST_F(retry_limits, of_alternatives_pass_at_the_same_time) {
 }
 
 // A nested block that runs again reaches the same call, and not another one.
-TEST_F(retry_limits, of_a_nested_block_that_restarts) {
+TEST_F(retry_limits, survive_a_nested_restart) {
     unsigned runs = 0;
     atomically([&](tx& t) {
         pass(t, 5s);
@@ -89,7 +89,7 @@ TEST_F(retry_limits, of_a_nested_block_that_restarts) {
     EXPECT_EQ(base::now() - start_, 5s);
 }
 
-TEST_F(retry_limits, of_a_block_in_a_handler_are_not_those_of_the_block_that_waits) {
+TEST_F(retry_limits, are_separate_for_blocks_in_handlers) {
     unsigned handled = 0;
     const auto wait = [&](tx& t) { retry_for(t, 3s); };
     atomically([&](tx& t) {

@@ -25,7 +25,7 @@ void alone(F&& body) {
     d.run.how = &irrevocable;
     d.frame_ = &f;
     ASSERT_TRUE(begin_alone(d));
-    EXPECT_TRUE(d.bound_to_commit());
+    EXPECT_TRUE(d.must_commit());
     body();
     EXPECT_TRUE(d.operations_->commit(d));
     EXPECT_FALSE(d.serial);
@@ -43,7 +43,7 @@ void add_one(long& count) {
     atomically([&](tx& t) { store(t, &count, load(t, &count) + 1); });
 }
 
-TEST_F(serial_test, leaves_nothing_behind_that_later_blocks_would_wait_for) {
+TEST_F(serial_test, leaves_nothing_to_wait_for) {
     long count = 0;
     alone([&] { ++count; });
     alone([&] { ++count; });
@@ -53,18 +53,18 @@ TEST_F(serial_test, leaves_nothing_behind_that_later_blocks_would_wait_for) {
     EXPECT_EQ(count, 4);
 }
 
-TEST_F(serial_test, has_begins_fence_only_while_it_is_frequent) {
+TEST_F(serial_test, makes_begins_fence_only_while_frequent) {
     long count = 0;
     for (int i = 0; i != 4; ++i) alone([&] { ++count; });
-    EXPECT_NE(serial_token.load(std::memory_order_relaxed) & world_is_still, 0U);
+    EXPECT_NE(serial_token.load(std::memory_order_relaxed) & world_is_stopped, 0U);
     add_one(count);
-    EXPECT_EQ(serial_token.load(std::memory_order_relaxed) & world_is_still, 0U);
+    EXPECT_EQ(serial_token.load(std::memory_order_relaxed) & world_is_stopped, 0U);
     for (int i = 0; i != 10'000; ++i) add_one(count);
     EXPECT_EQ(serial_token.load(std::memory_order_relaxed), 0U);
 }
 
 // Beside a transaction updates would be lost; ThreadSanitizer notices it sooner.
-TEST_F(serial_test, runs_beside_nobody) {
+TEST_F(serial_test, runs_beside_no_other_transaction) {
     long count = 0;
     const int updates = static_cast<int>(support::rounds(30'000));
     constexpr int threads = 4;
@@ -84,7 +84,7 @@ TEST_F(serial_test, runs_beside_nobody) {
     EXPECT_EQ(count, threads * long{updates});
 }
 
-TEST_F(serial_test, gives_way_to_a_transaction_that_it_waits_for_and_that_wants_to_be_alone_too) {
+TEST_F(serial_test, yields_the_token_to_an_awaited_transaction) {
     long count = 0;
     std::atomic<bool> runs{false};
     std::thread other;

@@ -20,9 +20,9 @@ namespace {
 using support::crew;
 using support::rounds;
 
-class slots_of_readers : public testing::TestWithParam<status> {};
+class slots_by_mode_test : public testing::TestWithParam<status> {};
 
-TEST_P(slots_of_readers, are_found_by_all_who_wait) {
+TEST_P(slots_by_mode_test, reach_every_waiter) {
     const support::watchdog dog{"slots"};
     const std::size_t each = rounds(400);
     std::atomic<std::uint64_t> got{0};
@@ -45,7 +45,7 @@ TEST_P(slots_of_readers, are_found_by_all_who_wait) {
 }
 
 // Half of them give up after some time, called or not. The others must find every remaining slot.
-TEST_P(slots_of_readers, are_not_lost_with_who_gives_up) {
+TEST_P(slots_by_mode_test, survive_a_waiter_that_gives_up) {
     const support::watchdog dog{"slots"};
     const std::size_t each = rounds(400);
     std::atomic<std::uint64_t> got{0};
@@ -96,7 +96,7 @@ struct full_house {
 
 // Each keeps its slot until all have one, so a later departure cannot repair a lost wake-up. Catches a waiter that
 // finds a slot and leaves the others asleep beside further slots that became free.
-TEST(slots, that_are_left_together_are_all_found) {
+TEST(slots_test, are_all_found_after_simultaneous_release) {
     const support::watchdog dog{"slots"};
     for (std::size_t i = 0; i < rounds(100); ++i) {
         full_house full{status::visible};
@@ -120,7 +120,7 @@ TEST(slots, that_are_left_together_are_all_found) {
 }
 
 // One slot is freed once. A waiter that gives up at that time may have been called for it.
-TEST(slots, that_are_left_to_who_gives_up_are_found_by_the_next) {
+TEST(slots_test, pass_on_from_a_waiter_that_gives_up) {
     const support::watchdog dog{"slots"};
     support::random dice{3};
     for (std::size_t i = 0; i < rounds(1000); ++i) {
@@ -149,7 +149,7 @@ TEST(slots, that_are_left_to_who_gives_up_are_found_by_the_next) {
 }
 
 // The first waiter is passed over once. Catches a slot that is only made free, so that any other waiter may take it.
-TEST_P(slots_of_readers, are_handed_to_who_is_called_forward) {
+TEST_P(slots_by_mode_test, go_to_the_waiter_moved_forward) {
     const support::watchdog dog{"slots"};
     for (std::size_t i = 0; i < rounds(50); ++i) {
         full_house full{GetParam()};
@@ -159,7 +159,7 @@ TEST_P(slots_of_readers, are_handed_to_who_is_called_forward) {
         crew(3, [&](unsigned me) {
             if (me == 2) {
                 for (const auto& w : waiting) {
-                    while (w == nullptr || !call_forward(*full.sitting.back(), *w)) std::this_thread::yield();
+                    while (w == nullptr || !move_waiter_forward(*full.sitting.back(), *w)) std::this_thread::yield();
                 }
                 while (!full.sitting.empty()) full.leave_one();
                 return;
@@ -176,7 +176,7 @@ TEST_P(slots_of_readers, are_handed_to_who_is_called_forward) {
 }
 
 // Each calls another waiter forward, which may be waiting, may be about to give up, or neither.
-TEST_P(slots_of_readers, are_not_lost_with_who_is_called_forward) {
+TEST_P(slots_by_mode_test, survive_the_waiter_moved_forward) {
     const support::watchdog dog{"slots"};
     constexpr unsigned many = 24;
     const std::size_t each = rounds(400);
@@ -191,7 +191,7 @@ TEST_P(slots_of_readers, are_not_lost_with_who_is_called_forward) {
             if (me % 2 == 0) until = base::now() + std::chrono::microseconds{dice.below(100)};
             if (!wait_for_slot(d, GetParam(), until)) continue;
             std::this_thread::yield();
-            if (const descriptor* const other = all[dice.below(many)].load()) (void)call_forward(d, *other);
+            if (const descriptor* const other = all[dice.below(many)].load()) (void)move_waiter_forward(d, *other);
             release_slot(d);
             if (!until) got.fetch_add(1);
         }
@@ -200,7 +200,7 @@ TEST_P(slots_of_readers, are_not_lost_with_who_is_called_forward) {
     EXPECT_EQ(got, many / 2 * each);
 }
 
-INSTANTIATE_TEST_SUITE_P(each_kind, slots_of_readers, testing::Values(status::irrevocable, status::visible),
+INSTANTIATE_TEST_SUITE_P(each_kind, slots_by_mode_test, testing::Values(status::irrevocable, status::visible),
                          [](const auto& kind) { return kind.param == status::visible ? "visible" : "irrevocable"; });
 
 }  // namespace

@@ -77,7 +77,7 @@ protected:
 // norec and the exclusive algorithms own no variables; the tests below are for the default algorithm.
 bool owns_records() { return algorithm() == "wb-etl" || algorithm() == "wt-etl"; }
 
-TEST_F(suspension_test, waiting_for_a_suspended_owner_runs_it) {
+TEST_F(suspension_test, runs_a_suspended_owner_that_is_awaited) {
     if (!owns_records()) return;
     var<int> x{0};
     auto body = [&] {
@@ -92,7 +92,7 @@ TEST_F(suspension_test, waiting_for_a_suspended_owner_runs_it) {
     EXPECT_EQ(x.load(), 11);
 }
 
-TEST_F(suspension_test, the_irrevocable_transaction_takes_what_a_suspended_one_owns) {
+TEST_F(suspension_test, lets_the_irrevocable_transaction_evict) {
     if (!owns_records()) return;
     var<int> x{0};
     int attempts = 0, seen = -1;
@@ -115,7 +115,7 @@ TEST_F(suspension_test, the_irrevocable_transaction_takes_what_a_suspended_one_o
 }
 
 // Code of the language would continue with memory that was rolled back without its knowledge.
-TEST_F(suspension_test, nobody_takes_what_a_suspended_block_of_the_language_owns) {
+TEST_F(suspension_test, protects_a_suspended_language_block) {
     if (!owns_records()) return;
     var<int> x{0};
     int attempts = 0;
@@ -135,7 +135,7 @@ TEST_F(suspension_test, nobody_takes_what_a_suspended_block_of_the_language_owns
 }
 
 // Between the request and its check, the victim may have begun another attempt and been suspended again.
-TEST_F(suspension_test, nobody_rolls_back_a_suspended_one_that_was_not_asked_to_die) {
+TEST_F(suspension_test, protects_a_transaction_without_kill_request) {
     if (!owns_records()) return;
     var<int> x{0};
     int attempts = 0;
@@ -154,7 +154,7 @@ TEST_F(suspension_test, nobody_rolls_back_a_suspended_one_that_was_not_asked_to_
 }
 
 // Catches a roll-back that stores to orecs that it no longer owns.
-TEST_F(suspension_test, what_was_taken_stays_taken_when_the_victim_rolls_back) {
+TEST_F(suspension_test, keeps_evicted_orecs_with_the_new_owner) {
     if (!owns_records()) return;
     var<int> x{0}, y{0};
     int attempts = 0;
@@ -180,7 +180,7 @@ TEST_F(suspension_test, what_was_taken_stays_taken_when_the_victim_rolls_back) {
     EXPECT_EQ(y.load(), 6);
 }
 
-TEST_F(suspension_test, a_suspended_reader_holds_back_reclamation_and_nothing_else) {
+TEST_F(suspension_test, delays_only_reclamation_for_a_suspended_reader) {
     static int destroyed;
     destroyed = 0;
     struct node {

@@ -110,7 +110,7 @@ public:
     stranger& operator=(const stranger&) = delete;
     ~stranger() {
         d_.slot = 0;
-        d_.forget_reads(0);
+        d_.drop_reads(0);
         hide_rank(d_);
         d_.run = {};
         release_descriptor(d_);
@@ -127,7 +127,7 @@ private:
     memory::orec read_{0};
 };
 
-TEST(verdicts, of_every_policy_in_every_situation) {
+TEST(verdicts, are_right_for_every_policy_and_situation) {
     for (const situation& s : situations()) {
         EXPECT_EQ(s.answers.size(), policies::all().size()) << s.name << ": a policy is missing";
         for (const policy* p : policies::all()) {

@@ -31,7 +31,7 @@ TEST(waiting, leaves_errno_alone) {
 }
 
 // Many sleepers wait for one transaction, many times: a sleeper that is not woken hangs the test.
-TEST(waiting, everybody_is_woken_by_the_end_of_a_transaction) {
+TEST(waiting, ends_for_all_at_the_end_of_a_transaction) {
     constexpr int rounds = 200, sleepers = 4;
     for (int round = 0; round < rounds; ++round) {
         std::latch begun{1}, waiting{sleepers};
@@ -72,7 +72,7 @@ TEST(waiting, a_transaction_is_over_when_its_context_runs_a_later_one) {
 }
 
 // Catches a wait that continues with the defeats of a later execution, and would end with that execution.
-TEST(waiting, for_a_commit_is_over_when_the_context_restarts_something_else) {
+TEST(waiting, for_a_commit_ends_with_the_execution) {
     const support::watchdog dog{"waiting for a commit"};
     std::latch restarted{1}, found{1};
     descriptor* owner = nullptr;
@@ -110,7 +110,7 @@ constexpr preemption slow_sleeper{
 };
 
 // Catches commits that wake threads that are already awake: n threads would be woken n * n times by their own commits.
-TEST(waiting, who_sleeps_in_retry_is_woken_once) {
+TEST(waiting, wakes_a_sleeper_in_retry_once) {
     var<int> x{0};
     std::thread sleeper{[&] {
         attach().hooks = &slow_sleeper;
@@ -128,7 +128,7 @@ TEST(waiting, who_sleeps_in_retry_is_woken_once) {
 }
 
 // Catches a wake-up that is left to threads that are not asleep yet: code that they run on the way may wait.
-TEST(waiting, who_is_on_the_way_to_sleep_owes_others_nothing) {
+TEST(waiting, does_not_depend_on_a_waiter_not_yet_asleep) {
     const support::watchdog dog{"on the way to sleep"};
     var<int> x{0};
     std::latch on_the_way{2}, woken{1};
@@ -150,13 +150,13 @@ TEST(waiting, who_is_on_the_way_to_sleep_owes_others_nothing) {
         });
         woken.count_down();
     }};
-    while (waiters() != 3) std::this_thread::yield();
+    while (count_waiters() != 3) std::this_thread::yield();
     x.store(1);
     for (std::thread* t : {&first, &second, &third}) t->join();
 }
 
 // Catches a notification that starts where the previous one stopped.
-TEST(waiting, who_waits_again_is_woken_again_before_those_who_came_later) {
+TEST(waiting, wakes_an_earlier_waiter_first_again) {
     const support::watchdog dog{"waits again"};
     var<int> x{0};
     std::vector<var<int>> many(8192);  // some of them share the waiting list of x
@@ -167,7 +167,7 @@ TEST(waiting, who_waits_again_is_woken_again_before_those_who_came_later) {
             if (x.get(t) < 2) retry(t);
         });
     }};
-    while (waiters() != 1) std::this_thread::yield();
+    while (count_waiters() != 1) std::this_thread::yield();
     std::thread later{[&] {
         atomically([&](tx& t) {
             int sum = 0;
@@ -175,9 +175,9 @@ TEST(waiting, who_waits_again_is_woken_again_before_those_who_came_later) {
             if (sum == 0) retry(t);
         });
     }};
-    while (waiters() != 2) std::this_thread::yield();
+    while (count_waiters() != 2) std::this_thread::yield();
     x.store(1);
-    while (attempts != 2 || waiters() != 2) std::this_thread::yield();
+    while (attempts != 2 || count_waiters() != 2) std::this_thread::yield();
     x.store(2);
     first.join();
     many.front().store(1);

@@ -27,7 +27,7 @@ protected:
     std::vector<word> words_ = std::vector<word>(5000);
 };
 
-TEST_F(write_index_test, finds_what_was_added_and_nothing_else_at_every_size) {
+TEST_F(write_index_test, finds_exactly_the_added_entries) {
     for (std::size_t i = 0; i < words_.size(); ++i) {
         ASSERT_EQ(index_.find(entries_, &words_[i]), no_entry) << i;
         add(&words_[i]);
@@ -36,7 +36,7 @@ TEST_F(write_index_test, finds_what_was_added_and_nothing_else_at_every_size) {
     }
 }
 
-TEST_F(write_index_test, forgets_what_a_nested_block_had_added) {
+TEST_F(write_index_test, drops_entries_of_a_nested_block) {
     for (std::size_t i = 0; i < 100; ++i) add(&words_[i]);
     drop(40);
     for (std::size_t i = 0; i < 100; ++i) EXPECT_EQ(index_.find(entries_, &words_[i]), i < 40 ? i : no_entry);
@@ -46,7 +46,7 @@ TEST_F(write_index_test, forgets_what_a_nested_block_had_added) {
 
 // Scattered addresses, so that probes for one word pass many others. The table grows within blocks that are dropped.
 // Catches a slot that is cleared although a later entry was probed past it.
-TEST_F(write_index_test, finds_what_is_left_after_blocks_of_any_size_were_dropped) {
+TEST_F(write_index_test, finds_entries_after_dropped_blocks) {
     support::random dice{1};
     std::vector<word*> scattered(400);
     for (word*& w : scattered) w = reinterpret_cast<word*>(dice.below(std::size_t{1} << 40) * 8);

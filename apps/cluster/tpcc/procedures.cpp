@@ -21,7 +21,7 @@
 #include <tutti/tutti.hpp>
 
 #include "cluster/tpcc/copies.hpp"
-#include "cluster/tpcc/fault.hpp"
+#include "cluster/tpcc/fault_injection.hpp"
 #include "cluster/tpcc/profiles.hpp"
 #include "cluster/tpcc/sharing.hpp"
 #include "tpcc/consistency.hpp"

@@ -5,7 +5,7 @@
 
 #include <tutti/tutti.hpp>
 
-#include "cluster/tpcc/fault.hpp"
+#include "cluster/tpcc/fault_injection.hpp"
 #include "tpcc/terms.hpp"
 
 namespace tpcc::remote {
@@ -68,11 +68,11 @@ placed_order run_new_order(tx& t, const tables& db, const new_order_input& in, o
     for (const new_order_line_input& l : lines()) {
         const ref<stock_row> from = db.stock_at(l.supply_warehouse, l.item);
         const bool remote = l.supply_warehouse != in.warehouse;
-        if (!remote || !broken(fault::remote_stock)) take(from.write(t), l.quantity, remote);
+        if (!remote || !injected(fault::remote_stock)) take(from.write(t), l.quantity, remote);
         const cents amount = db.item_at(l.item).read(t).price * l.quantity;
         sum += amount;
         ++place;
-        if (broken(fault::lost_line) && place == in.line_count) break;
+        if (injected(fault::lost_line) && place == in.line_count) break;
         db.line_at(in.warehouse, in.district, number, place)
             .publish(t, {not_delivered, amount, l.item, l.supply_warehouse, l.quantity,
                          from.read(t).district_info[static_cast<std::size_t>(in.district - 1)]});
@@ -107,14 +107,14 @@ order_id deliver_oldest(tx& t, const tables& db, const delivery_input& in, distr
     for (int l = 1; l <= line_count; ++l) rows << db.line_at(w, d, oldest, l);
     rows.open(t, db);
 
-    if (!broken(fault::kept_new_order)) entry.erase(t);
+    if (!injected(fault::kept_new_order)) entry.erase(t);
     pending.write(t).oldest = oldest + 1;
     order.write(t).carrier = in.carrier;
     cents sum = 0;
     for (int l = 1; l <= line_count; ++l) {
         line_row& line = db.line_at(w, d, oldest, l).write(t);
         sum += line.amount;
-        if (broken(fault::undelivered_line) && l == line_count) continue;
+        if (injected(fault::undelivered_line) && l == line_count) continue;
         line.delivered = in.date;
     }
     customer_row& buyer = db.customer_at(w, d, order.read(t).customer).write(t);
@@ -127,14 +127,14 @@ order_id deliver_oldest(tx& t, const tables& db, const delivery_input& in, distr
 
 execution<std::optional<placed_order>> new_order(const tables& db, const new_order_input& in) {
     order_id drawn = 0;
-    if (broken(fault::number_before)) drawn = atomically([&](tx& t) { return draw_number(t, db, in); });
-    if (broken(fault::number_unread))
+    if (injected(fault::number_before)) drawn = atomically([&](tx& t) { return draw_number(t, db, in); });
+    if (injected(fault::number_unread))
         drawn = atomically([&](tx& t) { return db.numbers_of(in.warehouse, in.district).read(t).next; });
     unsigned attempts = 0;
     const auto placed = tutti::try_atomically({.name = "new-order"}, [&](tx& t) {
         attempts = t.attempt();
         const placed_order order = run_new_order(t, db, in, drawn);
-        if (broken(fault::number_unread)) db.numbers_of(in.warehouse, in.district).write(t).next = drawn + 1;
+        if (injected(fault::number_unread)) db.numbers_of(in.warehouse, in.district).write(t).next = drawn + 1;
         return order;
     });
     return {placed, attempts};
@@ -159,11 +159,11 @@ execution<booked_payment> payment(const tables& db, const payment_input& in) {
 
         db.ytd_of(in.warehouse).write(t).amount += in.amount;
         payments& in_district = db.payments_of(in.warehouse, in.district).write(t);
-        if (!broken(fault::unpaid_district)) in_district.ytd += in.amount;
-        const bool is_forgotten = broken(fault::remote_payer) && who.warehouse != in.warehouse;
+        if (!injected(fault::unpaid_district)) in_district.ytd += in.amount;
+        const bool is_forgotten = injected(fault::remote_payer) && who.warehouse != in.warehouse;
         if (!is_forgotten) pay(payer.write(t), id, in);
         const cents balance = payer.read(t).balance;
-        if (broken(fault::lost_history)) return {id, balance};
+        if (injected(fault::lost_history)) return {id, balance};
         in_district.count += 1;
         entry.publish(t, {id, who.district, who.warehouse, in.district, in.warehouse, in.date, in.amount,
                           history_data(db.warehouse_at(in.warehouse).read(t).name,

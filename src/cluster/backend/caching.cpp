@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "cluster/backend/fault.hpp"
+#include "cluster/backend/fault_injection.hpp"
 
 namespace tutti::cluster::backend {
 namespace {
@@ -89,21 +89,21 @@ verdict caching::get(snapshot& of, freshness how, std::span<const check> held, s
 }
 
 version caching::choose() {
-    const version tide = broken(fault::cache_below_tide) ? 0 : engine_->tide()->height();
+    const version tide = injected(fault::cache_below_tide) ? 0 : engine_->tide()->height();
     const auto age = clock::now() - proven_;
     if (!follows_) return 0;
     if ((tide > place_ || age > staleness_ / 2) && !pulse_wanted_) {
         pulse_wanted_ = true;
         changed_.notify_all();
     }
-    if (age > staleness_ && !broken(fault::cache_ageless)) return 0;
+    if (age > staleness_ && !injected(fault::cache_ageless)) return 0;
     return std::max(place_, tide);
 }
 
 void caching::look_up(version at, std::span<const key> wanted, std::vector<record>& found, errand& missing) {
     found.assign(wanted.size(), {});
     missing.era = era_;
-    missing.keep = place_ <= at || broken(fault::cache_late_copy);
+    missing.keep = place_ <= at || injected(fault::cache_late_copy);
     for (std::size_t i = 0; i < wanted.size(); ++i) {
         const auto one = by_key_.find(wanted[i]);
         if (one != by_key_.end()) {
@@ -122,7 +122,7 @@ void caching::look_up(version at, std::span<const key> wanted, std::vector<recor
 void caching::settle(version at, const errand& what, std::span<const record> got, bool good) {
     for (std::size_t i = 0; i < what.keys.size(); ++i) {
         const auto one = fetched_.find(what.keys[i]);
-        const bool unchanged = one->second.changed <= at || broken(fault::cache_late_copy);
+        const bool unchanged = one->second.changed <= at || injected(fault::cache_late_copy);
         if (--one->second.by == 0) fetched_.erase(one);
         if (good && what.keep && unchanged && what.era == era_ && follows_) keep(what.keys[i], got[i], at);
     }
@@ -177,12 +177,12 @@ void caching::prove() {
 }
 
 void caching::apply(std::vector<change>& told) {
-    if (broken(fault::cache_backwards)) std::ranges::reverse(told);
+    if (injected(fault::cache_backwards)) std::ranges::reverse(told);
     std::unique_lock hold{guard_};
     version reached = place_;
     for (change& c : told) {
         reached = std::max(reached, c.is.at);
-        if (broken(fault::cache_in_parts)) {
+        if (injected(fault::cache_in_parts)) {
             place_ = reached;
             hold.unlock();
             std::this_thread::sleep_for(std::chrono::microseconds{100});
@@ -199,9 +199,9 @@ void caching::replace(change& by) {
     const auto known = by_key_.find(by.of);
     if (known == by_key_.end()) return;
     copy& mine = *known->second;
-    if (!by.is.exists && broken(fault::cache_keeps_erased)) return;
+    if (!by.is.exists && injected(fault::cache_keeps_erased)) return;
     // What was fetched at a version beyond the place has it already.
-    if (by.is.at <= mine.is.at && !broken(fault::cache_backwards)) return;
+    if (by.is.at <= mine.is.at && !injected(fault::cache_backwards)) return;
     if (!by.is.exists && engine_->can().drops_erased) return drop(known->second);  // C5
     bytes_ += by.is.bytes.size() - mine.is.bytes.size();
     mine.is = std::move(by.is);
@@ -211,7 +211,7 @@ void caching::move_to(version to) {
     place_ = to;
     while (!ahead_.empty()) {
         const auto next = ahead_.begin();
-        if (next->first > place_ + 1 && !broken(fault::cache_leaps)) break;
+        if (next->first > place_ + 1 && !injected(fault::cache_leaps)) break;
         if (next->first > place_) {
             for (change& c : next->second) replace(c);
             place_ = next->first;
@@ -223,7 +223,7 @@ void caching::move_to(version to) {
 }
 
 void caching::see(std::span<request* const> all) noexcept {
-    if (broken(fault::cache_in_parts)) all = all.first(1);
+    if (injected(fault::cache_in_parts)) all = all.first(1);
     try {
         std::vector<change> made;
         version at = 0;
@@ -251,11 +251,11 @@ void caching::live() {
         } catch (const std::exception&) {  // no memory: without the cache, all goes on
         }
         hold.lock();
-        follows_ = broken(fault::cache_outlives) && follows_;
+        follows_ = injected(fault::cache_outlives) && follows_;
         source_.reset();
         proofs_.clear();
         ahead_.clear();
-        if (!broken(fault::cache_outlives)) drop_all();  // C3
+        if (!injected(fault::cache_outlives)) drop_all();  // C3
         changed_.wait_for(hold, follow_again_after, [this] { return stopped_; });
     }
 }

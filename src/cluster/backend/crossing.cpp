@@ -5,21 +5,21 @@
 #include <functional>
 #include <utility>
 
-#include "cluster/backend/fault.hpp"
+#include "cluster/backend/fault_injection.hpp"
 
 namespace tutti::cluster::backend {
 namespace {
 
 /// Ends or stops the program here, for a test.
 void come_to(fault step, int signal) {
-    if (broken(step)) static_cast<void>(::raise(signal));
+    if (injected(step)) static_cast<void>(::raise(signal));
 }
 
 }  // namespace
 
 void crossing::commit(request& r, std::vector<share>& shares, std::size_t decides) {
     tries all{others_.patience(), others_.by()};
-    how asks = broken(fault::in_turn) ? how::in_order : how::at_once;
+    how asks = injected(fault::in_turn) ? how::in_order : how::at_once;
     while (true) {
         const ending came = try_commit(r, shares, decides, asks);
         if (came == ending::over) return;
@@ -111,7 +111,7 @@ bool crossing::prepare_in_order(request& r, const std::vector<share>& shares, co
 void crossing::decide(request& r, share s, const holder& who, const std::vector<std::size_t>& prepared) {
     std::vector<std::uint64_t> numbers;
     for (const std::size_t p : prepared) numbers.push_back(parts_[p].group->number());
-    if (!broken(fault::decision_unrecorded)) {
+    if (!injected(fault::decision_unrecorded)) {
         s.checks.push_back({decision::key_of(who.id), unwritten});
         s.writes.push_back({decision::key_of(who.id), true, decision::committed(numbers)});
     }
@@ -133,7 +133,7 @@ bool crossing::finish(const std::vector<std::size_t>& prepared, const std::strin
     bool answered = true;
     for (const std::size_t p : prepared) {
         all.push_back(parts_[p].group->begin_finish(id, commits, others_.patience()));
-        if (broken(fault::in_turn)) answered &= std::exchange(all.back(), [] { return true; })();
+        if (injected(fault::in_turn)) answered &= std::exchange(all.back(), [] { return true; })();
     }
     for (const std::function<bool()>& wait : all) answered &= wait();
     return answered;

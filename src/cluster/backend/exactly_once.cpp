@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "cluster/backend/fault.hpp"
+#include "cluster/backend/fault_injection.hpp"
 #include "cluster/backend/tries.hpp"
 
 namespace tutti::cluster::backend {
@@ -71,7 +71,7 @@ verdict exactly_once::commit(std::vector<check>& checks, std::vector<write>& wri
     }
     engine_.commit(r);
     if (r.said == verdict::unknown) {
-        if (broken(fault::forget_marks)) return verdict::conflict;
+        if (injected(fault::forget_marks)) return verdict::conflict;
         r.said = find_out(m, r.at);
     } else if (r.said == verdict::good) {
         m.at = r.at;
@@ -94,7 +94,7 @@ verdict exactly_once::find_out(mark& m, version& at) {
             m.at = at = now.at;
             return verdict::good;
         }
-        if (now.bytes == told(m.sequence, false) || broken(fault::no_fence)) {  // an earlier try has voided it
+        if (now.bytes == told(m.sequence, false) || injected(fault::no_fence)) {  // an earlier try has voided it
             m.at = version_of(now);
             return verdict::conflict;
         }

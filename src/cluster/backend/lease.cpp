@@ -2,7 +2,7 @@
 
 #include <charconv>
 
-#include "cluster/backend/fault.hpp"
+#include "cluster/backend/fault_injection.hpp"
 
 namespace tutti::cluster::backend {
 
@@ -35,7 +35,7 @@ verdict leases::is_over(const key& name, version fence, sighting& seen) {
     if (const verdict said = engine_.get(any, freshness::now, {}, {&name, 1}, found); said != verdict::good)
         return said;
     const record& now = found.front();
-    if (now.at != fence || broken(fault::lease_ignored)) return verdict::good;
+    if (now.at != fence || injected(fault::lease_ignored)) return verdict::good;
     if (!seen.has_expired(now)) return verdict::conflict;
     std::vector<check> checks{{name, fence}};
     std::vector<write> writes{{name, false, {}}};

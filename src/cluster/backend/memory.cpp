@@ -6,7 +6,7 @@
 #include <thread>
 #include <unordered_map>
 
-#include "cluster/backend/fault.hpp"
+#include "cluster/backend/fault_injection.hpp"
 
 namespace tutti::cluster::backend {
 namespace {
@@ -67,12 +67,12 @@ public:
     verdict get(snapshot& of, freshness, std::span<const check> held, std::span<const key> wanted,
                 std::vector<record>& found) override {
         std::unique_lock hold{store_->guard};
-        if (!broken(fault::stale_read) && !hold_true(held)) return verdict::conflict;
+        if (!injected(fault::stale_read) && !hold_true(held)) return verdict::conflict;
         found.clear();
         for (const key& k : wanted) {
             const auto at = store_->records.find(k);
             found.push_back(at == store_->records.end() ? record{} : at->second);
-            if (broken(fault::torn_read)) give_others_a_turn(hold);
+            if (injected(fault::torn_read)) give_others_a_turn(hold);
         }
         of.at = store_->latest;
         return verdict::good;
@@ -86,11 +86,11 @@ public:
         }
         r.at = ++store_->latest;
         for (const write& w : r.writes) {
-            store_->records[w.of] = {w.exists, !w.exists && broken(fault::erase_forgets) ? 0 : r.at, w.bytes};
-            if (broken(fault::torn_write)) give_others_a_turn(hold);
+            store_->records[w.of] = {w.exists, !w.exists && injected(fault::erase_forgets) ? 0 : r.at, w.bytes};
+            if (injected(fault::torn_write)) give_others_a_turn(hold);
         }
         r.said = verdict::good;
-        if (!broken(fault::silent_feed)) tell(r);
+        if (!injected(fault::silent_feed)) tell(r);
     }
 
     void forget(std::span<const key> all) noexcept override {
@@ -123,8 +123,8 @@ private:
         return true;
     }
     [[nodiscard]] bool passes(const request& r) const {
-        if (broken(fault::no_check)) return true;
-        if (!broken(fault::half_check)) return hold_true(r.checks);
+        if (injected(fault::no_check)) return true;
+        if (!injected(fault::half_check)) return hold_true(r.checks);
         for (const check& c : r.checks) {
             for (const write& w : r.writes) {
                 if (w.of == c.of && !is(c)) return false;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "cluster/backend/fault.hpp"
+#include "cluster/backend/fault_injection.hpp"
 
 namespace tutti::cluster::backend {
 namespace {
@@ -84,7 +84,7 @@ verdict moving::adopt(std::size_t part, const marks& still, std::span<const chan
 std::function<verdict()> moving::arrive_again(std::size_t from, std::size_t to, marks& arriving) {
     // The lost adopt may come after later ones, and after this group has dropped an erased record that these brought.
     return [this, from, to, &arriving] {
-        if (broken(fault::copies_come_late)) return verdict::good;
+        if (injected(fault::copies_come_late)) return verdict::good;
         return say(to, arriving, slot_record::text(state::arriving, parts_[from].group->number()));
     };
 }
@@ -94,13 +94,13 @@ verdict moving::copy_all(const slot_set& which, std::size_t from, std::size_t to
     const auto again = arrive_again(from, to, arriving);
     place = {};
     std::vector<change> found;
-    if (!is_empty && !broken(fault::copies_left)) {
+    if (!is_empty && !injected(fault::copies_left)) {
         if (const verdict said = clear(to, which, arriving, again); said != verdict::good) return said;
     }
     while (!place.over) {
         found.clear();
         if (parts_[from].group->list(place, which, found) != verdict::good) return verdict::unreachable;
-        if (broken(fault::marks_left)) std::erase_if(found, [](const change& c) { return c.of.starts_with('m'); });
+        if (injected(fault::marks_left)) std::erase_if(found, [](const change& c) { return c.of.starts_with('m'); });
         counts_.copied += found.size();
         if (const verdict said = adopt(to, arriving, found, place.absence, again); said != verdict::good) return said;
     }
@@ -117,8 +117,8 @@ verdict moving::copy_changes(const slot_set& which, std::size_t from, std::size_
         const version absence = place.absence;
         const verdict known = parts_[from].group->changed(place, which, found);
         if (known != verdict::good) return known;
-        if (broken(fault::moved_without_changes)) found.clear();
-        if (broken(fault::marks_left)) std::erase_if(found, [](const change& c) { return c.of.starts_with('m'); });
+        if (injected(fault::moved_without_changes)) found.clear();
+        if (injected(fault::marks_left)) std::erase_if(found, [](const change& c) { return c.of.starts_with('m'); });
         count += found.size();
         counts_.again += found.size();
         const version news = place.absence == absence && found.empty() ? 0 : place.absence;
@@ -141,8 +141,8 @@ verdict moving::change_hands(std::size_t from, std::size_t to, const marks& clos
     };
     std::vector<share> both{share_of(from, closed, state::gone, parts_[to].group->number()),
                             share_of(to, arriving, state::own, 0)};
-    if (!broken(fault::drops_unchecked)) both.front().checks.push_back({never_written, absence});
-    if (broken(fault::moved_in_two)) {
+    if (!injected(fault::drops_unchecked)) both.front().checks.push_back({never_written, absence});
+    if (injected(fault::moved_in_two)) {
         marks first = arriving, second = closed;
         if (const verdict said = say(to, first, slot_record::text(state::own)); said != verdict::good) return said;
         return say(from, second, slot_record::text(state::gone, parts_[to].group->number()));
@@ -170,7 +170,7 @@ moving::end moving::move(const std::vector<std::uint32_t>& slots, std::size_t fr
             return ended(said);
     }
     const std::string arrives = slot_record::text(state::arriving, parts_[from].group->number());
-    if (!broken(fault::arrives_unsaid)) {
+    if (!injected(fault::arrives_unsaid)) {
         if (const verdict said = say(to, there, arrives); said != verdict::good) return ended(said);
     }
     listing place;
@@ -191,7 +191,7 @@ moving::end moving::move(const std::vector<std::uint32_t>& slots, std::size_t fr
         if (const verdict said = changes(); said == verdict::conflict) continue;
         else if (said != verdict::good) return ended(said);
         if (count > few && round + 4 < most_rounds) continue;
-        if (!broken(fault::moved_open)) {
+        if (!injected(fault::moved_open)) {
             const verdict said = say(from, here, slot_record::text(state::closed, parts_[to].group->number()));
             if (said == verdict::unreachable) return end::unreachable;
             if (said != verdict::good) {  // opened again by a program, or closed though no answer came

@@ -5,7 +5,7 @@
 #include <map>
 #include <mutex>
 
-#include "cluster/backend/fault.hpp"
+#include "cluster/backend/fault_injection.hpp"
 #include "cluster/backend/group_caller.hpp"
 
 namespace tutti::cluster::backend {
@@ -127,7 +127,7 @@ public:
     void commit_all(std::span<request*> all) override {
         commit_request ask;
         for (const request* r : all) ask.all.push_back(sent(*r));
-        settle(members_.ask(frame(question::commit, ask), broken(fault::commit_twice), how_.patience), all);
+        settle(members_.ask(frame(question::commit, ask), injected(fault::commit_twice), how_.patience), all);
     }
 
     std::function<void()> begin_prepare(const holder& who, request& r, std::chrono::milliseconds patience) override {

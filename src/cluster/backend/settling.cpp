@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "cluster/backend/fault.hpp"
+#include "cluster/backend/fault_injection.hpp"
 
 namespace tutti::cluster::backend {
 namespace {
@@ -42,7 +42,7 @@ bool settling::look(std::size_t decides, const std::string& id, decision& d) con
 }
 
 bool settling::put_void(std::size_t decides, const std::string& id, const decision& was) const {
-    if (broken(fault::void_unrecorded)) return true;
+    if (injected(fault::void_unrecorded)) return true;
     const check open{decision::key_of(id), was.at};
     const write it{open.of, true, decision::voided()};
     request r;

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "cluster/backend/batching.hpp"
-#include "cluster/backend/fault.hpp"
+#include "cluster/backend/fault_injection.hpp"
 #include "cluster/backend/group_caller.hpp"
 #include "cluster/backend/layout.hpp"
 #include "cluster/backend/merged_feed.hpp"
@@ -34,7 +34,7 @@ public:
         if (!from_->next(written)) return false;
         const bool moved = std::any_of(written.begin() + static_cast<std::ptrdiff_t>(before), written.end(),
                                        [](const key& k) { return k.starts_with('p'); });
-        return !moved || broken(fault::moved_unheard);
+        return !moved || injected(fault::moved_unheard);
     }
     void close() noexcept override { from_->close(); }
 
@@ -199,7 +199,7 @@ verdict spread::look_at_one(snapshot& of, freshness how, const map& known, const
     of.met = there.met;
     if (said != verdict::good) return said;
     for (std::size_t i = 0; i < s.slots.size(); ++i)
-        placed &= found[s.wanted.size() + i].at == known[s.slots[i]].at || broken(fault::moved_unread);
+        placed &= found[s.wanted.size() + i].at == known[s.slots[i]].at || injected(fault::moved_unread);
     found.resize(s.wanted.size());
     if (placed) of = {there.at, s.part + 1, {}};
     return said;
@@ -214,7 +214,7 @@ verdict spread::look_at_all(snapshot& of, const map& known, const std::vector<sh
     const auto ask = [&](const share& s, std::vector<check> held, std::span<const key> wanted) {
         snapshot there;
         where = s.part;
-        if (!broken(fault::moved_unread)) {
+        if (!injected(fault::moved_unread)) {
             for (const std::uint32_t slot : s.slots) held.push_back({slot_record::key_of(slot), known[slot].at});
         }
         const verdict said = parts_[s.part].asked->get(there, freshness::now, held, wanted, got);
@@ -229,7 +229,7 @@ verdict spread::look_at_all(snapshot& of, const map& known, const std::vector<sh
         for (std::size_t i = 0; i < s.wanted.size(); ++i) found[s.places[i]] = std::move(got[i]);
     }
     for (const share& s : shares) {
-        if (&s == last || (!s.wanted.empty() && broken(fault::one_look))) continue;
+        if (&s == last || (!s.wanted.empty() && injected(fault::one_look))) continue;
         std::vector<check> said_before = s.checks;
         for (std::size_t i = 0; i < s.wanted.size(); ++i) said_before.push_back({s.wanted[i], found[s.places[i]].at});
         if (const verdict said = ask(s, std::move(said_before), {}); said != verdict::good) return said;
@@ -249,7 +249,7 @@ void spread::commit(request& r) {
             asked.insert(asked.end(), s.slots.begin(), s.slots.end());
             for (const std::uint32_t slot : s.slots) {
                 closed |= (*known)[slot].closed;
-                if (broken(fault::moved_unchecked) || (shares.size() > 1 && broken(fault::moved_while_prepared)))
+                if (injected(fault::moved_unchecked) || (shares.size() > 1 && injected(fault::moved_while_prepared)))
                     continue;
                 s.checks.push_back({slot_record::key_of(slot), (*known)[slot].at});
             }

@@ -44,15 +44,15 @@ private:
 };
 
 wire::obstacle store::before(share& of, const transaction_name& who, const wire::precedence& as) {
-    if (broken(fault::at_once_without_look)) return wire::obstacle::none;
+    if (injected(fault::at_once_without_look)) return wire::obstacle::none;
     const wire::obstacle why = of.fresh != nullptr ? before_writer(*of.in, *of.id, *of.at, of.version, who, as)
                                                    : before_reader(*of.in, *of.id, *of.at, of.version, who, as);
-    return why == wire::obstacle::locked && broken(fault::at_once_beside_locks) ? wire::obstacle::none : why;
+    return why == wire::obstacle::locked && injected(fault::at_once_beside_locks) ? wire::obstacle::none : why;
 }
 
 wire::obstacle store::commit_at_once(std::span<share> all, const transaction_name& who, const wire::precedence& as,
                                      std::uint64_t& version) {
-    if (broken(fault::draw_version_early)) version = clock_.tick();
+    if (injected(fault::draw_version_early)) version = clock_.tick();
     invite_others(fault::draw_version_early);
     locked_shards hold{*this, all};
     for (share& s : all) {
@@ -65,7 +65,7 @@ wire::obstacle store::commit_at_once(std::span<share> all, const transaction_nam
     wire::obstacle why = wire::obstacle::none;
     for (std::size_t i = 0; i < all.size() && why == wire::obstacle::none; ++i) why = before(all[i], who, as);
     if (why == wire::obstacle::none) {
-        if (!broken(fault::draw_version_early)) version = clock_.tick();
+        if (!injected(fault::draw_version_early)) version = clock_.tick();
         install_at_once(all, who, version, hold);
     }
     for (const share& s : all) {
@@ -86,7 +86,7 @@ void store::install_at_once(std::span<share> all, const transaction_name& who, s
         if (s.fresh == nullptr) continue;
         settle_locked(*s.in, *s.id, *s.at, s.what, *s.fresh, version, who);
         s.told = take_watchers(*s.in, *s.id);
-        if (!broken(fault::at_once_in_parts)) continue;
+        if (!injected(fault::at_once_in_parts)) continue;
         hold.unlock();
         invite_others(fault::at_once_in_parts);
         hold.lock();
@@ -114,10 +114,10 @@ void store::tidy(std::span<share> all) {
 // If a step fails, the commit opens the closed objects unchanged, and its version stays unused.
 bool store::commit_in_place(std::span<const spot> all, std::uint64_t& version) noexcept {
     // The faulty steps of these tests are those of a commit at once.
-    if (broken(fault::at_once_without_look) || broken(fault::at_once_beside_locks) || broken(fault::at_once_in_parts) ||
-        broken(fault::draw_version_early))
+    if (injected(fault::at_once_without_look) || injected(fault::at_once_beside_locks) ||
+        injected(fault::at_once_in_parts) || injected(fault::draw_version_early))
         return false;
-    const bool keeps_values = !broken(fault::in_place_before_readers);
+    const bool keeps_values = !injected(fault::in_place_before_readers);
     // In a cluster of several nodes, another node usually may still ask for the former value.
     if (keeps_values && readers_.oldest() < clock_.now()) return false;
     const auto open_again = [all](std::size_t first) {
@@ -129,7 +129,7 @@ bool store::commit_in_place(std::span<const spot> all, std::uint64_t& version) n
     const auto reads_stand = [all] {
         return std::ranges::all_of(all, [](const spot& s) { return s.written.exists() || s.at->is_still(s.word); });
     };
-    if (broken(fault::in_place_looks_early) && !reads_stand()) return false;
+    if (injected(fault::in_place_looks_early) && !reads_stand()) return false;
     invite_others(fault::in_place_looks_early);
     for (std::size_t i = 0; i < all.size(); ++i) {
         const spot& s = all[i];
@@ -139,7 +139,7 @@ bool store::commit_in_place(std::span<const spot> all, std::uint64_t& version) n
         if (s.at->size() != s.written.size + sizeof s.written.tag) return open_again(i + 1);
     }
     version = clock_.tick();
-    const bool looks = !broken(fault::in_place_without_look) && !broken(fault::in_place_looks_early);
+    const bool looks = !injected(fault::in_place_without_look) && !injected(fault::in_place_looks_early);
     if (looks && !reads_stand()) return open_again(all.size());
     if (keeps_values && readers_.oldest() < version) return open_again(all.size());
     for (const spot& s : all) {

@@ -49,8 +49,8 @@ void copies::keep(const object_id& id, node_number owner, const wire::object_vie
     if (!are_kept()) return;
     shard& s = shard_of(id);
     const base::lock_guard hold{s.guard};
-    if (s.invalidations != invalidations && !broken(fault::keep_what_was_overtaken)) return;
-    if (view.valid_at <= s.given_up && !broken(fault::keep_what_is_given_up)) return;
+    if (s.invalidations != invalidations && !injected(fault::keep_what_was_overtaken)) return;
+    if (view.valid_at <= s.given_up && !injected(fault::keep_what_is_given_up)) return;
     if (const auto old = s.all.find(id); old != s.all.end()) {
         // Another thread has asked, too, or the copy is pinned and will be dropped.
         old->second.grant = std::max(old->second.grant, view.valid_at);
@@ -92,7 +92,7 @@ void copies::erase(shard& s, place at) noexcept {
 
 bool copies::drop(shard& s, place at) noexcept {
     at->second.valid = false;
-    if (at->second.pins != 0 && !broken(fault::drop_what_is_pinned)) return false;
+    if (at->second.pins != 0 && !injected(fault::drop_what_is_pinned)) return false;
     erase(s, at);
     return true;
 }
@@ -101,7 +101,7 @@ bool copies::pin(const object_id& id, std::uint64_t version) {
     shard& s = shard_of(id);
     const base::lock_guard hold{s.guard};
     copy* const found = valid_in(s, id);
-    if (found == nullptr || found->version != version) return broken(fault::commit_past_copies);
+    if (found == nullptr || found->version != version) return injected(fault::commit_past_copies);
     ++found->pins;
     return true;
 }
@@ -129,7 +129,7 @@ std::optional<wire::invalidation> copies::give_up(const object_id& id) {
 
 std::optional<wire::invalidation> copies::invalidate(const wire::invalidation& asked) {
     wire::invalidation word{.id = asked.id, .grant = asked.grant, .looks = 0};
-    if (broken(fault::keep_what_is_stale)) return word;
+    if (injected(fault::keep_what_is_stale)) return word;
     shard& s = shard_of(asked.id);
     const base::lock_guard hold{s.guard};
     ++s.invalidations;
@@ -140,7 +140,7 @@ std::optional<wire::invalidation> copies::invalidate(const wire::invalidation& a
 }
 
 void copies::lose(node_number owner) noexcept {
-    if (broken(fault::keep_copies_of_lost)) return;
+    if (injected(fault::keep_copies_of_lost)) return;
     for (shard& s : shards_) {
         const base::lock_guard hold{s.guard};
         ++s.invalidations;

@@ -8,7 +8,7 @@ namespace tutti::cluster {
 store::spare store::kind_of(const object_id& id, const object& o) const noexcept {
     if (o.here) return o.exists ? spare::no : spare::erased;
     // A node that has no pointer of its own asks the home.
-    const bool at_home = home_of(id, nodes_) == self_ && !broken(fault::forget_at_home);
+    const bool at_home = home_of(id, nodes_) == self_ && !injected(fault::forget_at_home);
     return at_home ? spare::no : spare::pointer;
 }
 
@@ -20,20 +20,20 @@ void store::list(shard& s, const object_id& id, object& o) {
 }
 
 bool store::drop(shard& s, const object_id& id, object& o) {
-    if (o.is_locked() && !broken(fault::forget_what_is_locked)) return false;
+    if (o.is_locked() && !injected(fault::forget_what_is_locked)) return false;
     forget(s, o, readers_.oldest());
     if (o.history || s.reserved.contains(id)) return false;
     const node_number home = home_of(id, nodes_);
     if (o.here) {
-        if (o.version > readers_.oldest() && !broken(fault::forget_before_readers)) return false;
+        if (o.version > readers_.oldest() && !injected(fault::forget_before_readers)) return false;
         if (home == self_) s.version_of_absent = std::max(s.version_of_absent, o.version);
-        else if (s.watched.contains(id) && !broken(fault::forget_who_watches)) return false;
+        else if (s.watched.contains(id) && !injected(fault::forget_who_watches)) return false;
     }
     // The home need not be told of a pointer that leads to the home itself.
     const bool home_has_to_know = home != self_ && (o.here || (!o.home_knows && o.owner != home));
     // A lost home cannot be told, so entries that only this node knows stay.
     if (home != self_ && is_lost(home)) return false;
-    if (home_has_to_know && !broken(fault::forget_in_silence) &&
+    if (home_has_to_know && !injected(fault::forget_in_silence) &&
         (audience_ == nullptr || !audience_->forgets(id, o.here ? home : o.owner, o.version)))
         return false;
     erase(s, id);
@@ -78,7 +78,7 @@ void store::tidy_slowly(shard& s, const object_id& id, object& o) {
         const bool never_here =
             o.here && !o.exists && home_of(id, nodes_) == self_ && o.version <= version_of_absent(s);
         const bool leads_home = !o.here && o.version == 0 && o.owner == home_of(id, nodes_);
-        const bool is_needed = o.is_locked() && !broken(fault::forget_what_is_locked);
+        const bool is_needed = o.is_locked() && !injected(fault::forget_what_is_locked);
         // A reserved object keeps its version.
         if ((never_here || leads_home) && !is_needed && !o.history && !s.reserved.contains(id)) erase(s, id);
         else if (!o.listed) list(s, id, o);

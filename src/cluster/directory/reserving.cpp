@@ -5,13 +5,13 @@ namespace tutti::cluster {
 
 bool store::keeps_out(shard& s, const object_id& id, const transaction_name& who, const wire::precedence& as,
                       bool to_write) noexcept {
-    if (s.reserved.empty() || broken(fault::lock_what_is_reserved)) return false;
+    if (s.reserved.empty() || injected(fault::lock_what_is_reserved)) return false;
     const auto at = s.reserved.find(id);
     if (at == s.reserved.end()) return false;
     const reservation& r = at->second;
     if (r.holder.thread() == who.thread() || !(to_write || r.alone)) return false;
     if (!r.firm) {
-        if (broken(fault::protect_nobody) || are_one(as, who.node, r.as, r.holder.node)) return false;
+        if (injected(fault::protect_nobody) || are_one(as, who.node, r.as, r.holder.node)) return false;
         if (goes_first(as, who.node, r.as, r.holder.node)) {
             ++s.count.given_way;
             return false;
@@ -80,14 +80,14 @@ bool store::reserve_locked(shard& s, const object_id& id, object& o, const wire:
         view.owner = o.writer.node;
         return fresh;
     }
-    if (how.alone && !o.readers.empty() && !broken(fault::write_beside_readers)) return fresh;
+    if (how.alone && !o.readers.empty() && !injected(fault::write_beside_readers)) return fresh;
     if (how.alone && has_sharers(s, id)) return fresh;
     view.where = wire::whereabouts::here;
     view.owner = self_;
     view.exists = o.exists;
     view.valid_at = clock_.now();
     if (how.values) view.bytes = o.bytes;
-    if (mine != nullptr && broken(fault::reservation_ends_with_answer)) s.reserved.erase(id);
+    if (mine != nullptr && injected(fault::reservation_ends_with_answer)) s.reserved.erase(id);
     return fresh;
 }
 

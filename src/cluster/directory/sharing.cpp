@@ -28,7 +28,7 @@ void store::look_to_share(const object_id& id, wire::object_view& view, node_num
 bool store::give_copy(shard& s, const object_id& id, object& o, node_number with, std::uint64_t grant) {
     const auto reserved = s.reserved.find(id);
     if (reserved != s.reserved.end() && reserved->second.alone) return false;
-    if (!broken(fault::share_what_is_wanted)) {
+    if (!injected(fault::share_what_is_wanted)) {
         look_count& c = looks_at(s, id);
         if (c.looks < c.enough) ++c.looks;
         if (c.looks < c.enough || grant <= s.no_grant_until) return false;
@@ -40,7 +40,7 @@ bool store::give_copy(shard& s, const object_id& id, object& o, node_number with
         at = s.shared.try_emplace(id).first;
     }
     sharers& those = at->second;
-    if (those.told && !broken(fault::share_what_is_wanted)) return false;
+    if (those.told && !injected(fault::share_what_is_wanted)) return false;
     const auto known = std::ranges::find(those.all, with, &sharer::node);
     if (known != those.all.end()) {
         known->grant = grant;
@@ -105,7 +105,7 @@ void store::take_copy_back(const wire::invalidation& word, node_number from) {
     if (at == s.shared.end()) return;
     sharers& those = at->second;
     const bool was = std::erase_if(those.all, [&](const sharer& one) {
-                         return one.node == from && (one.grant <= word.grant || broken(fault::believe_late_words));
+                         return one.node == from && (one.grant <= word.grant || injected(fault::believe_late_words));
                      }) != 0;
     if (was) those.looks += word.looks;
     if (!those.all.empty()) return;

@@ -50,7 +50,7 @@ public:
     static constexpr std::uint64_t nothing = closed;
     /// Returns true if a commit that has seen that word may write the object in place.
     [[nodiscard]] static bool is_free(std::uint64_t word) noexcept {
-        return (word & (broken(fault::in_place_beside_others) ? closed : closed | guarded)) == 0;
+        return (word & (injected(fault::in_place_beside_others) ? closed : closed | guarded)) == 0;
     }
 
     /// Closes the word. Waits while another thread has it closed.
@@ -143,7 +143,7 @@ public:
 private:
     struct faulty {
         static void before_load() noexcept { invite_others(fault::look_through_changes); }
-        [[nodiscard]] static bool trusts_what_it_got() noexcept { return broken(fault::look_through_changes); }
+        [[nodiscard]] static bool trusts_what_it_got() noexcept { return injected(fault::look_through_changes); }
     };
 
     TUTTI_NOINLINE void copy(std::size_t size, std::string& to) const {

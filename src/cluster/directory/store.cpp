@@ -92,7 +92,7 @@ void store::look_locked(shard& s, const object_id& id, wire::object_view& view, 
         view.exists = false;
         view.version = view.owner == self_ ? version_of_absent(s) : 0;
         // S13: the object may have been a former process's. No reader asks for values that were forgotten here (S9).
-        const bool knows_not = (view.version > at || is_of_former(at)) && !broken(fault::absent_at_all_times);
+        const bool knows_not = (view.version > at || is_of_former(at)) && !injected(fault::absent_at_all_times);
         if (at != wire::newest && knows_not) view.where = wire::whereabouts::too_old;
         view.valid_at = clock_.now();
         view.bytes.clear();
@@ -111,11 +111,11 @@ void store::look_locked(shard& s, const object_id& id, wire::object_view& view, 
     }
     view.owner = o.owner;
     view.version = o.version;
-    if (!o.here && !(broken(fault::stale_copy) && o.exists)) {
+    if (!o.here && !(injected(fault::stale_copy) && o.exists)) {
         view.where = wire::whereabouts::elsewhere;
         return;
     }
-    const bool before_it = at != wire::newest && (at <= o.locked_at || broken(fault::read_through_locks));
+    const bool before_it = at != wire::newest && (at <= o.locked_at || injected(fault::read_through_locks));
     if (is_held(o) && !before_it) {
         view.where = is_gone(o.writer) ? wire::whereabouts::in_doubt : wire::whereabouts::busy;
         view.owner = o.writer.node;
@@ -152,8 +152,8 @@ wire::obstacle store::before_reader(shard& s, const object_id& id, const object&
 wire::obstacle store::lock_to_read(const object_id& id, std::uint64_t version, const transaction_name& who,
                                    const wire::precedence& as) {
     using enum wire::obstacle;
-    if (broken(fault::no_validation_at_commit)) return none;
-    if (broken(fault::no_read_locks)) return is_current(id, version, who) ? none : stale;
+    if (injected(fault::no_validation_at_commit)) return none;
+    if (injected(fault::no_read_locks)) return is_current(id, version, who) ? none : stale;
     shard& s = shard_of(id);
     const base::lock_guard hold{s.guard};
     object& o = entry(s, id);
@@ -175,7 +175,7 @@ wire::obstacle store::before_writer(shard& s, const object_id& id, object& o, st
     if (keeps_out(s, id, who, as, true)) return outranked;
     // The owner of a lock may have decided, because it was promised the lock. So the owner yields to no other
     // transaction.
-    const bool gives_way = broken(fault::decided_gives_way) && as.age != 0;
+    const bool gives_way = injected(fault::decided_gives_way) && as.age != 0;
     if (o.is_locked() && !gives_way) return locked;
     return has_sharers(s, id) ? shared : none;
 }
@@ -227,7 +227,7 @@ bool store::watch(const object_id& id, std::uint64_t version, node_number who) {
         const base::lock_guard hold{s.guard};
         std::optional<change> around;  // S11: the object will be guarded
         if (const auto at = s.objects.find(id); at != s.objects.end()) around.emplace(s, id, at->second);
-        if (!is_still(s, id, version) && !broken(fault::watch_without_look)) return false;
+        if (!is_still(s, id, version) && !injected(fault::watch_without_look)) return false;
         if (s.watched.size() >= most_watched && !s.watched.contains(id)) {
             other = s.watched.begin()->first;
             evicted = take_watchers(s, other);
@@ -244,7 +244,7 @@ store::watchers store::take_these_watchers(shard& s, const object_id& id) {
     if (at == s.watched.end()) return {};
     watchers all = std::move(at->second);
     s.watched.erase(at);
-    if (broken(fault::change_without_word)) return {};
+    if (injected(fault::change_without_word)) return {};
     return all;
 }
 
@@ -256,7 +256,7 @@ bool store::is_locked_by(const object_id& id, const transaction_name& writer) {
 }
 
 void store::doubt(const object_id& id) {
-    if (broken(fault::doubt_in_silence)) return;
+    if (injected(fault::doubt_in_silence)) return;
     shard& s = shard_of(id);
     watchers watching;
     {
@@ -298,11 +298,11 @@ void store::settle_locked(shard& s, const object_id& id, object& o, wire::action
     }
     begin_to_count_looks(s, id);
     if (what == wire::action::leave) {
-        if (broken(fault::directory_not_updated)) return;
+        if (injected(fault::directory_not_updated)) return;
         o.here = false;
         o.owner = who.node;
         o.home_knows = false;
-        if (broken(fault::stale_copy)) return;
+        if (injected(fault::stale_copy)) return;
         retire(s, id, o, version);
         o.version = version;
         o.exists = false;
@@ -446,7 +446,7 @@ void store::never_came(const object_id& id, node_number from) {
 
 void store::explain(const object_id& id, wire::object_view& view) {
     // A look that misses the flag asks again.
-    const bool may_be = some_never_came_.load(std::memory_order_relaxed) && !broken(fault::expect_in_silence);
+    const bool may_be = some_never_came_.load(std::memory_order_relaxed) && !injected(fault::expect_in_silence);
     if (view.where != wire::whereabouts::elsewhere || !may_be) return;
     shard& s = shard_of(id);
     const base::lock_guard hold{s.guard};

@@ -210,7 +210,7 @@ public:
     /// Marks a node as lost. Objects that its transactions have locked stay locked, and are in doubt. Until then,
     /// `is_lost` returns false.
     void lose(node_number node) noexcept {
-        has_copies_[node % lost_.size()].store(!broken(fault::forget_lost_sharers), std::memory_order_seq_cst);
+        has_copies_[node % lost_.size()].store(!injected(fault::forget_lost_sharers), std::memory_order_seq_cst);
         await(node);
         readers_.lose(node);
     }
@@ -260,7 +260,7 @@ public:
     /// Returns true if another process has had that node's number since.
     [[nodiscard]] bool is_former(const transaction_name& who) const noexcept {
         return who.sequence < first_of_[who.node % first_of_.size()].load(std::memory_order_relaxed) &&
-               !broken(fault::forget_who_has_gone);
+               !injected(fault::forget_who_has_gone);
     }
     /// Ends an object whose pointer here has no version above `seen`: it is here, and does not exist at `version`.
     /// REQUIRES: this is its home.
@@ -404,14 +404,14 @@ private:
         if (!o.is_shown) return;
         o.seen->close();
         o.is_shown = false;
-        if (o.seen->version() == o.version || broken(fault::trust_the_entry)) return;
+        if (o.seen->version() == o.version || injected(fault::trust_the_entry)) return;
         o.version = o.seen->version();
         o.seen->copy_to(o.bytes);  // has the same size as before: needs no memory
     }
     /// Shows the object if looks may see it (S10).
     /// REQUIRES: it is hidden.
     static void show(const shard& s, const object_id& id, object& o) noexcept {
-        const bool is_seen = !o.writer.exists() || broken(fault::show_what_is_locked);
+        const bool is_seen = !o.writer.exists() || injected(fault::show_what_is_locked);
         if (o.seen == nullptr || !o.here || !is_seen || o.bytes.size() > shown::most) return;
         o.seen->show(o.exists, o.version, o.bytes, is_guarded(s, id, o));
         o.is_shown = true;
@@ -439,7 +439,7 @@ private:
     [[nodiscard]] bool give_copy(shard& s, const object_id& id, object& o, node_number with, std::uint64_t grant);
     /// Returns true if the object has sharers, apart from lost ones that no longer count (S12).
     [[nodiscard]] bool has_sharers(shard& s, const object_id& id) const {
-        return !s.shared.empty() && !broken(fault::write_beside_copies) && find_sharers(s, id);
+        return !s.shared.empty() && !injected(fault::write_beside_copies) && find_sharers(s, id);
     }
     [[nodiscard]] bool find_sharers(shard& s, const object_id& id) const;
     /// Removes a lost node from all sharers (S12).
@@ -480,7 +480,7 @@ private:
                                                        bool more, bool& fresh);
     /// Returns the version of an object without an entry, at its home.
     [[nodiscard]] static std::uint64_t version_of_absent(const shard& s) noexcept {
-        return broken(fault::forget_the_version) ? 0 : s.version_of_absent;
+        return injected(fault::forget_the_version) ? 0 : s.version_of_absent;
     }
     /// Tidies an entry that has changed (S9): lists or drops it, and drops some of the listed entries. May drop `o`,
     /// and any other entry that is not locked.
@@ -499,17 +499,17 @@ private:
     /// Drops an entry. Returns false if that is not possible now.
     [[nodiscard]] bool drop(shard& s, const object_id& id, object& o);
     [[nodiscard]] bool is_held(const object& o) const noexcept {
-        return o.writer.exists() && !(broken(fault::free_what_is_in_doubt) && is_gone(o.writer));
+        return o.writer.exists() && !(injected(fault::free_what_is_in_doubt) && is_gone(o.writer));
     }
     /// Returns true if only a former process of this node has kept the values of that time (S13). If this node
     /// forwarded such a reader, the reader might be sent back, forever.
     [[nodiscard]] bool is_of_former(std::uint64_t time) const noexcept {
-        return time < returned_at_ && !broken(fault::send_on_to_the_past);
+        return time < returned_at_ && !injected(fault::send_on_to_the_past);
     }
     /// Returns true if a pointer leads to an object that has ended (S13).
     [[nodiscard]] bool is_of_former(const object& o) const noexcept {
         const std::uint64_t ended = ended_[o.owner % ended_.size()].load(std::memory_order_acquire);
-        return ended != 0 && o.version <= ended && !broken(fault::believe_former_pointers);
+        return ended != 0 && o.version <= ended && !injected(fault::believe_former_pointers);
     }
     /// Returns true if a pointer leads to an object that has ended, and this is its home, which has to say so.
     [[nodiscard]] bool ends_here(const object_id& id, const object& o) const noexcept {

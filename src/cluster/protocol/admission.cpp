@@ -51,7 +51,7 @@ void admission::repeat() {
     if (!opened_) {
         ask.round = round_;
         for (node_number n = 0; n < site_.nodes; ++n) ask.processes.push_back(gate_.process_of(n));
-        if (broken(fault::answer_before_surveys)) {
+        if (injected(fault::answer_before_surveys)) {
             era_ = 1;
             return open();
         }
@@ -223,7 +223,7 @@ void admission::settle() {
         known.latest = now.at;
     }
     const bool all = std::ranges::all_of(known_, [](const auto& k) { return k.second.settled; });
-    if (all || broken(fault::believe_old_pointers)) return open();
+    if (all || injected(fault::believe_old_pointers)) return open();
     ++round_;
     for (other& o : others_) o.has_said = o.is_gone;
     changed_.notify_all();
@@ -240,8 +240,8 @@ void admission::open() {
         else if (!k.ended) elsewhere.push_back(k.latest);
     }
     // B3: every survey has carried its sender's clock.
-    version_ = broken(fault::return_at_old_version) ? 1 : site_.clock.tick();
-    site_.before_names = broken(fault::names_again) ? 0 : era_ << bits_of_name;  // B4
+    version_ = injected(fault::return_at_old_version) ? 1 : site_.clock.tick();
+    site_.before_names = injected(fault::names_again) ? 0 : era_ << bits_of_name;  // B4
     site_.objects.begin_anew(version_, elsewhere);
     opened_ = true;
     for (node_number n = 0; n < site_.nodes; ++n) {

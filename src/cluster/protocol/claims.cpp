@@ -112,7 +112,7 @@ outcome claims::take(std::span<const wire::claim_item> names, const transaction_
 }
 
 outcome claims::take_token(const transaction_name& family) {
-    if (broken(fault::no_token)) return outcome::good;
+    if (injected(fault::no_token)) return outcome::good;
     const wire::claim_item token{irrevocable_token, false};
     return take({&token, 1}, family);
 }

@@ -12,7 +12,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "cluster/fault.hpp"
+#include "cluster/fault_injection.hpp"
 
 namespace tutti::cluster {
 
@@ -23,7 +23,7 @@ public:
     /// Raises the clock to the maximum of both values. A comparison followed by a store could overwrite a higher value
     /// stored in between.
     void raise_to(std::uint64_t at_least) noexcept {
-        if (broken(fault::clock_by_store)) {
+        if (injected(fault::clock_by_store)) {
             value_.store(at_least, std::memory_order_seq_cst);
             return;
         }

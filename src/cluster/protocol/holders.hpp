@@ -42,7 +42,7 @@ public:
         if (lost_[hold.node % most_nodes]) return nullptr;
         holder& by = by_thread_[hold.thread()];
         const bool is_over = hold.sequence <= by.over || hold.sequence < by.latest;
-        if (is_over && !broken(fault::late_claim_takes)) return nullptr;
+        if (is_over && !injected(fault::late_claim_takes)) return nullptr;
         if (hold.sequence != by.latest) free_all(by, hold.thread(), free);
         by.latest = hold.sequence;
         return &by;
@@ -51,13 +51,13 @@ public:
     template <class Free>
     void release(const transaction_name& hold, Free&& free) {
         holder& by = by_thread_[hold.thread()];
-        if (hold.sequence >= by.latest || broken(fault::late_release_frees)) free_all(by, hold.thread(), free);
+        if (hold.sequence >= by.latest || injected(fault::late_release_frees)) free_all(by, hold.thread(), free);
         by.over = std::max(by.over, hold.sequence);
     }
     template <class Free>
     void lose(node_number node, Free&& free) noexcept {
         lost_[node % most_nodes] = true;
-        if (broken(fault::keep_lost_holds)) return;
+        if (injected(fault::keep_lost_holds)) return;
         for (auto& [thread, by] : by_thread_) {
             if (thread >> 16 == node) free_all(by, thread, free);
         }

@@ -19,9 +19,9 @@ void lost_nodes::lose(node_number node) noexcept try {
             const auto told = said_.find({n, node});
             if (is_left && (told == said_.end() || told->second < store_.first_of(node))) missing.push_back(n);
         }
-        if (missing.empty() && !broken(fault::count_lost_sharers)) store_.forget_copies_of(node);
+        if (missing.empty() && !injected(fault::count_lost_sharers)) store_.forget_copies_of(node);
     }
-    if (!tied_.has_pins(node) || broken(fault::believe_early_partings)) tell_others_of(node);
+    if (!tied_.has_pins(node) || injected(fault::believe_early_partings)) tell_others_of(node);
 } catch (const std::bad_alloc&) {
     return;  // writers of objects that the lost node had copies of wait until it is back
 }
@@ -43,7 +43,7 @@ void lost_nodes::say(node_number to, const wire::lost_node& what) noexcept try {
 
 void lost_nodes::stop_waiting_for(node_number teller, node_number lost) noexcept {
     std::vector<node_number>& missing = missing_[lost];
-    if (std::erase(missing, teller) == 0 || !missing.empty() || broken(fault::count_lost_sharers)) return;
+    if (std::erase(missing, teller) == 0 || !missing.empty() || injected(fault::count_lost_sharers)) return;
     store_.forget_copies_of(lost);
 }
 

@@ -22,7 +22,7 @@ bool named_locks::take(holder& by, const wire::claim& what, const wire::claim_it
     holding* mine = nullptr;
     for (holding& h : all) {
         if (h.who == what.who) mine = &h;
-        if (h.family == what.family || (h.shared && item.shared) || broken(fault::grant_held_name)) continue;
+        if (h.family == what.family || (h.shared && item.shared) || injected(fault::grant_held_name)) continue;
         answer.older = rank(h.age, h.who) < rank(what.age, what.who);
         return false;
     }

@@ -136,7 +136,7 @@ outcome transaction::open_what_was_asked_for() {
     std::vector<wanted> again;
     for (std::size_t i = 0; i < views.size(); ++i) {
         if (find(all.objects[i].id) != nullptr) continue;
-        if (broken(fault::believe_early_answers)) views[i].valid_at = std::max(views[i].valid_at, time_);
+        if (injected(fault::believe_early_answers)) views[i].valid_at = std::max(views[i].valid_at, time_);
         if (const outcome o = take(all.objects[i], views[i], again); o != outcome::good) return o;
     }
     return asked;
@@ -244,7 +244,7 @@ transaction::wanted transaction::first_of(wanted w, const wire::object_view& vie
     w.owner = view.owner;
     w.since = view.version;
     w.guessed = looks_at() == wire::newest;
-    const bool home_is_there = !site_.objects.is_lost(home) || broken(fault::ask_lost_home);
+    const bool home_is_there = !site_.objects.is_lost(home) || injected(fault::ask_lost_home);
     if (home_is_there && !site_.pointers.follows(w.id)) w.at = home;
     return w;
 }
@@ -351,7 +351,7 @@ outcome transaction::take(const wanted& w, wire::object_view& view, std::vector<
     if (view.shared && w.at != site_.self && !w.in_copy) site_.cache.keep(w.id, w.at, view, w.invalidations);
     // This is the first question of a snapshot reader, for several objects, and its first answer has moved the time.
     // The object's state at that time has to be fetched.
-    const bool blind = snapshot_ && broken(fault::newest_for_oldest);
+    const bool blind = snapshot_ && injected(fault::newest_for_oldest);
     if (snapshot_ && used_ != 0 && !blind && (view.version > time_ || view.valid_at < time_)) {
         again.push_back(w);
         again.back().in_copy = false;

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "cluster/fault.hpp"
+#include "cluster/fault_injection.hpp"
 #include "wire/message.hpp"
 
 namespace tutti::cluster {
@@ -21,7 +21,7 @@ inline constexpr std::int64_t highest_rank = std::numeric_limits<std::int64_t>::
                                         const wire::precedence& other, wire::node_number of_other) noexcept {
     if (one.rank != other.rank) return one.rank > other.rank;
     if (one.age != other.age) return one.age != 0 && (other.age == 0 || one.age < other.age);
-    return of < of_other && one.age != 0 && !broken(fault::tie_not_broken);
+    return of < of_other && one.age != 0 && !injected(fault::tie_not_broken);
 }
 
 /// Returns true if both belong to one execution: a block, and the blocks that are open nested in it.

@@ -12,7 +12,7 @@ void reservations::reserve(const object_id& id, const wire::reserve& what, wire:
 }
 
 void reservations::release(const transaction_name& who) {
-    if (broken(fault::protection_never_ends)) return;
+    if (injected(fault::protection_never_ends)) return;
     const std::lock_guard hold{guard_};
     holders_.release(who, freeing());
 }

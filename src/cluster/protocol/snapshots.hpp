@@ -56,7 +56,7 @@ public:
 
     [[nodiscard]] std::uint64_t promise() const noexcept {
         const std::uint64_t clock = clock_.now();
-        if (broken(fault::promise_by_clock)) return clock;
+        if (injected(fault::promise_by_clock)) return clock;
         return std::min(clock, lowest_.load(std::memory_order_seq_cst));
     }
     void hear(node_number of, std::uint64_t promised) noexcept {
@@ -71,7 +71,7 @@ public:
     /// REQUIRES: the node hears this clock before its readers begin.
     void expect(node_number node) noexcept {
         std::uint64_t lost = none;
-        if (node < nodes_ && !broken(fault::forget_who_returns))
+        if (node < nodes_ && !injected(fault::forget_who_returns))
             promised_[node].compare_exchange_strong(lost, clock_.now(), std::memory_order_relaxed);
     }
 

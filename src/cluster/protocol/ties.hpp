@@ -47,7 +47,7 @@ public:
     }
     /// Returns true if there are ties with lost nodes.
     [[nodiscard]] bool with_lost() const noexcept {
-        if (broken(fault::let_in_beside_ties)) return false;
+        if (injected(fault::let_in_beside_ties)) return false;
         for (std::size_t n = 0; n < all_.size(); ++n) {
             const bool is_lost = store_.is_lost(static_cast<node_number>(n));
             if (is_lost && all_[n].load(std::memory_order_seq_cst) != 0) return true;
@@ -75,7 +75,7 @@ public:
     /// Returns true if all commits of an ended turn have ended.
     [[nodiscard]] bool have_ended(std::uint64_t turn) const noexcept {
         return turn_.load(std::memory_order_seq_cst) > turn + 1 ||
-               in_turn_[turn % 2].load(std::memory_order_seq_cst) == 0 || broken(fault::survey_beside_commits);
+               in_turn_[turn % 2].load(std::memory_order_seq_cst) == 0 || injected(fault::survey_beside_commits);
     }
 
 private:

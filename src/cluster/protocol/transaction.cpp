@@ -40,8 +40,8 @@ void transaction::behave(const manners& how) noexcept {
     is_plain_ = false;
     manners_ = how;
     if (snapshot_) manners_.shield = nullptr;
-    if (broken(fault::no_age)) manners_.as.age = 0;
-    if (broken(fault::priority_not_carried)) manners_.as.rank = 0;
+    if (injected(fault::no_age)) manners_.as.age = 0;
+    if (injected(fault::priority_not_carried)) manners_.as.rank = 0;
     note_whether_at_hand();
 }
 
@@ -98,7 +98,7 @@ outcome transaction::ask_owners(wire::kind what, Concerns&& concerns, Here&& her
             return lose_node(calls[i].to);
         if (answer.current == asked.size()) continue;
         const std::size_t stale = asked[answer.current];
-        current = broken(fault::last_stale_read) ? stale : std::min(current, stale);
+        current = injected(fault::last_stale_read) ? stale : std::min(current, stale);
     }
     return current == used_ ? outcome::good : lose_to(rollback_reason::changed, current);
 }
@@ -111,7 +111,7 @@ outcome transaction::watch() {
 }
 
 outcome transaction::forward(std::uint64_t to, bool anew) {
-    if (broken(fault::no_forwarding)) {
+    if (injected(fault::no_forwarding)) {
         time_ = std::max(time_, to);
         return outcome::good;
     }
@@ -133,7 +133,7 @@ outcome transaction::forward(std::uint64_t to, bool anew) {
 }
 
 void transaction::rewind(std::size_t kept) noexcept {
-    if (broken(fault::keep_what_was_dropped)) return;
+    if (injected(fault::keep_what_was_dropped)) return;
     for (; used_ > kept; --used_) {
         if (used_ > scanned) index_.erase(pool_[used_ - 1]->id);
     }
@@ -258,7 +258,7 @@ outcome transaction::take_locks(bool decisive) {
         unpin();
         return outcome::lost;
     }
-    if (broken(fault::draw_version_early)) version_ = site_.clock.tick();
+    if (injected(fault::draw_version_early)) version_ = site_.clock.tick();
     // This node's own part comes first. Its locks cost nothing, and the last node may decide only when all other locks
     // are held.
     std::ranges::partition(parts_, [this](const part& p) { return p.at == site_.self; });
@@ -301,7 +301,7 @@ outcome transaction::take_locks(bool decisive) {
         if (!c.answered || !wire::decode(c.answer, answer) ||
             std::max(answer.version, answer.clock) > site_.clock.now()) {
             all = lose_node(c.to);
-            if (one_message && c.sent && !broken(fault::uncertain_for_lost)) all = outcome::uncertain;
+            if (one_message && c.sent && !injected(fault::uncertain_for_lost)) all = outcome::uncertain;
         } else if (!answer.yes) {
             refused_by_ = c.to;
             obstacle_ = std::max(obstacle_, answer.why);
@@ -313,13 +313,13 @@ outcome transaction::take_locks(bool decisive) {
             latest = std::max(latest, answer.clock);
         }
     }
-    if (by_all && all == outcome::good && !broken(fault::draw_version_early)) {
+    if (by_all && all == outcome::good && !injected(fault::draw_version_early)) {
         // V10: the transaction has committed. Participants that have lost this node determine the same version.
         decided_ = true;
         version_ = latest + 1;
         site_.clock.raise_to(version_);
     }
-    if (by_all && all == outcome::lost && !broken(fault::give_up_alone) && !withdraw()) all = outcome::uncertain;
+    if (by_all && all == outcome::lost && !injected(fault::give_up_alone) && !withdraw()) all = outcome::uncertain;
     if (all == outcome::uncertain) {
         why_ = rollback_reason::uncertain;
         for (const auto& e : entries()) {
@@ -329,7 +329,7 @@ outcome transaction::take_locks(bool decisive) {
     }
     if (all != outcome::good) abort();
     // All locks are held, here and elsewhere: docs/cluster-protocol.md, "The version is drawn behind the locks".
-    else if (!decided_ && !broken(fault::draw_version_early)) version_ = site_.clock.tick();
+    else if (!decided_ && !injected(fault::draw_version_early)) version_ = site_.clock.tick();
     return all;
 }
 
@@ -382,7 +382,7 @@ bool transaction::tie() {
         return true;
     };
     const bool all = std::ranges::all_of(parts_, tie_to, &part::at) &&
-                     (broken(fault::pin_without_tie) || std::ranges::all_of(pinned_, tie_to, &pinned::owner));
+                     (injected(fault::pin_without_tie) || std::ranges::all_of(pinned_, tie_to, &pinned::owner));
     if (!all) untie();
     return all;
 }
@@ -412,7 +412,7 @@ void transaction::tell_homes() {
     for (const auto& e : entries()) {
         if (!e->written || e->owner == site_.self || action_for(*e) != wire::action::leave) continue;
         const node_number home = home_of(e->id, site_.nodes);
-        if (home == site_.self || home == e->owner || broken(fault::directory_not_updated)) continue;
+        if (home == site_.self || home == e->owner || injected(fault::directory_not_updated)) continue;
         network_.post(home, wire::kind::place, wire::encode(wire::place{e->id, site_.self, version_}));
     }
 }

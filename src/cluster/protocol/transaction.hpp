@@ -267,7 +267,7 @@ private:
     outcome reserve_open(claims& hold, bool firm, bool alone);
     /// Returns the hold that objects are reserved for now, or null.
     [[nodiscard]] claims* hold() const noexcept {
-        if (bound_to_ != nullptr) return broken(fault::open_without_reserving) ? nullptr : bound_to_;
+        if (bound_to_ != nullptr) return injected(fault::open_without_reserving) ? nullptr : bound_to_;
         return manners_.shield;
     }
     [[nodiscard]] wire::precedence precedence() const noexcept;
@@ -304,7 +304,7 @@ private:
     /// Notes a conflict that leaves the first `standing` entries valid.
     outcome lose_to(rollback_reason why, std::optional<std::size_t> standing = std::nullopt) noexcept {
         why_ = why;
-        standing_ = standing && broken(fault::overlook_stale_read) ? used_ : standing;
+        standing_ = standing && injected(fault::overlook_stale_read) ? used_ : standing;
         return outcome::conflict;
     }
     outcome lose_node(node_number node) noexcept {
@@ -319,7 +319,7 @@ private:
         return lose_node(there_is ? view.owner : asked);
     }
     [[nodiscard]] std::uint64_t looks_at() const noexcept {
-        return snapshot_ && used_ != 0 && !broken(fault::newest_for_oldest) ? time_ : wire::newest;
+        return snapshot_ && used_ != 0 && !injected(fault::newest_for_oldest) ? time_ : wire::newest;
     }
     /// Returns the entry for the next object to be opened.
     [[nodiscard]] entry& next_entry() {

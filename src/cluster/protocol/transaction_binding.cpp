@@ -17,7 +17,7 @@ outcome transaction::compare(const wanted& w, const wire::object_view& view, std
         case wire::whereabouts::too_large: return outcome::too_large;
         case wire::whereabouts::in_doubt: return lose_to_doubt(view, w.at);
         case wire::whereabouts::here:
-            if (view.version == find(w.id)->version || broken(fault::bind_without_look)) return outcome::good;
+            if (view.version == find(w.id)->version || injected(fault::bind_without_look)) return outcome::good;
             break;
         case wire::whereabouts::elsewhere:
         case wire::whereabouts::too_old: break;

@@ -39,7 +39,7 @@ void voter::carry_out(wire::prepare& what, std::uint64_t version) {
 voter::slot_history& voter::history_of(const transaction_name& who) { return histories_[who.thread()]; }
 
 std::optional<wire::answered> voter::outcome(const transaction_name& who) {
-    if (broken(fault::forget_decisions)) return std::nullopt;
+    if (injected(fault::forget_decisions)) return std::nullopt;
     slot_history& h = history_of(who);
     const past& p = h.outcomes[who.sequence % remembered];
     if (p.sequence == who.sequence) return p.answer;
@@ -71,12 +71,12 @@ wire::answered voter::prepare(wire::prepare&& what) {
     // If this node decides, all other locks are held: the sender has locked the objects on its own node before.
     const bool mine = what.decides >= wire::decider::receiver;
     wire::answered yes{.yes = true, .version = mine ? clock_.tick() : 0};
-    if (what.decides == wire::decider::receiver || (mine && broken(fault::show_before_heard))) {
+    if (what.decides == wire::decider::receiver || (mine && injected(fault::show_before_heard))) {
         carry_out(what, yes.version);
         remember(what.who, yes);
         return yes;
     }
-    if (broken(fault::early_release)) unlock_all(what);
+    if (injected(fault::early_release)) unlock_all(what);
     const transaction_name who = what.who;
     const std::size_t named = what.others.size();
     if (named != 0) std::erase_if(what.others, [this](node_number n) { return store_.is_lost(n); });  // V6
@@ -133,7 +133,7 @@ void voter::decide(const wire::decide& what) {
 }
 
 bool voter::carry_out_for_lost(pending& p) noexcept try {
-    if (!p.decided() || broken(fault::hold_for_lost)) return false;
+    if (!p.decided() || injected(fault::hold_for_lost)) return false;
     carry_out(p.what, p.answer.version);
     return true;
 } catch (const std::bad_alloc&) {
@@ -147,7 +147,7 @@ void voter::admit(node_number node) {
 
 void voter::lose(node_number node) noexcept {
     const std::lock_guard hold{guard_};
-    if (!broken(fault::believe_successors)) forget_participant(node);
+    if (!injected(fault::believe_successors)) forget_participant(node);
     for (auto at = prepared_.begin(); at != prepared_.end();) {
         if (at->first.node != node) {
             ++at;

@@ -9,8 +9,8 @@ namespace tutti::cluster {
 
 void voter::begin_doubt(const transaction_name& who, pending& p) noexcept try {
     p.since = base::now();
-    const bool is_asked = !broken(fault::free_reads_at_once) && ask_others(who, p);
-    if (!is_asked && !broken(fault::keep_lost_readers)) unlock_reads(p.what);
+    const bool is_asked = !injected(fault::free_reads_at_once) && ask_others(who, p);
+    if (!is_asked && !injected(fault::keep_lost_readers)) unlock_reads(p.what);
     for (const wire::write_item& w : p.what.writes) store_.doubt(w.id);
 } catch (const std::bad_alloc&) {
     return;  // blocks continue to sleep until they are interrupted
@@ -42,7 +42,7 @@ void voter::forget_participant(node_number node) noexcept {
         std::erase(p.participants, node);
         // V10: the lost participant may have said no. A participant that has confirmed its prepare knows that the
         // coordinator is lost. Then only the message of another participant changes its state.
-        if (std::erase(p.unconfirmed, node) != 0 && !broken(fault::commit_without_lost)) p.by_all = false;
+        if (std::erase(p.unconfirmed, node) != 0 && !injected(fault::commit_without_lost)) p.by_all = false;
         if (std::erase(p.what.others, node) != 0) miss_word_of(node, who);
     }
 }
@@ -59,12 +59,12 @@ std::optional<wire::verdict> voter::fate_of(const transaction_name& who) const {
         const past& p = h->second.outcomes[who.sequence % remembered];
         if (p.sequence == who.sequence && p.answer.yes) return wire::verdict{who, committed, p.answer.version};
         if (p.sequence == who.sequence) return wire::verdict{.who = who, .fate = aborted};
-        if (h->second.has_forgotten(who.sequence) && !broken(fault::deny_what_is_forgotten))
+        if (h->second.has_forgotten(who.sequence) && !injected(fault::deny_what_is_forgotten))
             return wire::verdict{.who = who, .fate = unknown};
     }
-    if (!is_gone && !broken(fault::deny_too_early)) return std::nullopt;
+    if (!is_gone && !injected(fault::deny_too_early)) return std::nullopt;
     // This node has forgotten the transactions of a process since it heard that process's last message.
-    const bool has_forgotten = store_.is_former(who) && !broken(fault::deny_what_is_forgotten);
+    const bool has_forgotten = store_.is_former(who) && !injected(fault::deny_what_is_forgotten);
     return wire::verdict{.who = who, .fate = has_forgotten ? unknown : aborted};
 }
 
@@ -98,7 +98,7 @@ void voter::hear(const wire::verdict& told, node_number from) {
     const std::vector<node_number>& believed = told.by_hand || by_all ? p.participants : p.what.others;
     if (std::ranges::find(believed, from) == believed.end()) return;
     const bool is_prepared = told.fate == wire::fate::prepared;
-    if ((told.fate == wire::fate::unknown || is_prepared) && !broken(fault::abort_what_is_open)) {
+    if ((told.fate == wire::fate::unknown || is_prepared) && !injected(fault::abort_what_is_open)) {
         p.latest = std::max(p.latest, told.version);
         if (is_prepared) std::erase(p.unconfirmed, from);
         if (is_prepared && p.by_all && p.unconfirmed.empty()) return commit_by_all(at);
@@ -106,7 +106,7 @@ void voter::hear(const wire::verdict& told, node_number from) {
     }
     const bool commits = told.fate == wire::fate::committed;
     const std::vector<node_number> others = p.participants;
-    end_doubt(at, !commits ? 0 : broken(fault::adopt_at_own_version) ? clock_.tick() : told.version, told.by_hand);
+    end_doubt(at, !commits ? 0 : injected(fault::adopt_at_own_version) ? clock_.tick() : told.version, told.by_hand);
     ++(told.by_hand ? by_hand_ : commits ? committed_ : aborted_);
     wire::verdict heard = told;
     if (!commits) heard.version = 0;  // an abort has no version
@@ -131,7 +131,7 @@ void voter::commit_by_all(all_pending::iterator at) {
 }
 
 bool voter::end_inquiries(node_number node) {
-    if (broken(fault::settle_after_survey)) return true;
+    if (injected(fault::settle_after_survey)) return true;
     const std::lock_guard hold{guard_};
     if (std::ranges::any_of(asked_, [node](const auto& a) { return a.first.node == node; })) return false;
     for (auto& [who, p] : prepared_) {

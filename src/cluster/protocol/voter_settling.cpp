@@ -91,7 +91,7 @@ settling_answer voter::settle(const transaction_name& who, bool commits) try {
     pending& p = at->second;
     if (!store_.is_gone(who)) return {settling::runs};
     const auto lowest = std::ranges::min_element(p.participants);
-    if (lowest != p.participants.end() && *lowest < self_ && !broken(fault::settle_anywhere))
+    if (lowest != p.participants.end() && *lowest < self_ && !injected(fault::settle_anywhere))
         return {settling::not_here, *lowest};
     if (asked_.contains(who)) return {settling::asking};
     if (p.decided() && !commits) return {settling::contradiction};  // memory was lacking to carry it out

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "cluster/replica/fault.hpp"
+#include "cluster/replica/fault_injection.hpp"
 
 namespace tutti::cluster::replica {
 namespace {
@@ -64,7 +64,7 @@ bool entry_sender::holds_back(std::vector<piece>& sent, raft_index first, raft_i
 int entry_sender::send(raft_io* io, raft_io_send* request, const raft_message& message, raft_io_send_cb done) {
     const raft_append_entries& all = message.append_entries;
     raft_progress* const progress = progress_of(message.server_id);
-    if (progress == nullptr || all.n_entries == 0 || broken(fault::sends_all))
+    if (progress == nullptr || all.n_entries == 0 || injected(fault::sends_all))
         return under_.send(io, request, &message, done);
     if (all.term != term_) under_way_.clear();
     term_ = all.term;
@@ -80,7 +80,7 @@ int entry_sender::send(raft_io* io, raft_io_send* request, const raft_message& m
     raft_message shorter = message;
     raft_append_entries& some = shorter.append_entries;
     some.n_entries = l.entries;
-    if (!broken(fault::commits_behind_piece))
+    if (!injected(fault::commits_behind_piece))
         some.leader_commit = std::min(some.leader_commit, some.prev_log_index + l.entries);
     sent.reserve(sent.size() + 1);
     auto w = std::make_unique<outgoing>();
@@ -119,7 +119,7 @@ void entry_sender::acknowledge(raft_id member, raft_term term, raft_index last) 
     if (const auto sent = under_way_.find(member); sent != under_way_.end())
         std::erase_if(sent->second, [last](const piece& p) { return p.last <= last; });
     const raft_index known = std::min(last, raft_last_index(&raft_));
-    if (broken(fault::sends_uncounted_again)) return;
+    if (injected(fault::sends_uncounted_again)) return;
     if ((progress->state == probe || progress->state == pipeline) && progress->next_index <= known)
         progress->next_index = known + 1;
 }

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "cluster/replica/fault.hpp"
+#include "cluster/replica/fault_injection.hpp"
 
 namespace tutti::cluster::replica {
 namespace {
@@ -53,7 +53,7 @@ void machine::drop_erased(std::size_t erased_now) {
         dropped = at;
         put(*k, {}, latest_, no_version);  // R7
     }
-    if (!broken(fault::absence_stays)) raise_absence(dropped, latest_);
+    if (!injected(fault::absence_stays)) raise_absence(dropped, latest_);
 }
 
 void machine::raise_absence(version to, version since) {
@@ -67,13 +67,13 @@ const record& machine::absent_in(version at) const {
 
 outcome machine::commit(const operation& o) {
     if (!passes(o)) {
-        if (broken(fault::writes_in_parts) && !o.writes.empty()) put(o.writes.front(), ++latest_);
+        if (injected(fault::writes_in_parts) && !o.writes.empty()) put(o.writes.front(), ++latest_);
         return {verdict::conflict, 0, {}};
     }
     if (const transaction* const t = prepared_.in_the_way(o.checks, o.writes))
         return {verdict::conflict, 0, {}, t->who};
     if (o.writes.empty()) return {verdict::good, latest_, {}};
-    if (!broken(fault::same_version) || (latest_ % 2) == 0) ++latest_;
+    if (!injected(fault::same_version) || (latest_ % 2) == 0) ++latest_;
     for (const write_view& w : o.writes) put(w, latest_);
     return {verdict::good, latest_, {}};
 }
@@ -83,7 +83,7 @@ outcome machine::prepare(const operation& o) {
     if (!passes(o)) return {verdict::conflict, 0, {}};
     if (const transaction* const t = prepared_.in_the_way(o.checks, o.writes))
         return {verdict::conflict, 0, {}, t->who};
-    if (!broken(fault::prepared_uncounted)) ++latest_;
+    if (!injected(fault::prepared_uncounted)) ++latest_;
     prepared_.add(o, latest_);
     holds_.prepared = prepared_.count();
     return {verdict::good, latest_, {}};
@@ -105,16 +105,16 @@ outcome machine::adopt(const operation& o) {
     constexpr version most = version{1} << 62;  // more than commits will ever count
     if (o.absence >= most || std::ranges::any_of(o.adopted, [](const record_view& r) { return r.at >= most; }))
         return {verdict::refused, 0, "a record has a version that no group has come to"};
-    if (!broken(fault::adopted_uncounted)) {
+    if (!injected(fault::adopted_uncounted)) {
         latest_ = std::max(latest_, o.absence);
         for (const record_view& r : o.adopted) latest_ = std::max(latest_, r.at);
     }
     ++latest_;
-    if (!broken(fault::absence_not_adopted)) raise_absence(o.absence, latest_);
+    if (!injected(fault::absence_not_adopted)) raise_absence(o.absence, latest_);
     for (const record_view& r : o.adopted) {
         const cell* const held = find(r.of);
         const version known = held == nullptr ? 0 : held->now.at;
-        if (known == r.at || (r.at != 0 && known > r.at && !broken(fault::adopts_older))) continue;
+        if (known == r.at || (r.at != 0 && known > r.at && !injected(fault::adopts_older))) continue;
         put(r.of, {r.exists, r.at, std::string{r.bytes}}, latest_, no_version);
     }
     return {verdict::good, latest_, {}};
@@ -134,10 +134,10 @@ bool machine::is(const check_view& c) const {
 }
 
 bool machine::passes(const operation& o) const {
-    if (broken(fault::no_check)) return true;
+    if (injected(fault::no_check)) return true;
     return std::ranges::all_of(o.checks, [&](const check_view& c) {
         const bool looked_at =
-            !broken(fault::half_check) || std::ranges::find(o.writes, c.of, &write_view::of) != o.writes.end();
+            !injected(fault::half_check) || std::ranges::find(o.writes, c.of, &write_view::of) != o.writes.end();
         return !looked_at || is(c);
     });
 }
@@ -154,7 +154,8 @@ void machine::count(const key& k, const record& r, bool more) {
 
 void machine::put(const write_view& w, version at, version sealed) {
     put(w.of,
-        {w.exists, !w.exists && broken(fault::erase_forgets) ? 0 : at, w.exists ? std::string{w.bytes} : std::string{}},
+        {w.exists, !w.exists && injected(fault::erase_forgets) ? 0 : at,
+         w.exists ? std::string{w.bytes} : std::string{}},
         at, sealed);
 }
 
@@ -216,7 +217,7 @@ void machine::shrink() {
 machine::shown machine::as_of(std::string_view k, version at) const {
     const cell* const found = find(k);
     if (found == nullptr || found->since <= at) {
-        const transaction* const by = broken(fault::prepared_ignored) ? nullptr : prepared_.writer_of(k);
+        const transaction* const by = injected(fault::prepared_ignored) ? nullptr : prepared_.writer_of(k);
         const bool sealed = by != nullptr && at >= by->since;
         const bool none = found == nullptr || found->now.at == 0;
         return {none ? absent_in(at) : found->now, sealed ? by : nullptr, sealed};
@@ -228,14 +229,14 @@ machine::shown machine::as_of(std::string_view k, version at) const {
     if (after == c.before->begin()) return {absent_in(at)};
     --after;
     return {after->is.at == 0 ? absent_in(at) : after->is, nullptr,
-            at >= after->sealed && !broken(fault::prepared_ignored)};
+            at >= after->sealed && !injected(fault::prepared_ignored)};
 }
 
 verdict machine::get(backend::snapshot& of, backend::freshness how, std::span<const backend::check> held,
                      std::span<const key> wanted, std::vector<record>& found) const {
     const version at = how == backend::freshness::same && of.at != 0 ? of.at : latest_;
     // A version that there was not yet is of another group, or of one that has lost its log.
-    if ((at < floor_ || at > latest_) && !broken(fault::old_below_window)) return verdict::conflict;
+    if ((at < floor_ || at > latest_) && !injected(fault::old_below_window)) return verdict::conflict;
     const transaction* by = nullptr;
     bool sealed = false;
     const auto look = [&](const key& k) -> const record& {
@@ -269,7 +270,7 @@ bool machine::changes_after(version& place, std::size_t most, std::vector<backen
         place = commit;
     }
     if (next == order_.end()) place = latest_;
-    if (broken(fault::changes_out_of_order)) std::ranges::reverse(all);
+    if (injected(fault::changes_out_of_order)) std::ranges::reverse(all);
     return true;
 }
 

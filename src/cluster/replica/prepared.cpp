@@ -2,7 +2,7 @@
 
 #include <unordered_set>
 
-#include "cluster/replica/fault.hpp"
+#include "cluster/replica/fault_injection.hpp"
 
 namespace tutti::cluster::replica {
 namespace {
@@ -62,7 +62,7 @@ bool prepared_ones::add(transaction t) {
     const auto [at, fresh] = all_.try_emplace(t.who.id, std::move(t));
     if (!fresh) return false;
     const transaction& mine = at->second;
-    if (broken(fault::prepared_holds_nothing)) return true;
+    if (injected(fault::prepared_holds_nothing)) return true;
     bool free = true;
     for (const backend::write& w : mine.writes) {
         held& h = held_[w.of];
@@ -89,7 +89,7 @@ std::optional<transaction> prepared_ones::take(std::string_view id) {
     };
     for (const backend::write& w : at->second.writes) release(w.of);
     for (const key& k : at->second.reads) release(k);
-    if (broken(fault::finished_again)) return at->second;
+    if (injected(fault::finished_again)) return at->second;
     std::optional<transaction> taken{std::move(at->second)};
     all_.erase(at);
     return taken;
@@ -113,7 +113,7 @@ struct saved {
 }  // namespace
 
 void prepared_ones::save(wire::writer& out) const {
-    const bool all = !broken(fault::prepared_not_saved);
+    const bool all = !injected(fault::prepared_not_saved);
     out(std::uint64_t{all ? all_.size() : 0});
     if (!all) return;
     for (const auto& [id, t] : all_) {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "cluster/replica/fault.hpp"
+#include "cluster/replica/fault_injection.hpp"
 
 namespace tutti::cluster::replica {
 

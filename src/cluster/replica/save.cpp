@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "cluster/replica/fault.hpp"
+#include "cluster/replica/fault_injection.hpp"
 #include "cluster/replica/machine.hpp"
 #include "cluster/replica/sealed.hpp"
 
@@ -23,7 +23,7 @@ constexpr std::uint8_t format = 3, oldest_format = 1, first_with_prepared = 2, f
 
 void write_record(wire::writer& out, const key& k, const backend::record& r, version latest) {
     out(k);
-    out(broken(fault::saves_no_versions) ? latest : r.at);
+    out(injected(fault::saves_no_versions) ? latest : r.at);
     out(r.exists);
     if (r.exists) out(r.bytes);
 }
@@ -42,7 +42,7 @@ std::string machine::save() const {
     std::string all = begin_sealed(name, format);
     wire::writer out{all};
     out(latest_);
-    out(broken(fault::absence_not_saved) ? 0 : absence());
+    out(injected(fault::absence_not_saved) ? 0 : absence());
     out(std::uint64_t{sorted.size()});
     for (const auto* one : sorted) write_record(out, one->first, one->second.now, latest_);
     prepared_.save(out);
@@ -56,7 +56,7 @@ void machine::begin_image() {
     fresh->front = begin_sealed(name, format);
     wire::writer front{fresh->front}, back{fresh->back};
     front(latest_);
-    front(broken(fault::absence_not_saved) ? 0 : absence());
+    front(injected(fault::absence_not_saved) ? 0 : absence());
     front(std::uint64_t{holds_.objects + holds_.erased});
     prepared_.save(back);
     image_ = std::move(fresh);
@@ -82,7 +82,7 @@ bool machine::next_piece(std::size_t most_shards, std::size_t most_bytes, std::s
 void machine::save_for_image(const key& k, cell& c) {
     if (image_ == nullptr || c.image == image_->number) return;
     // A shard that is written has it already. One that comes later finds the mark, and leaves the record out.
-    if (c.now.at != 0 && shard_of(k) >= image_->next && !broken(fault::image_of_later))
+    if (c.now.at != 0 && shard_of(k) >= image_->next && !injected(fault::image_of_later))
         image_->saved.emplace_back(k, c.now);
     c.image = image_->number;
 }

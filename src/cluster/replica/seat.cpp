@@ -4,7 +4,7 @@
 #include <cstring>
 #include <utility>
 
-#include "cluster/replica/fault.hpp"
+#include "cluster/replica/fault_injection.hpp"
 #include "cluster/replica/seat_body.hpp"
 
 namespace tutti::cluster::replica {
@@ -67,7 +67,7 @@ int seat::body::apply(raft_fsm* fsm, const raft_buffer* bytes, void** result) {
     body& b = *self.body_;
     try {
         b.last_ = self.machine_.apply(view(*bytes));
-        if (broken(fault::applied_twice)) b.last_ = self.machine_.apply(view(*bytes));
+        if (injected(fault::applied_twice)) b.last_ = self.machine_.apply(view(*bytes));
     } catch (const std::bad_alloc&) {
         self.unreadable_ = "there is no memory for what an entry of the log writes";  // a part of it may be written
         return RAFT_NOMEM;
@@ -194,7 +194,7 @@ void seat::body::send(entry& e, std::vector<reply_to_commit>& answers, std::vect
         settle_gets(w->gets, failed);
         return;
     }
-    if (broken(fault::early_answer)) {
+    if (injected(fault::early_answer)) {
         for (reply_to_commit& answer : w->commits) {
             if (answer) answer({verdict::good, of_.machine_.latest() + 1, {}, false, {}});
             answer = nullptr;
@@ -224,13 +224,13 @@ void seat::body::send_barrier() {
 }
 
 void seat::body::note_lease(const under_way& w) {
-    if (!broken(fault::read_by_lease)) return;
+    if (!injected(fault::read_by_lease)) return;
     lease_term_ = raft_.current_term;
     lease_until_ms_ = w.begun_ms + how_.election_ms;
 }
 
 bool seat::body::has_lease() const {
-    return broken(fault::read_by_lease) && lease_term_ == raft_.current_term &&
+    return injected(fault::read_by_lease) && lease_term_ == raft_.current_term &&
            raft_.io->time(raft_.io) < lease_until_ms_;
 }
 
@@ -239,7 +239,7 @@ void seat::body::settle_commits(under_way& w, int status, const applied* said) {
         if (!w.commits[i]) continue;
         if (status != 0) {
             w.commits[i](
-                {broken(fault::lost_is_conflict) ? verdict::conflict : verdict::unknown, 0, why(status), false, {}});
+                {injected(fault::lost_is_conflict) ? verdict::conflict : verdict::unknown, 0, why(status), false, {}});
             continue;
         }
         const outcome& o = said->outcomes[i];
@@ -342,7 +342,7 @@ void seat::get(backend::snapshot of, backend::freshness how, std::vector<backend
 
 void seat::flush() {
     body& b = *body_;
-    if ((broken(fault::no_barrier) || b.has_lease()) && leads()) {
+    if ((injected(fault::no_barrier) || b.has_lease()) && leads()) {
         b.settle_gets(b.gets_, 0);
         b.gets_.clear();
     }

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "cluster/replica/fault.hpp"
+#include "cluster/replica/fault_injection.hpp"
 #include "wire/bytes.hpp"
 
 namespace tutti::cluster::replica {
@@ -91,7 +91,7 @@ void shim::put_back(raft_index from) {
     const auto gone = all_.lower_bound(from);
     if (gone == all_.end()) return;
     all_.erase(gone, all_.end());
-    if (broken(fault::configuration_stays)) return;
+    if (injected(fault::configuration_stays)) return;
     if (all_.empty()) return;  // a member that has never had another one
     raft_configuration before;
     if (decode(all_.rbegin()->second, before) != 0) {
@@ -132,7 +132,7 @@ int shim::start(raft_io* io, unsigned every, raft_io_tick_cb tick, raft_io_recv_
 
 /// Begins a term of its own with an entry of its own.
 void shim::lead() {
-    if (raft_.state != RAFT_LEADER || raft_.current_term == led_ || broken(fault::counts_for_old_terms)) return;
+    if (raft_.state != RAFT_LEADER || raft_.current_term == led_ || injected(fault::counts_for_old_terms)) return;
     first_own_ = raft_last_index(&raft_) + 1;
     auto own = std::make_unique<struct ::raft_barrier>();
     own->data = own.get();
@@ -171,7 +171,7 @@ void shim::receive(raft_io* io, raft_message* m) {
     if (m->type == RAFT_IO_APPEND_ENTRIES_RESULT) return receive_result(io, m);
     raft_term term = 0;
     if (m->type == RAFT_IO_APPEND_ENTRIES) {
-        if (!broken(fault::saved_again)) pass_over_saved(m->append_entries);
+        if (!injected(fault::saved_again)) pass_over_saved(m->append_entries);
         term = m->append_entries.term;
         compared_ = m->append_entries.prev_log_index + m->append_entries.n_entries;
     } else if (m->type == RAFT_IO_INSTALL_SNAPSHOT) {
@@ -191,7 +191,7 @@ void shim::receive_result(raft_io* io, raft_message* m) {
     raft_append_entries_result& result = m->append_entries_result;
     const raft_append_entries_result said = result;
     if (said.rejected != 0) sender_.forget(from);
-    else if (raft_.state == RAFT_LEADER && !broken(fault::counts_for_old_terms) && said.last_log_index < first_own_)
+    else if (raft_.state == RAFT_LEADER && !injected(fault::counts_for_old_terms) && said.last_log_index < first_own_)
         result.last_log_index = std::min(said.last_log_index, raft_.commit_index);
     receive_(io, m);
     if (said.rejected == 0) sender_.acknowledge(from, said.term, said.last_log_index);
@@ -218,7 +218,7 @@ int shim::send_result(raft_io* io, raft_io_send* request, const raft_message& me
     raft_message honest = message;
     raft_append_entries_result& result = honest.append_entries_result;
     const raft_index known = result.term == verified_.term ? verified_.index : 0;
-    if (!broken(fault::more_than_compared)) result.last_log_index = std::min(result.last_log_index, known);
+    if (!injected(fault::more_than_compared)) result.last_log_index = std::min(result.last_log_index, known);
     if (owed_ != 0 && std::min(result.last_log_index, known) >= owed_) {
         owed_ = 0;
         if (regained_) regained_();

@@ -73,7 +73,7 @@ mesh::~mesh() = default;
 void mesh::send(node_number from, node_number to, wire::kind kind, std::uint64_t call, const std::string& body,
                 bool sure) {
     const bool has_lost = from != to && at(from).objects.is_lost(to);
-    if (has_lost && !wire::is_about_return(kind) && !broken(fault::let_back_in)) return;
+    if (has_lost && !wire::is_about_return(kind) && !injected(fault::let_back_in)) return;
     const wire::header h{static_cast<std::uint32_t>(body.size()),
                          kind,
                          wire::protocol_version,
@@ -111,10 +111,10 @@ void mesh::begin_return(node_number n) {
     const process fresh = ++processes_[n];
     for (node_number other = 0; other < nodes; ++other) {
         links_[n][other] = lives_[other] == life::ended && other != n ? 0 : processes_[other];
-        if (broken(fault::let_back_in)) links_[other][n] = fresh;
+        if (injected(fault::let_back_in)) links_[other][n] = fresh;
     }
     lives_[n] = life::comes;
-    if (broken(fault::let_back_in)) {
+    if (injected(fault::let_back_in)) {
         lives_[n] = life::again;
         return heard_of_return(n);
     }
@@ -156,7 +156,7 @@ void mesh::lose(node_number at, node_number gone) {
 
 bool mesh::hears(node_number to, const wire::header& h, ends of) {
     if (lives_[to] == life::ended) return false;
-    if (to == h.from || broken(fault::believe_late_messages) || broken(fault::let_back_in)) return true;
+    if (to == h.from || injected(fault::believe_late_messages) || injected(fault::let_back_in)) return true;
     process& known = links_[to][h.from];
     // A new process is connected with as soon as its former process is lost.
     const bool calls = wire::is_about_return(h.kind) && lives_[h.from] != life::ended && of.from == processes_[h.from];
@@ -165,7 +165,7 @@ bool mesh::hears(node_number to, const wire::header& h, ends of) {
 }
 
 bool mesh::knows_gone(node_number at, node_number other) {
-    return this->at(at).objects.is_lost(other) && !broken(fault::let_back_in);
+    return this->at(at).objects.is_lost(other) && !injected(fault::let_back_in);
 }
 
 bool mesh::read_header(const std::string& frame, wire::header& h) {
@@ -185,9 +185,9 @@ void mesh::take(node_number to, const std::string& frame) {
         if (!admissions_[to]->hear(h, body)) go_wrong("a message of a return cannot be read");
         return;
     }
-    const bool is_lost = to != h.from && at(to).objects.is_lost(h.from) && !broken(fault::let_back_in);
+    const bool is_lost = to != h.from && at(to).objects.is_lost(h.from) && !injected(fault::let_back_in);
     if (is_lost && !admissions_[to]->hear_other(h.from)) {
-        if (!broken(fault::believe_late_messages)) go_wrong("one that is lost asks for something");
+        if (!injected(fault::believe_late_messages)) go_wrong("one that is lost asks for something");
         return;
     }
     if (is_answer(h.kind)) return callers_[(h.call >> bits_of_call) - 1]->answer(h.call, body);

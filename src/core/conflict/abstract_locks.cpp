@@ -41,35 +41,35 @@ stripe& stripe_of(std::uint64_t hash) noexcept { return stripes[hash >> (64 - ho
 /// context that was switched away.
 template <class F>
 auto locked(descriptor& d, stripe& s, F&& f) {
-    return undisturbed(d, [&] {
+    return in_critical_region(d, [&] {
         const base::lock_guard guard{s.lock};
         return f();
     });
 }
 
 /// How often a transaction sleeps before it gives up, while an older or a younger transaction holds the lock.
-constexpr unsigned patience_with_older = 4;
-constexpr unsigned patience_with_younger = 64;
+constexpr unsigned max_sleeps_for_older = 4;
+constexpr unsigned max_sleeps_for_younger = 64;
 /// The same for a transaction that cannot start over, and whose caller gets an error. The sleeps amount to seconds. So
 /// the error does not depend on how soon a killed holder gets a processor to notice the request.
-constexpr unsigned patience_of_the_bound = 2048;
+constexpr unsigned max_sleeps_of_irrevocable = 2048;
 
 /// Returns how often d sleeps before it gives up. REQUIRES: another transaction holds the lock.
-unsigned patience(const descriptor& d, bool with_older) noexcept {
-    if (d.bound_to_commit()) return patience_of_the_bound;
-    return with_older && !d.is_irrevocable() ? patience_with_older : patience_with_younger;
+unsigned wait_limit(const descriptor& d, bool with_older) noexcept {
+    if (d.must_commit()) return max_sleeps_of_irrevocable;
+    return with_older && !d.is_irrevocable() ? max_sleeps_for_older : max_sleeps_for_younger;
 }
 
-struct finding {
-    const abstract_holding* in_the_way = nullptr;
-    abstract_holding* mine = nullptr;
+struct holder_search {
+    const abstract_holding* blocking = nullptr;
+    abstract_holding* own = nullptr;
     bool held_already = false;
 };
 
 /// Returns true if `h`, which belongs to no transaction around d, keeps d from taking the lock.
-bool is_in_the_way(const abstract_holding& h, bool shared, const descriptor& d, std::uint64_t age) noexcept {
+bool blocks(const abstract_holding& h, bool shared, const descriptor& d, std::uint64_t age) noexcept {
     if (h.held && !(h.shared && shared)) return true;
-    return h.claimed_alone && h.age < age && !d.prevails();
+    return h.claimed_alone && h.age < age && !d.cannot_be_killed();
 }
 
 /// Looks for a holder that d has to wait for, or for a transaction that has claimed the lock. The time grows with the
@@ -78,23 +78,23 @@ bool is_in_the_way(const abstract_holding& h, bool shared, const descriptor& d, 
 /// runs inside that holder. So exclusive holders are d and its ancestors, up to the first one that is in the way. The
 /// same is true of all holders that a transaction looks at if it wants the lock for itself. REQUIRES: the stripe is
 /// locked.
-finding look(const stripe& s, std::uint64_t hash, const lock_name& name, bool shared, const descriptor& d,
-             std::uint64_t age) noexcept {
-    finding found{.mine = s.held.held_by(d, name, hash).of};
-    if (shared && found.mine != nullptr && found.mine->held) {
+holder_search find(const stripe& s, std::uint64_t hash, const lock_name& name, bool shared, const descriptor& d,
+                   std::uint64_t age) noexcept {
+    holder_search found{.own = s.held.held_by(d, name, hash).holding};
+    if (shared && found.own != nullptr && found.own->held) {
         found.held_already = true;
         return found;
     }
-    for (const abstract_holding* h = s.held.first(name, hash).of; h != nullptr && (!shared || h->comes_first());
-         h = h->next) {
-        if (h->who == &d) {
+    for (const abstract_holding* h = s.held.first(name, hash).holding;
+         h != nullptr && (!shared || h->precedes_sharers()); h = h->next) {
+        if (h->holder == &d) {
             if (!h->held || h->shared) continue;
             found.held_already = true;
-            found.in_the_way = nullptr;
+            found.blocking = nullptr;
             break;
         }
-        if (!is_in_the_way(*h, shared, d, age) || is_ancestor(*h->who, d)) continue;
-        found.in_the_way = h;
+        if (!blocks(*h, shared, d, age) || is_ancestor(*h->holder, d)) continue;
+        found.blocking = h;
         if (h->held) break;  // so d does not hold the lock alone
     }
     return found;
@@ -102,8 +102,8 @@ finding look(const stripe& s, std::uint64_t hash, const lock_name& name, bool sh
 
 /// Adds a new holding or claim of d. Throws std::bad_alloc, and then nothing has changed. REQUIRES: the stripe is
 /// locked.
-void enter(descriptor& d, stripe& s, std::uint64_t hash, const abstract_holding& as) {
-    s.held.make_room();
+void add_holding(descriptor& d, stripe& s, std::uint64_t hash, const abstract_holding& as) {
+    s.held.reserve_one();
     abstract_holding& mine = d.holdings.push(as);
     mine.next_of_holder = d.abstract_locks;
     s.held.insert(mine, hash);
@@ -111,14 +111,15 @@ void enter(descriptor& d, stripe& s, std::uint64_t hash, const abstract_holding&
 }
 
 /// A transaction that does not hold the lock claims it after this number of looks in vain.
-constexpr unsigned turns_before_claim = 8;
+constexpr unsigned tries_before_claim = 8;
 
 /// Claims the lock for d, which waits to be its only holder. REQUIRES: the stripe is locked.
 void claim(descriptor& d, stripe& s, std::uint64_t hash, const lock_name& name, abstract_holding* mine,
            std::uint64_t age, unsigned turn) {
     if (mine == nullptr) {
-        if (turn < turns_before_claim) return;
-        enter(d, s, hash, {.name = name, .shared = true, .who = &d, .age = age, .held = false, .claimed_alone = true});
+        if (turn < tries_before_claim) return;
+        add_holding(d, s, hash,
+                    {.name = name, .shared = true, .holder = &d, .age = age, .held = false, .claimed_alone = true});
     } else if (!mine->claimed_alone) {
         s.held.remove(*mine, hash);
         mine->claimed_alone = true;
@@ -127,49 +128,49 @@ void claim(descriptor& d, stripe& s, std::uint64_t hash, const lock_name& name, 
 }
 
 /// Another holder of a lock, found in the critical section in which `releases` read `seen`.
-struct meeting {
-    obstacle other;
+struct lock_conflict {
+    wait_target holder;
     bool older = false;  // older than the transaction that met it
     std::uint32_t seen = 0;
 };
 
 /// Takes the lock for d, unless another holder or a claim is in the way, which it then returns. Throws std::bad_alloc,
 /// and then nothing has changed.
-std::optional<meeting> take_or_meet(descriptor& d, const lock_name& name, bool shared, std::uint64_t age,
-                                    unsigned turn) {
+std::optional<lock_conflict> try_take(descriptor& d, const lock_name& name, bool shared, std::uint64_t age,
+                                      unsigned turn) {
     const std::uint64_t hash = hash_of(name);
     stripe& s = stripe_of(hash);
-    return locked(d, s, [&]() -> std::optional<meeting> {
-        const finding found = look(s, hash, name, shared, d, age);
-        if (const abstract_holding* const h = found.in_the_way; h != nullptr) {
-            if (!shared) claim(d, s, hash, name, found.mine, age, turn);
+    return locked(d, s, [&]() -> std::optional<lock_conflict> {
+        const holder_search found = find(s, hash, name, shared, d, age);
+        if (const abstract_holding* const h = found.blocking; h != nullptr) {
+            if (!shared) claim(d, s, hash, name, found.own, age, turn);
             // The holder cannot end while the stripe is locked: it has to unlink its holding first.
-            return meeting{.other = {h->who, h->who->state.load(std::memory_order_acquire)},
-                           .older = h->age < age,
-                           .seen = s.releases.load(std::memory_order_relaxed)};
+            return lock_conflict{.holder = {h->holder, h->holder->state.load(std::memory_order_acquire)},
+                                 .older = h->age < age,
+                                 .seen = s.releases.load(std::memory_order_relaxed)};
         }
-        if (!found.held_already) enter(d, s, hash, {.name = name, .shared = shared, .who = &d, .age = age});
+        if (!found.held_already) add_holding(d, s, hash, {.name = name, .shared = shared, .holder = &d, .age = age});
         return std::nullopt;
     });
 }
 
 /// Lets undo actions commit beside d once d has begun to wait, while it lives.
-class making_way {
+class undo_commit_offer {
 public:
-    explicit making_way(descriptor& d) noexcept : d_{d} {}
-    ~making_way() { end(); }
-    making_way(const making_way&) = delete;
-    making_way& operator=(const making_way&) = delete;
+    explicit undo_commit_offer(descriptor& d) noexcept : d_{d} {}
+    ~undo_commit_offer() { end(); }
+    undo_commit_offer(const undo_commit_offer&) = delete;
+    undo_commit_offer& operator=(const undo_commit_offer&) = delete;
 
     void offer() noexcept {
         if (!d_.is_irrevocable() || offered_) return;
         offered_ = true;
-        d_.makes_way.store(1, std::memory_order_seq_cst);
+        d_.lets_undo_commit.store(1, std::memory_order_seq_cst);
         wake_sleepers(d_);
     }
     /// Withdraws the offer. Called before a block that jumps is left without destructors.
     void end() noexcept {
-        if (std::exchange(offered_, false)) d_.makes_way.store(0, std::memory_order_seq_cst);
+        if (std::exchange(offered_, false)) d_.lets_undo_commit.store(0, std::memory_order_seq_cst);
     }
     /// Withdraws the offer, and returns true if the values that d has read are unchanged.
     [[nodiscard]] bool withdraw() {
@@ -184,28 +185,31 @@ private:
 };
 
 /// Sleeps until a holder releases a lock of the stripe, or for a random time whose limit grows with the turns.
-void sleep_a_while(descriptor& d, stripe& s, const meeting& met, unsigned turn) noexcept {
-    if (d.hooks != nullptr && d.hooks->wait != nullptr) return d.hooks->wait(d, *met.other.who, met.other.state);
+void sleep_for_release(descriptor& d, stripe& s, const lock_conflict& conflict, unsigned turn) noexcept {
+    if (d.hooks != nullptr && d.hooks->wait != nullptr)
+        return d.hooks->wait(d, *conflict.holder.awaited, conflict.holder.state);
     locked(d, s, [&] { ++s.sleepers; });
-    const std::uint64_t longest = std::uint64_t{50'000} << (turn < 5 ? turn : 5);
-    base::futex_wait(s.releases.raw(), met.seen,
-                     base::now() + std::chrono::nanoseconds{1 + static_cast<long>(d.next_random() % longest)});
+    const std::uint64_t limit = std::uint64_t{50'000} << (turn < 5 ? turn : 5);
+    base::futex_wait(s.releases.raw(), conflict.seen,
+                     base::now() + std::chrono::nanoseconds{1 + static_cast<long>(d.next_random() % limit)});
     locked(d, s, [&] { --s.sleepers; });
 }
 
-bool is_same(const obstacle& a, const obstacle& b) noexcept { return a.who == b.who && a.state == b.state; }
+bool is_same(const wait_target& a, const wait_target& b) noexcept {
+    return a.awaited == b.awaited && a.state == b.state;
+}
 
 /// Gives up, because an on_abort handler of the holder waits for a slot of the kind that d has. The holder keeps its
 /// locks until that handler has run. REQUIRES: the holder held the lock before and after it was found among the
 /// waiters, and began no transaction in between.
-[[noreturn]] void let_holder_have_slot(descriptor& d, const obstacle& holder) {
-    if (d.bound_to_commit()) {
+[[noreturn]] void yield_slot_to_holder(descriptor& d, const wait_target& holder) {
+    if (d.must_commit()) {
         throw usage_error{
             "tutti: an irrevocable transaction waits for an abstract lock, and an on_abort handler of the lock's "
             "holder waits to become irrevocable; take the lock before become_irrevocable, or run no irrevocable block "
             "in an on_abort handler of a block that takes abstract locks"};
     }
-    d.run.in_the_way = holder;
+    d.run.blocked_by = holder;
     attempt_abort(d, abort_cause::conflict_abstract_lock);
 }
 
@@ -214,44 +218,44 @@ bool is_same(const obstacle& a, const obstacle& b) noexcept { return a.who == b.
 void take_abstract_lock(descriptor& d, const lock_name& name, bool shared) {
     d.slow_commit |= slow_commit_abstract_locks;
     const std::uint64_t age = age_of(d);
-    making_way way{d};
-    obstacle waits_for_slot;
+    undo_commit_offer offer{d};
+    wait_target waits_for_slot;
     for (unsigned turn = 0;; ++turn) {
-        const std::optional<meeting> met = take_or_meet(d, name, shared, age, turn);
-        if (!met) break;
+        const std::optional<lock_conflict> conflict = try_take(d, name, shared, age, turn);
+        if (!conflict) break;
         if (d.strict()) {
-            if (is_same(waits_for_slot, met->other)) {
-                way.end();
-                let_holder_have_slot(d, met->other);
+            if (is_same(waits_for_slot, conflict->holder)) {
+                offer.end();
+                yield_slot_to_holder(d, conflict->holder);
             }
             waits_for_slot = {};
-            if (call_forward(d, *met->other.who)) {
-                waits_for_slot = met->other;
+            if (move_waiter_forward(d, *conflict->holder.awaited)) {
+                waits_for_slot = conflict->holder;
                 continue;  // to check whether that holder still has the lock
             }
         }
-        if (d.asked_to_die() || ancestor_is_doomed(d)) {
-            way.end();
+        if (d.kill_requested() || ancestor_is_doomed(d)) {
+            offer.end();
             attempt_abort(d, abort_cause::killed);
         }
         // The irrevocable transaction wins. It may still wait in vain for an undo of the holder, if that undo needs
         // data that this transaction has marked.
-        if (d.is_irrevocable()) kill_before_waiting(d, *met->other.who, met->other.state);
-        if (turn >= patience(d, met->older)) {
-            if (d.bound_to_commit()) {
+        if (d.is_irrevocable()) kill_before_waiting(d, *conflict->holder.awaited, conflict->holder.state);
+        if (turn >= wait_limit(d, conflict->older)) {
+            if (d.must_commit()) {
                 throw usage_error{
                     "tutti: an irrevocable transaction waits in vain for an abstract lock: its holder's undo may need "
                     "what this transaction has marked; take the lock before become_irrevocable"};
             }
-            way.end();
-            d.run.in_the_way = met->other;
+            offer.end();
+            d.run.blocked_by = conflict->holder;
             attempt_abort(d, abort_cause::conflict_abstract_lock);
         }
-        way.offer();
-        sleep_a_while(d, stripe_of(hash_of(name)), *met, turn);
+        offer.offer();
+        sleep_for_release(d, stripe_of(hash_of(name)), *conflict, turn);
     }
-    if (!way.withdraw()) {
-        if (!d.bound_to_commit()) attempt_abort(d, abort_cause::validation);
+    if (!offer.withdraw()) {
+        if (!d.must_commit()) attempt_abort(d, abort_cause::validation);
         throw usage_error{
             "tutti: while an irrevocable transaction waited for an abstract lock, the undo of its holder has changed "
             "what this transaction had read; take the lock before become_irrevocable"};
@@ -272,7 +276,7 @@ void release_abstract_locks(descriptor& d) noexcept {
         });
         if (somebody_sleeps) base::futex_wake_all(s.releases.raw());
     }
-    if (d.abstract_locks == nullptr) undisturbed(d, [&] { d.holdings.clear(); });
+    if (d.abstract_locks == nullptr) in_critical_region(d, [&] { d.holdings.clear(); });
 }
 
 bool any_abstract_lock_is_held(descriptor& d) noexcept {
@@ -285,16 +289,16 @@ void forget_other_holders(const descriptor* self) noexcept {
     for (stripe& s : stripes) {
         s.lock.forget_holder();
         s.sleepers = 0;
-        s.held.attempt_fail();
+        s.held.reset_after_fork();
     }
     const std::uint32_t count = memory::activities();
     for (std::uint32_t id = 0; id < count; ++id) {
         const descriptor& d = descriptor::of(memory::activity_of(id));
-        if (!is_of(d, self)) continue;
+        if (!shares_context(d, self)) continue;
         for (abstract_holding* h = d.abstract_locks; h != nullptr; h = h->next_of_holder) {
             const std::uint64_t hash = hash_of(h->name);
             holding_table& held = stripe_of(hash).held;
-            held.make_room();
+            held.reserve_one();
             held.insert(*h, hash);
         }
     }

@@ -13,7 +13,7 @@
 // the attempt.
 //
 // An irrevocable transaction that waits kills the holder, which then has to undo its changes. Where irrevocable
-// transactions keep all others from committing, this one makes way meanwhile, for undo actions only. `makes_way` is up
+// transactions keep all others from committing, this one makes way meanwhile, for undo actions only. `lets_undo_commit` is up
 // until the transaction has the lock. It then lowers the flag and checks that all its reads are unchanged.
 //   undo:         takes the lock or orecs by which commits exclude each other (seq_cst); loads the flag (seq_cst)
 //   irrevocable:  lowers the flag (seq_cst); loads that lock or those orecs (seq_cst)

@@ -19,9 +19,9 @@ void back_off(descriptor& d) noexcept {
     for (std::uint64_t i = 0; i < turns; ++i) base::spin_turn();
 }
 
-void pause_patiently(descriptor& self) noexcept {
-    if (const obstacle& o = self.run.in_the_way; o.who != nullptr) {
-        wait_for(self, *o.who, o.state, patience(self));
+void wait_or_back_off(descriptor& self) noexcept {
+    if (const wait_target& o = self.run.blocked_by; o.awaited != nullptr) {
+        wait_for(self, *o.awaited, o.state, wait_limit(self));
     } else if (self.run.attempt > patient_attempts) {
         back_off(self);
     }

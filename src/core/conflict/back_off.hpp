@@ -10,6 +10,6 @@ void back_off(descriptor& d) noexcept;
 
 /// Waits for the end of the transaction that was in the way; if none is known, backs off after a few attempts. This is
 /// the usual pause of a policy.
-void pause_patiently(descriptor& self) noexcept;
+void wait_or_back_off(descriptor& self) noexcept;
 
 }  // namespace tutti::core

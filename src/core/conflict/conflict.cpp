@@ -1,8 +1,8 @@
 #include "core/conflict/conflict.hpp"
 
+#include "core/conflict/conflicting_transaction.hpp"
 #include "core/conflict/contention_rank.hpp"
 #include "core/conflict/kill.hpp"
-#include "core/conflict/rival.hpp"
 #include "core/ports/policy.hpp"
 #include "core/rollback/signal.hpp"
 #include "core/state/ancestry.hpp"
@@ -15,7 +15,7 @@
 
 namespace tutti::core {
 
-bool spin_while(const orec& r, word seen) noexcept {
+bool spin_until_changed(const orec& r, word seen) noexcept {
     for (int turn = 0; turn < base::spin_turns; ++turn) {
         if (r.load(std::memory_order_relaxed) != seen) return true;
         base::spin_turn();
@@ -26,11 +26,11 @@ bool spin_while(const orec& r, word seen) noexcept {
 namespace {
 
 /// A meeting of d with the transaction that `other` was in when its state read `state`.
-struct encounter {
+struct conflict {
     descriptor& other;
     word state;
     abort_cause where;
-    const orec* at;  // it then read `seen`; null if there is no orec to look at
+    const orec* contended_orec;  // it then read `seen`; null if there is no orec to look at
     word seen;
     bool owns_more = false;  // d owns more than orecs
 };
@@ -41,21 +41,24 @@ struct encounter {
 /// The wait also ends when d is asked to die. Transactions that have killed each other may each wait for the victim's
 /// end. Each has asked before the heavy fence with which it goes to sleep, and looks at its own request after that
 /// fence. So the last one to fence sees that it is a victim itself, and its end wakes the others.
-void wait_out(descriptor& d, const encounter& e) noexcept { wait_in_place(d, e.other, e.state, e.at, e.seen); }
+void wait_for_owner(descriptor& d, const conflict& e) noexcept {
+    wait_holding_locks(d, e.other, e.state, e.contended_orec, e.seen);
+}
 
 /// Returns true if d may wait, even while it holds orecs, for another transaction that can no longer be killed. That
 /// one is preparing, so it waits only for a preparing transaction with a higher number; so no cycle arises. (Only
 /// transactions that hold nothing wait for the irrevocable transaction.)
-bool may_outlast(const descriptor& d, const encounter& e) noexcept {
-    const bool preparing = memory::status_of(d.state.load(std::memory_order_relaxed)) == status::preparing ||
-                           e.at == nullptr;  // a commit under one lock is no longer `preparing` when it meets another
+bool may_wait_for_end(const descriptor& d, const conflict& e) noexcept {
+    const bool preparing =
+        memory::status_of(d.state.load(std::memory_order_relaxed)) == status::preparing ||
+        e.contended_orec == nullptr;  // a commit under one lock is no longer `preparing` when it meets another
     return !preparing || d.is_irrevocable() || d.id < e.other.id || is_over(e.other, e.state);
 }
 
 /// Returns true if d may sleep in place until another transaction ends, without a cycle of sleepers. A sleeper has
 /// written nothing, so it owns no orec, and no transaction sleeps for an owner that sleeps. A reader with marks may
 /// sleep for an owner (which does not sleep), but not for another reader (which may be sleeping for d's mark).
-bool may_wait(const descriptor& d, abort_cause where) noexcept {
+bool may_sleep_in_place(const descriptor& d, abort_cause where) noexcept {
     return d.writes.empty() && !ancestor_runs(d) && (where != abort_cause::conflict_visible_read || !d.strict());
 }
 
@@ -66,7 +69,7 @@ bool may_wait(const descriptor& d, abort_cause where) noexcept {
 /// The lock is free only after the undo. So an undo that waited for the other would wait until that one gives up, and
 /// would then meet the next one. The bound on restarts still holds: a transaction that is killed too often becomes
 /// irrevocable, and an undo beside it no longer makes it start over.
-verdict decide(descriptor& d, const encounter& e) noexcept {
+verdict preferred_verdict(descriptor& d, const conflict& e) noexcept {
     if (memory::status_of(e.state) == status::irrevocable) return verdict::wait;
     // Relaxed: an old value only costs a wait or a restart, and the next meeting is decided anew.
     const bool undoes = d.undoes_under_locks.load(std::memory_order_relaxed) != 0;
@@ -84,18 +87,18 @@ verdict decide(descriptor& d, const encounter& e) noexcept {
     return policy_of(d).conflict(d, e.other, e.where);
 }
 
-verdict judge(descriptor& d, const encounter& e) noexcept {
+verdict allowed_verdict(descriptor& d, const conflict& e) noexcept {
     if (d.is_irrevocable()) return verdict::kill_other;
-    const verdict v = decide(d, e);
-    return v == verdict::wait && (e.owns_more || !may_wait(d, e.where)) ? verdict::abort_self : v;
+    const verdict v = preferred_verdict(d, e);
+    return v == verdict::wait && (e.owns_more || !may_sleep_in_place(d, e.where)) ? verdict::abort_self : v;
 }
 
 /// Acts on the verdict. Returns true if the other was killed.
-bool carry_out(descriptor& d, const encounter& e) {
+bool act_on_verdict(descriptor& d, const conflict& e) {
     if (is_ancestor(e.other, d)) {
         // Without its deadline, that transaction would have no marks, and would start over when it found its reads
         // changed. So d overrides the mark, and that transaction starts over at its next barrier.
-        if (e.where == abort_cause::conflict_visible_read && e.other.run.timed.made_visible) {
+        if (e.where == abort_cause::conflict_visible_read && e.other.run.deadline_state.made_visible) {
             note_kill(e.other, d);
             if (kill(e.other, e.state)) return true;
         }
@@ -103,37 +106,37 @@ bool carry_out(descriptor& d, const encounter& e) {
             "tutti: an open nested block or its undo touched what the transaction around it has written or marked; "
             "that transaction cannot go on before the block has ended"};
     }
-    if (out_of_patience(d)) attempt_abort(d, e.where);
-    switch (judge(d, e)) {
+    if (wait_limit_reached(d)) attempt_abort(d, e.where);
+    switch (allowed_verdict(d, e)) {
         case verdict::kill_other:
             if (kill_before_waiting(d, e.other, e.state)) return true;
-            if (!may_outlast(d, e)) break;
-            wait_out(d, e);
+            if (!may_wait_for_end(d, e)) break;
+            wait_for_owner(d, e);
             return false;
-        case verdict::wait: wait_out(d, e); return false;
+        case verdict::wait: wait_for_owner(d, e); return false;
         case verdict::abort_self: break;
     }
-    attempt_let_pass(d, {&e.other, e.state, e.at, e.seen}, e.where);
+    attempt_wait_and_repeat(d, {&e.other, e.state, e.contended_orec, e.seen}, e.where);
 }
 
 }  // namespace
 
-void meet_owner(descriptor& d, const orec& r, word seen, abort_cause where) {
-    if (spin_while(r, seen)) return;
+void resolve_owner_conflict(descriptor& d, const orec& r, word seen, abort_cause where) {
+    if (spin_until_changed(r, seen)) return;
     attempt_abort_if_doomed(d);
     descriptor& other = descriptor::of(memory::activity_of(memory::owner_of(seen)));
     const word state = other.state.load(std::memory_order_acquire);
     // The state belongs to the transaction that locked the orec only if the orec is still locked.
     if (r.load(std::memory_order_acquire) != seen) return;
-    const encounter e{other, state, where, &r, seen};
-    if (!carry_out(d, e)) return;
+    const conflict e{other, state, where, &r, seen};
+    if (!act_on_verdict(d, e)) return;
     // The owner is doomed and releases the orec at its next barrier, unless it was suspended and evicted: then the orec
     // is free already.
-    wait_out(d, e);
+    wait_for_owner(d, e);
 }
 
-bool meet_readers(descriptor& d, const orec& r, word seen, word others) {
-    if (spin_while(r, seen)) return false;
+bool resolve_reader_conflicts(descriptor& d, const orec& r, word seen, word others) {
+    if (spin_until_changed(r, seen)) return false;
     attempt_abort_if_doomed(d);
     for (unsigned slot = 0; slot < slot_count; ++slot) {
         if ((others >> slot & 1) == 0) continue;
@@ -141,30 +144,30 @@ bool meet_readers(descriptor& d, const orec& r, word seen, word others) {
         if (other == nullptr) return false;  // the reader has just left; before that, it removed its marks
         const word state = other->state.load(std::memory_order_acquire);
         if (r.load(std::memory_order_acquire) != seen) return false;
-        if (!carry_out(d, {*other, state, abort_cause::conflict_visible_read, &r, seen})) return false;
+        if (!act_on_verdict(d, {*other, state, abort_cause::conflict_visible_read, &r, seen})) return false;
     }
     return true;
 }
 
-void meet(descriptor& d, descriptor& other, word state, abort_cause where) {
-    carry_out(d, {other, state, where, nullptr, 0});
+void resolve_conflict(descriptor& d, descriptor& other, word state, abort_cause where) {
+    act_on_verdict(d, {other, state, where, nullptr, 0});
 }
 
-void meet_outside(descriptor& d, descriptor& owner, word state, bool owns_more) {
+void resolve_conflict_outside(descriptor& d, descriptor& owner, word state, bool owns_more) {
     attempt_abort_if_doomed(d);
-    const encounter e{owner, state, abort_cause::conflict_write_locked, nullptr, 0, owns_more || d.strict()};
-    if (carry_out(d, e)) wait_out(d, e);  // the owner is doomed, and gives the thing back when it notices
+    const conflict e{owner, state, abort_cause::conflict_write_locked, nullptr, 0, owns_more || d.strict()};
+    if (act_on_verdict(d, e)) wait_for_owner(d, e);  // the owner is doomed, and gives the thing back when it notices
 }
 
-void wait_out(descriptor& self, const orec& r, word seen) noexcept {
-    if (spin_while(r, seen)) return;
+void wait_for_owner(descriptor& self, const orec& r, word seen) noexcept {
+    if (spin_until_changed(r, seen)) return;
     descriptor& other = descriptor::of(memory::activity_of(memory::owner_of(seen)));
     const word state = other.state.load(std::memory_order_acquire);
     if (r.load(std::memory_order_acquire) == seen) wait_for(self, other, state);
 }
 
-bool wait_out_detached(descriptor& self, const orec& r, word seen) noexcept {
-    if (spin_while(r, seen)) return false;
+bool wait_for_owner_after_attempt(descriptor& self, const orec& r, word seen) noexcept {
+    if (spin_until_changed(r, seen)) return false;
     descriptor& other = descriptor::of(memory::activity_of(memory::owner_of(seen)));
     const word state = other.state.load(std::memory_order_acquire);
     if (r.load(std::memory_order_acquire) != seen) return false;

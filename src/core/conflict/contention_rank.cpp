@@ -4,7 +4,7 @@
 
 #include "core/ports/policy.hpp"
 #include "core/state/ancestry.hpp"
-#include "core/state/fault.hpp"
+#include "core/state/fault_injection.hpp"
 
 namespace tutti::core {
 namespace {
@@ -12,7 +12,7 @@ namespace {
 constinit detail::shared<std::uint64_t> ages{0};  // 5,845 years at 100 million a second
 
 /// Returns the descriptor whose rank and age d shows: the outermost running one around d.
-descriptor& bearer(descriptor& d) noexcept {
+descriptor& rank_owner(descriptor& d) noexcept {
     descriptor* b = &d;
     while (b->outer != nullptr && b->outer->running()) b = b->outer;
     return *b;
@@ -48,16 +48,16 @@ std::uint64_t age_of(descriptor& d) noexcept {
 }
 
 void show_rank(descriptor& d) noexcept {
-    const descriptor& whose = bearer(d);
+    const descriptor& whose = rank_owner(d);
     d.age.store(whose.run.age, std::memory_order_relaxed);
     d.rank.store(whose.run.rank, std::memory_order_relaxed);
     if (d.running()) d.slow_commit |= slow_commit_restarted;
 }
 
 bool is_older(descriptor& self, const descriptor& other) noexcept {
-    const std::uint64_t mine = age_of(bearer(self));
+    const std::uint64_t mine = age_of(rank_owner(self));
     const std::uint64_t theirs = age_shown(other);
-    return (theirs == 0 || mine < theirs) != broken(fault::prefer_the_younger);
+    return (theirs == 0 || mine < theirs) != injected(fault::prefer_the_younger);
 }
 
 void count_defeat(descriptor& d, abort_cause cause) noexcept {
@@ -71,7 +71,7 @@ void count_defeat(descriptor& d, abort_cause cause) noexcept {
     // has its own bound.
     if (d.run.defeats >= defeats_to_last_resort && d.run.next_mode != status::irrevocable && !ancestor_runs(d)) {
         d.run.next_mode = status::irrevocable;
-        d.run.hurried = true;
+        d.run.irrevocable_only_to_commit = true;
         d.run.irrevocable_reason = "restarted too often";
     }
 }

@@ -1,7 +1,7 @@
 #include "core/conflict/kill.hpp"
 
 #include "base/fence.hpp"
-#include "core/conflict/rival.hpp"
+#include "core/conflict/conflicting_transaction.hpp"
 #include "core/rollback/signal.hpp"
 #include "core/state/sleepers.hpp"
 
@@ -41,7 +41,7 @@ bool evict(descriptor& victim) noexcept {
     if (victim.suspended.load(std::memory_order_acquire) == 0 || has_run_language(victim)) return false;
     // Dooms the victim as if it had found the request itself. It finds the signal at its next barrier or at commit,
     // when it is resumed.
-    if (victim.asked_to_die() && victim.pending == signal::none) doom(victim, signal::restart, abort_cause::killed);
+    if (victim.kill_requested() && victim.pending == signal::none) doom(victim, signal::restart, abort_cause::killed);
     return true;
 }
 

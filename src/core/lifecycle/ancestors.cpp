@@ -25,12 +25,12 @@ void restart_ancestor(descriptor& d, abort_cause cause) {
     attempt_abort(*d.outer, cause);
 }
 
-void heed_ancestors(descriptor& d) {
+void check_ancestors(descriptor& d) {
     if (ancestor_is_doomed(d)) restart_ancestor(d, abort_cause::killed);
 }
 
 void back_off_inside(descriptor& d) {
-    heed_ancestors(d);
+    check_ancestors(d);
     if (d.run.attempt % attempts_inside == 0 && may_restart_ancestor(d)) restart_ancestor(d, d.run.last_cause);
     back_off(d);
 }

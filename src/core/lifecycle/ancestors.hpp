@@ -11,7 +11,7 @@ namespace tutti::core {
 
 /// Makes the transaction around d start over if it, or an ancestor of it, was asked to die: d would perhaps wait for
 /// the transaction that asked. REQUIRES: d is idle.
-void heed_ancestors(descriptor& d);
+void check_ancestors(descriptor& d);
 
 /// Backs off after an attempt of an inner transaction met another one, while the outer transaction may own something.
 /// May make the outer one start over. REQUIRES: d is idle.

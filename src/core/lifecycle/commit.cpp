@@ -1,11 +1,11 @@
 #include "core/lifecycle/commit.hpp"
-#include "core/state/fault.hpp"
+#include "core/state/fault_injection.hpp"
 
 #include "base/clock.hpp"
 #include "core/conflict/abstract_locks.hpp"
 #include "core/lifecycle/ends.hpp"
+#include "core/lifecycle/log_memory.hpp"
 #include "core/lifecycle/retired.hpp"
-#include "core/lifecycle/room.hpp"
 #include "core/modes/deadline.hpp"
 #include "core/ports/algorithm.hpp"
 #include "core/rollback/deferred.hpp"
@@ -18,26 +18,26 @@ namespace tutti::core {
 namespace {
 
 void count_commit(descriptor& d) noexcept {
-    d.ledger.count_commit(d.run.block(), d.run.attempt - 1);
+    d.counters.count_commit(d.run.block(), d.run.attempt - 1);
     if (d.started == 0) return;
     const auto elapsed = static_cast<double>(base::ticks() - d.started);
-    d.ledger.count_duration(d.run.block(), static_cast<std::uint64_t>(elapsed * base::nanoseconds_per_tick()));
+    d.counters.count_duration(d.run.block(), static_cast<std::uint64_t>(elapsed * base::nanoseconds_per_tick()));
 }
 
-/// Takes the vote by `ask`. If it is not a yes, or throws, `have_abort` tells the participants that were asked.
+/// Takes the vote by `ask`. If it is not a yes, or throws, `abort_asked` tells the participants that were asked.
 template <class Ask, class HaveAbort>
-bool take_vote(descriptor& d, Ask&& ask, HaveAbort&& have_abort) {
+bool take_vote(descriptor& d, Ask&& ask, HaveAbort&& abort_asked) {
     vote v = vote::commit;
     d.slow_path |= slow_path_frozen;
     try {
-        if (!broken(fault::forget_the_vote)) v = ask();
+        if (!injected(fault::skip_vote)) v = ask();
     } catch (...) {
-        have_abort();
+        abort_asked();
         d.slow_path &= ~slow_path_frozen;
         throw;
     }
     if (v != vote::commit) {
-        have_abort();
+        abort_asked();
         attempt_fail(d, abort_cause::participant_veto);
         if (v == vote::cancel) d.pending = signal::cancel;
     }
@@ -47,7 +47,7 @@ bool take_vote(descriptor& d, Ask&& ask, HaveAbort&& have_abort) {
 
 /// Calls `act` for the actions that must follow the decision.
 template <class Act>
-void announce(descriptor& d, Act&& act) noexcept {
+void run_decision_actions(descriptor& d, Act&& act) noexcept {
     if (!d.is_irrevocable()) d.set_status(status::committed);
     d.slow_path |= slow_path_frozen;
     act();
@@ -56,35 +56,35 @@ void announce(descriptor& d, Act&& act) noexcept {
 
 }  // namespace
 
-bool put_to_the_vote(descriptor& d) {
+bool run_vote(descriptor& d) {
     std::size_t asked = 0;
-    return take_vote(d, [&] { return ask_participants(d, asked); }, [&] { tell_participants_to_abort(d, asked); });
+    return take_vote(d, [&] { return ask_participants(d, asked); }, [&] { notify_participants_of_abort(d, asked); });
 }
 
-bool put_to_one_vote(descriptor& d) {
+bool run_single_vote(descriptor& d) {
     auto& other = *static_cast<participant*>(d.deferred_log.back().object);
     if (!take_vote(d, [&] { return other.prepare(); }, [&] { other.abort(); })) return false;
-    announce(d, [&] { other.commit(); });
+    run_decision_actions(d, [&] { other.commit(); });
     return true;
 }
 
 void announce_decision(descriptor& d) noexcept {
-    announce(d, [&] { run_at_commit(d); });
+    run_decision_actions(d, [&] { run_at_commit(d); });
 }
 
-void finish_slowly(descriptor& d, privacy owed) {
+void finish_slow_commit(descriptor& d, privatization_role role) {
     memory::log<deferred> after;
     TUTTI_PROBE3(commit, d.run.how->name, d.run.attempt, d.id);
-    if (owed != privacy::made) retract_announcement(d);
-    constexpr std::uint32_t put_off = slow_commit_memory | slow_commit_handlers | slow_commit_possessions;
-    if ((d.slow_commit & put_off) != 0) settle_committed(d, after);
-    if (d.strict() || d.serial) give_back_tokens(d);
+    if (role != privatization_role::privatizer) retract_announcement(d);
+    constexpr std::uint32_t deferred_flags = slow_commit_memory | slow_commit_handlers | slow_commit_resources;
+    if ((d.slow_commit & deferred_flags) != 0) finish_deferred(d, after);
+    if (d.strict() || d.serial) release_tokens(d);
     // Release: a committer that no longer sees the flag sees all accesses of this transaction to plain memory.
     if ((d.slow_commit & slow_commit_plain) != 0) d.plain.store(0, std::memory_order_release);
     if ((d.slow_commit & slow_commit_counting) != 0) count_commit(d);
     if ((d.slow_commit & (slow_commit_restarted | slow_commit_strict | slow_commit_abstract_locks)) != 0) {
-        if (d.run.timed.on) end_timed(d);
-        if (d.run.rewinds != 0) d.rewind.partial.note_commit();
+        if (d.run.deadline_state.active) end_timed(d);
+        if (d.run.partial_rollbacks != 0) d.partial_rollback.predictor.note_commit();
         execution_end(d);
     }
     d.captured_size_ = 0;
@@ -93,14 +93,14 @@ void finish_slowly(descriptor& d, privacy owed) {
     attempt_close(d);
     d.serial = false;  // handlers may run transactions, for which others do not wait
     release_abstract_locks(d);
-    pay_debts(d);  // before the wait below: it may wait for a version that this context itself announces
-    if (owed == privacy::received) await_quiescence(d, d.quiescing.latest_read);
-    if ((d.slow_commit & slow_commit_large) != 0) count_towards_settling(d);
+    run_deferred_quiescence(d);  // before the wait below: it may wait for a version that this context itself announces
+    if (role == privatization_role::receiver) await_quiescence(d, d.quiescing.latest_read);
+    if ((d.slow_commit & slow_commit_large) != 0) count_towards_shrink(d);
     if (orphans || d.limbo.due() || d.inner != nullptr) [[unlikely]]
         collect_retired(d);
     // The clock is not renewed inside another transaction, nor in an undo action: the context may own something that
     // others wait for.
-    if (late && d.algorithm->renew_clock != nullptr && !ancestor_runs(d) && !undoes(d)) [[unlikely]]
+    if (late && d.algorithm->renew_clock != nullptr && !ancestor_runs(d) && !runs_undo_action(d)) [[unlikely]]
         d.algorithm->renew_clock(d);
     if (!has_entries(after)) return;
     run_after_commit(d, after);

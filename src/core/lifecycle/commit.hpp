@@ -7,16 +7,16 @@
 namespace tutti::core {
 
 /// Lets the participants vote. Returns false if the attempt was rolled back. Rethrows the exception of a participant.
-bool put_to_the_vote(descriptor& d);
+bool run_vote(descriptor& d);
 
 /// Does the same for a transaction whose log has one entry only, of a participant. After a yes, also does what
 /// announce_decision does.
-bool put_to_one_vote(descriptor& d);
+bool run_single_vote(descriptor& d);
 
 /// Stores the status committed, and runs at_commit handlers and the participants' commits.
 void announce_decision(descriptor& d) noexcept;
 
 /// Finishes the commit, from the moment when its writes are published.
-void finish_slowly(descriptor& d, privacy owed);
+void finish_slow_commit(descriptor& d, privatization_role role);
 
 }  // namespace tutti::core

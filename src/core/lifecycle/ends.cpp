@@ -1,5 +1,5 @@
 #include "core/lifecycle/ends.hpp"
-#include "core/state/fault.hpp"
+#include "core/state/fault_injection.hpp"
 
 #include <cxxabi.h>
 
@@ -8,11 +8,11 @@
 
 #include "base/clock.hpp"
 #include "core/conflict/abstract_locks.hpp"
+#include "core/conflict/conflicting_transaction.hpp"
 #include "core/conflict/contention_rank.hpp"
-#include "core/conflict/rival.hpp"
 #include "core/lifecycle/left_behind.hpp"
+#include "core/lifecycle/log_memory.hpp"
 #include "core/lifecycle/retry_limits.hpp"
-#include "core/lifecycle/room.hpp"
 #include "core/ports/algorithm.hpp"
 #include "core/ports/policy.hpp"
 #include "core/privatization/quiescence.hpp"
@@ -38,41 +38,41 @@ abort_cause cause_of_exception() noexcept {
 
 /// Counts an abort. Called before the next attempt or block, while the read log is still that of this attempt.
 void count_abort(descriptor& d, abort_cause cause) noexcept {
-    const descriptor* const rival = rival_of(d, cause);
+    const descriptor* const conflicting = conflicting_descriptor(d, cause);
     const bool lost_something = d.started != 0 && is_defeat(cause);
     const double lost =
         lost_something ? static_cast<double>(base::ticks() - d.started) * base::nanoseconds_per_tick() : 0;
-    d.ledger.count_abort(d.run.block(), cause, rival != nullptr ? rival->ledger.entered() : nullptr,
-                         static_cast<std::uint64_t>(lost));
+    d.counters.count_abort(d.run.block(), cause, conflicting != nullptr ? conflicting->counters.entered() : nullptr,
+                           static_cast<std::uint64_t>(lost));
 }
 
 /// Undoes and destroys the deferred entries. Undo actions and destructors are user code, and may run transactions on
 /// this descriptor, so the execution's state is saved meanwhile. REQUIRES: d is idle.
-void end_what_was_put_off(descriptor& d, abort_cause cause) noexcept {
+void end_deferred_entries(descriptor& d, abort_cause cause) noexcept {
     execution mine = std::exchange(d.run, {});
-    const unsigned opened_under = d.opened_under;
+    const unsigned opened_under = d.exceptions_at_open;
     abstract_holding* const kept_locks = std::exchange(d.kept_locks, d.abstract_locks);
     memory::log<deferred> left;
-    const bool compensating = std::exchange(d.compensating, true);
+    const bool compensating = std::exchange(d.running_undo, true);
     const std::uint32_t under_locks = d.undoes_under_locks.load(std::memory_order_relaxed);
     if (d.abstract_locks != nullptr) d.undoes_under_locks.store(1, std::memory_order_relaxed);
     compensate(d, left, cause);
-    d.compensating = compensating;
+    d.running_undo = compensating;
     d.kept_locks = kept_locks;
     release_abstract_locks(d);
     d.undoes_under_locks.store(under_locks, std::memory_order_relaxed);
-    pay_debts(d);
-    if (has_entries(left)) destroy_left(d, left);
+    run_deferred_quiescence(d);
+    if (has_entries(left)) destroy_leftovers(d, left);
     left.swap(d.deferred_log);  // the next attempt uses its memory
     mine.last_cause = cause;
     d.run = mine;
-    d.unwinds_from = d.opened_under = opened_under;
+    d.unwinding_threshold = d.exceptions_at_open = opened_under;
 }
 
 }  // namespace
 
 void attempt_end(descriptor& d, abort_cause cause) noexcept {
-    give_back(d);
+    release_ownership(d);
     TUTTI_PROBE3(abort, d.run.how->name, static_cast<int>(cause), d.id);
     if ((d.slow_commit & slow_commit_counting) != 0) count_abort(d, cause);
     if (const policy& p = policy_of(d); p.abort != nullptr) p.abort(d);
@@ -87,7 +87,7 @@ void attempt_end(descriptor& d, abort_cause cause) noexcept {
     d.captured_size_ = 0;
     attempt_close(d);
     d.pending = signal::none;
-    end_what_was_put_off(d, cause);
+    end_deferred_entries(d, cause);
 }
 
 void execution_end(descriptor& d) noexcept {
@@ -99,7 +99,7 @@ void execution_end(descriptor& d) noexcept {
 
 void execution_fail(descriptor& d) noexcept {
     execution_end(d);
-    if ((d.slow_commit & slow_commit_large) != 0) count_towards_settling(d);
+    if ((d.slow_commit & slow_commit_large) != 0) count_towards_shrink(d);
     // A transaction that waits for d's commit finds that no attempt follows.
     d.last_defeat.store(0, std::memory_order_relaxed);
     wake_sleepers(d);
@@ -107,20 +107,20 @@ void execution_fail(descriptor& d) noexcept {
 
 void execution_give_up(descriptor& d, abort_cause cause) noexcept {
     const bool receives = d.algorithm->privatizes_by_waiting;
-    if (receives) begin_settling(d);
+    if (receives) begin_quiescence_wait(d);
     attempt_end(d, cause);
     execution_fail(d);
     if (!receives) return;
     // A cancelled block, too, has told its caller what is private.
     if (plain_memory_is_used()) await_quiescence(d, d.snapshot_bound | below_versions(d));
-    else end_settling(d);
+    else end_quiescence_wait(d);
 }
 
 void attempt_fail(descriptor& d, abort_cause cause) noexcept {
     d.pending = signal::restart;
     d.cause = cause;
     d.set_status(status::aborting);
-    give_back(d);
+    release_ownership(d);
     shield_value(d);
 }
 
@@ -141,7 +141,7 @@ void fail(tx& t) noexcept {
     if (abi::__cxa_current_exception_type() == nullptr && core::ends_cancellable_anywhere())
         core::refuse_asynchronous_cancel(d);
     if (!d.running()) return;  // thrown by an on_commit handler: the transaction stays committed
-    if (core::broken(core::fault::commit_on_exception) && d.pending == core::signal::none && d.operations_->commit(d))
+    if (core::injected(core::fault::commit_on_exception) && d.pending == core::signal::none && d.operations_->commit(d))
         return;
     core::execution_give_up(d, d.pending != core::signal::none ? d.cause : core::cause_of_exception());
 }

@@ -16,7 +16,7 @@
 #include "core/ports/policy.hpp"
 #include "core/privatization/quiescence.hpp"
 #include "core/rollback/deferred.hpp"
-#include "core/rollback/log_habits.hpp"
+#include "core/rollback/read_log_predictor.hpp"
 #include "core/state/ancestry.hpp"
 #include "core/state/attempt.hpp"
 #include "core/tokens/bias.hpp"
@@ -46,14 +46,14 @@ bool is_counted(const descriptor& d) noexcept {
 
 void start_counting(descriptor& d) noexcept {
     d.slow_commit |= slow_commit_counting;
-    d.started = d.ledger.enter(d.run.block(), d.run.attempt) ? base::ticks() : 0;
+    d.started = d.counters.enter(d.run.block(), d.run.attempt) ? base::ticks() : 0;
 }
 
 /// Takes a slot. Inside another transaction, d goes on without a slot that it does not get in two cases: if d is a
 /// visible reader, or an undo in a frozen outer transaction, which has the outer one's rank. The reason: the occupants
 /// may be waiting for something that the outer transaction owns, or for its slot, as d does. Returns false if the
 /// execution ends here, or if the transaction around d has to start over instead.
-bool take_place(descriptor& d) noexcept {
+bool take_slot_for_mode(descriptor& d) noexcept {
     if (!ancestor_runs(d)) return wait_for_slot(d, d.mode);
     // The occupant of the slot may be waiting for something that the transaction around d owns.
     constexpr auto a_while = std::chrono::milliseconds{1};
@@ -70,8 +70,8 @@ bool take_place(descriptor& d) noexcept {
 }
 
 bool begins_strictly(descriptor& d) noexcept {
-    const without_bias so_that_it_does_not_lack_a_slot{d};
-    if (!so_that_it_does_not_lack_a_slot.is_so() || !take_place(d)) return false;
+    const bias_suspension suspended{d};
+    if (!suspended.is_active() || !take_slot_for_mode(d)) return false;
     if (d.slot == 0) return true;
     d.slow_commit |= slow_commit_strict;
     // The state is stored before the snapshot is taken: a transaction that finds the slot occupied must find its
@@ -83,13 +83,13 @@ bool begins_strictly(descriptor& d) noexcept {
 
 void start_strictly(descriptor& d) {
     if (!begins_strictly(d)) {
-        if (ends_here(d)) execution_interrupt(d);
+        if (is_interrupted_before_attempt(d)) execution_interrupt(d);
         attempt_close(d);
         restart_ancestor(d, abort_cause::killed);
     }
     if (d.is_irrevocable() && (d.slow_commit & slow_commit_counting) != 0) {
-        d.ledger.count_irrevocable(d.run.block(),
-                                   d.run.irrevocable_reason != nullptr ? d.run.irrevocable_reason : "requested");
+        d.counters.count_irrevocable(d.run.block(),
+                                     d.run.irrevocable_reason != nullptr ? d.run.irrevocable_reason : "requested");
     }
 }
 
@@ -110,19 +110,19 @@ void or_end(descriptor& d, void (*f)(descriptor&)) {
 }  // namespace
 
 void attempt_start(descriptor& d) {
-    std::optional<before_attempt> unbegun{d};
+    std::optional<interruptible_wait> interruptible{d};
     // An execution that runs for the first time is not ended here, unless it has to wait.
-    if (d.run.attempt > 1 && ends_here(d)) [[unlikely]] {
+    if (d.run.attempt > 1 && is_interrupted_before_attempt(d)) [[unlikely]] {
         const std::uint32_t why = d.interrupted.load(std::memory_order_acquire);
         execution_end_unstarted(d);
         throw_interruption(d, why);
     }
-    if (d.run.timed.on) [[unlikely]]
+    if (d.run.deadline_state.active) [[unlikely]]
         or_end(d, plan_attempt);
     attempt_reset(d);
-    d.unwinds_from = d.opened_under;
+    d.unwinding_threshold = d.exceptions_at_open;
     d.mode = d.run.next_mode;
-    d.logging = !d.run.how->read_only || d.run.log_reads || d.mode != status::active || expects_log(d.run.where);
+    d.logging = !d.run.how->read_only || d.run.log_reads || d.mode != status::active || predicts_read_log(d.run.where);
     if (d.run.attempt > 1) {
         d.slow_commit |= slow_commit_restarted;
         show_rank(d);
@@ -132,18 +132,18 @@ void attempt_start(descriptor& d) {
     if (const policy& p = policy_of(d); p.start != nullptr) p.start(d);
     if (d.mode != status::active) [[unlikely]]
         start_strictly(d);
-    unbegun.reset();
+    interruptible.reset();
     if (d.frame_->receive != nullptr)
         d.plain.store(1, std::memory_order_relaxed);  // an undo action may have lowered the flag
     d.algorithm->begin(d);
     if (d.frame_->receive != nullptr) {
         // A block of the language has announced its use of plain memory. That announcement must be visible before the
         // block reads anything. Partner: quiesce.
-        if (!is_enlisted(d)) enlist(d);
+        if (!in_quiescence_set(d)) join_quiescence_set(d);
         std::atomic_thread_fence(std::memory_order_seq_cst);
     }
-    if (d.run.timed.on) [[unlikely]]
-        note_start(d);
+    if (d.run.deadline_state.active) [[unlikely]]
+        note_attempt_start(d);
 }
 
 void execution_start(descriptor& d) {
@@ -175,34 +175,34 @@ sequel reopen(tx& t) {
         core::execution_give_up(d, d.cause);
         return sequel::cancelled;
     }
-    const bool ends_when_interrupted = core::ends_when_interrupted(d);  // read while its block is open
+    const bool ends_when_interrupted = core::can_be_interrupted(d);  // read while its block is open
     if (d.pending == core::signal::retry) {
         core::wait_in_retry(d);
-        core::heed_ancestors(d);
+        core::check_ancestors(d);
     } else {
         core::attempt_end(d, d.cause);
         core::count_defeat(d, d.run.last_cause);  // transactions of handlers have left other causes in d
-        d.run.unbegun = ends_when_interrupted;
+        d.run.interruptible = ends_when_interrupted;
         if (d.run.last_cause == abort_cause::explicit_restart) {
-            core::heed_ancestors(d);  // no conflict: the block restarts at once, under every policy
+            core::check_ancestors(d);  // no conflict: the block restarts at once, under every policy
         } else if (core::ancestor_runs(d)) {
             core::back_off_inside(d);
-        } else if (const core::obstacle& o = d.run.in_the_way;
-                   o.who != nullptr && memory::status_of(o.state) == memory::status::irrevocable) {
+        } else if (const core::wait_target& o = d.run.blocked_by;
+                   o.awaited != nullptr && memory::status_of(o.state) == memory::status::irrevocable) {
             // The irrevocable transaction always wins, so waiting for it is the only way.
-            if (o.at != nullptr) core::wait_for(d, *o.who, o.state, core::patience(d));
-            else core::wait_for_passage(d, *o.who, o.state, core::patience(d));
+            if (o.contended_orec != nullptr) core::wait_for(d, *o.awaited, o.state, core::wait_limit(d));
+            else core::wait_for_end_or_yield(d, *o.awaited, o.state, core::wait_limit(d));
         } else {
             core::policy_of(d).pause(d);
         }
     }
     core::execution& run = d.run;
-    run.unbegun = false;
+    run.interruptible = false;
     // The counter stays at its maximum: a block that waits in `retry` may start over without limit.
     if (run.attempt != std::numeric_limits<std::uint32_t>::max()) ++run.attempt;
-    if (run.rewinds != 0 && core::is_defeat(run.last_cause)) d.rewind.partial.note_failure();
-    run.rewinds = 0;
-    run.in_the_way = {};
+    if (run.partial_rollbacks != 0 && core::is_defeat(run.last_cause)) d.partial_rollback.predictor.note_failure();
+    run.partial_rollbacks = 0;
+    run.blocked_by = {};
     run.retry_until.reset();
     run.waits_made = run.waits_free = run.waits_end = 0;
     if (run.attempt > core::unlogged_attempts) run.log_reads = true;

@@ -18,13 +18,13 @@ void forget(descriptor& gone) noexcept {
     gone.privatizing.store(0, std::memory_order_relaxed);
     gone.settling.store(0, std::memory_order_relaxed);
     gone.quiescing.announced = false;
-    gone.quiescing.owes_up_to = 0;
+    gone.quiescing.deferred_up_to = 0;
     gone.sleepers.store(0, std::memory_order_relaxed);
     gone.waits_for.store(nullptr, std::memory_order_relaxed);
     gone.shows_wait_for.store(nullptr, std::memory_order_relaxed);
     gone.shows_retry.store(false, std::memory_order_relaxed);
     gone.last_defeat.store(0, std::memory_order_relaxed);  // its execution does not continue
-    gone.asleep = nullptr;
+    gone.sleeping_waiter = nullptr;
     gone.limbo.forget_owner();
     gone.abstract_locks = nullptr;  // the holdings' memory stays where it is, like the memory of the logs
 }
@@ -37,7 +37,7 @@ void forget_others(const descriptor* self) noexcept {
     for (std::uint32_t id = 0; id < count; ++id) {
         descriptor& d = descriptor::of(memory::activity_of(id));
         d.eviction.forget_holder();
-        if (!is_of(d, self)) forget(d);
+        if (!shares_context(d, self)) forget(d);
     }
     forget_other_collectors();
     forget_serial_others(self);

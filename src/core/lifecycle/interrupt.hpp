@@ -29,8 +29,8 @@
 namespace tutti::core {
 
 // The values of `descriptor::interrupted`; 0: no interruption.
-inline constexpr std::uint32_t by_request = 1;      // throws tutti::interrupted
-inline constexpr std::uint32_t short_of_stack = 2;  // throws tutti::out_of_stack
+inline constexpr std::uint32_t interrupted_by_request = 1;  // throws tutti::interrupted
+inline constexpr std::uint32_t interrupted_for_stack = 2;   // throws tutti::out_of_stack
 
 /// Interrupts the context of d. Called on any thread, while the context has not given d back.
 TUTTI_EXPORT void interrupt(descriptor& d) noexcept;
@@ -44,17 +44,17 @@ void forget_interruption(descriptor& outermost) noexcept;
 
 [[noreturn]] void throw_interruption(descriptor& d, std::uint32_t why);
 
-/// Lets the interruption or signal go on that a function of a procedure has refused, after a call of `tell`. For the
+/// Lets the interruption or signal go on that a function of a procedure has refused, after a call of `notify`. For the
 /// terminate handler. Returns if another exception ends the process, or if this is not possible.
-void go_on_where_refused(void (*tell)() noexcept) noexcept;
+void continue_past_noexcept(void (*notify)() noexcept) noexcept;
 
 /// Throws the signal for a block around the present place, or otherwise the exception that ends the call. It runs at
 /// the place of a refused call, and in a procedure's caller that a signal has reached without a block that takes the
 /// signal. REQUIRES: the blocks inside are left.
-[[noreturn]] TUTTI_EXPORT void throw_again();
+[[noreturn]] TUTTI_EXPORT void throw_pending();
 
 /// Returns true if an exception has passed a function that refused it, since the last such call on this context.
-[[nodiscard]] TUTTI_EXPORT bool take_passed_refusal() noexcept;
+[[nodiscard]] TUTTI_EXPORT bool consume_passed_noexcept() noexcept;
 
 /// Interrupts a context only while it sleeps in retry, and has not left that sleep. By then the context may have begun
 /// other work, which the caller does not mean to interrupt.
@@ -70,10 +70,10 @@ TUTTI_EXPORT void interrupt_sleeper(descriptor& d) noexcept;
 void sleep_interruptibly(descriptor& d, waiter& me, std::optional<base::deadline> until);
 
 /// Rolls back all open transactions of the calling context, `innermost` and those around it, as an exception would that
-/// leaves all blocks. Their frames stay as they are, and are never returned to. REQUIRES: can_end_all; no exception is
+/// leaves all blocks. Their frames stay as they are, and are never returned to. REQUIRES: can_roll_back_all_blocks; no exception is
 /// in flight; none of those frames belongs to the runtime.
-void end_all(descriptor& innermost) noexcept;
+void roll_back_all_blocks(descriptor& innermost) noexcept;
 /// Returns true if no open block is one of the language: these have their own state in src/itm.
-[[nodiscard]] bool can_end_all(const descriptor& innermost) noexcept;
+[[nodiscard]] bool can_roll_back_all_blocks(const descriptor& innermost) noexcept;
 
 }  // namespace tutti::core

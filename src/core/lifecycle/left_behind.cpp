@@ -110,13 +110,13 @@ void leave_blocks(descriptor& innermost, std::uintptr_t stack, std::uintptr_t re
 }
 
 /// Rolls back the blocks of d. Their frames, and their options, may have been overwritten.
-void give_up_without_frames(descriptor& d) noexcept {
-    if (d.opened_under == opened_by_language) refuse(d, nullptr);
+void abandon_without_frames(descriptor& d) noexcept {
+    if (d.exceptions_at_open == opened_by_language) refuse(d, nullptr);
     static constexpr options usual{};
     detail::frame in_their_place;
     d.frame_ = &in_their_place;
     d.run.how = &usual;
-    d.run.timed.on = false;
+    d.run.deadline_state.active = false;
     execution_give_up(d, abort_cause::usage);
 }
 
@@ -142,11 +142,11 @@ void refuse_to_nest_in_left_behind(descriptor& d) {
         "block by its end, an exception, or a cancel"};
 }
 
-void heed_jump_out(descriptor& innermost, std::uintptr_t stack, std::uintptr_t resume) noexcept {
+void roll_back_blocks_left_by_jump(descriptor& innermost, std::uintptr_t stack, std::uintptr_t resume) noexcept {
     leave_blocks(innermost, stack, resume, false);
 }
 
-void leave_blocks_below(descriptor& innermost, std::uintptr_t stack) noexcept {
+void roll_back_blocks_below(descriptor& innermost, std::uintptr_t stack) noexcept {
     // The function at `stack` stays, and so does a block that this function has opened itself.
     leave_blocks(innermost, stack - 1, 0, true);
 }
@@ -165,7 +165,7 @@ bool call_boundary::left_block() noexcept {
     descriptor* d = &descriptor::of(*detail::current_transaction);
     if (of_ == nullptr) of_ = &outermost_of(*d);  // the procedure began the first transaction of its thread
     while (d != of_ && d->outer != nullptr) {
-        if (d->running()) give_up_without_frames(*d);
+        if (d->running()) abandon_without_frames(*d);
         descriptor& outer = *d->outer;
         outer.left_by_jump = true;
         detail::frame in_their_place;
@@ -177,7 +177,7 @@ bool call_boundary::left_block() noexcept {
     bool& left = outermost_of(*d).left_by_jump;
     if (d->running() && d->frame_ != around_) {
         left = true;
-        if (around_ == nullptr) give_up_without_frames(*d);
+        if (around_ == nullptr) abandon_without_frames(*d);
         else d->frame_ = around_;  // the block around the call has to fail, which rolls back everything
     }
     return left;

@@ -56,11 +56,11 @@ TUTTI_ALWAYS_INLINE bool may_be_left_behind(const descriptor& d, std::uintptr_t 
 /// may jump, because its block has been rolled back.
 ///
 /// Not for jumps between stacks: a context with its own stack may go on with its block later.
-void heed_jump_out(descriptor& innermost, std::uintptr_t stack, std::uintptr_t resume) noexcept;
+void roll_back_blocks_left_by_jump(descriptor& innermost, std::uintptr_t stack, std::uintptr_t resume) noexcept;
 
 /// Rolls back the blocks in all frames below that stack pointer, which are dropped without a jump. Includes blocks
 /// whose signal is in progress.
-void leave_blocks_below(descriptor& innermost, std::uintptr_t stack) noexcept;
+void roll_back_blocks_below(descriptor& innermost, std::uintptr_t stack) noexcept;
 
 /// Records what the calling thread or context has open when it calls a procedure. The object lives in the caller's
 /// frame, and is used on the context that made it.

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/lifecycle/footing.hpp"
+#include "core/lifecycle/access_check.hpp"
 #include "core/lifecycle/left_behind.hpp"
 #include "core/lifecycle/retry_limits.hpp"
 #include "core/ports/algorithm.hpp"
@@ -11,7 +11,7 @@
 #include "core/rollback/replaced.hpp"
 #include "core/rollback/signal.hpp"
 #include "core/rollback/user_code.hpp"
-#include "core/state/fault.hpp"
+#include "core/state/fault_injection.hpp"
 #include "core/state/sleepers.hpp"
 #include "core/waiting/waiting.hpp"
 
@@ -20,13 +20,13 @@ namespace {
 
 /// Rolls back the block `f`. Returns how many entries of the deferred log were set aside before: later ones belong to
 /// this block.
-std::size_t rewind_block(descriptor& d, const detail::frame& f, abort_cause cause) noexcept {
-    d.landing = f.stack;
-    d.quiescing.rewound = d.own_sequence;
+std::size_t roll_back_block(descriptor& d, const detail::frame& f, abort_cause cause) noexcept {
+    d.rollback_stack_end = f.stack;
+    d.quiescing.rolled_back_in = d.own_sequence;
     // An attempt that is over has given back everything already.
-    if (!d.given_back && !broken(fault::keep_nested_writes)) d.algorithm->rewind(d, f.mark);
-    take_back_retry_calls(d, f.mark.waits);
-    d.landing = 0;
+    if (!d.ownership_released && !injected(fault::keep_nested_writes)) d.algorithm->roll_back_to_savepoint(d, f.mark);
+    undo_retry_calls(d, f.mark.waits);
+    d.rollback_stack_end = 0;
     // A sleeper for an orec released here must not sleep until d's end, because d may come to sleep for that
     // transaction.
     wake_sleepers(d);
@@ -35,56 +35,56 @@ std::size_t rewind_block(descriptor& d, const detail::frame& f, abort_cause caus
     const std::size_t before = d.deferred_log.aside();
     d.slow_path =
         slow_path_frozen;  // the parent is in the middle of its body: handlers of the nested block must not access it
-    compensate_nested(d, f.mark.deferred, cause, d.pending == signal::rewind);
+    compensate_nested(d, f.mark.deferred, cause, d.pending == signal::partial_rollback);
     d.slow_path = slow_path;
     return before;
 }
 
 /// Restores the signal that a destructor's block has interrupted. A signal of its own has left that block; the signal
 /// because of which the destructor runs goes on. Returns false if there is no such signal.
-bool go_on_passing(descriptor& d, const detail::frame& f) noexcept {
-    const signal s = d.given_back ? signal::restart : static_cast<signal>(f.passing);
+bool restore_interrupted_signal(descriptor& d, const detail::frame& f) noexcept {
+    const signal s = d.ownership_released ? signal::restart : static_cast<signal>(f.passing);
     if (s == signal::none) return false;
-    if (!d.given_back) d.cause = static_cast<abort_cause>(f.passing_cause);
+    if (!d.ownership_released) d.cause = static_cast<abort_cause>(f.passing_cause);
     d.pending = s;
     return true;
 }
 
 /// Destroys what a roll-back of `f` alone has set aside: entries of number `from` and later. This runs user code.
 /// REQUIRES: d.frame_ is the block around f, and healthy again.
-void destroy_what_is_left(descriptor& d, const detail::frame& f, std::size_t from) noexcept {
+void destroy_block_leftovers(descriptor& d, const detail::frame& f, std::size_t from) noexcept {
     if (d.deferred_log.aside() != from) destroy_in_parent(d, from, f.mark.reads);
 }
 
 /// Moves the snapshot after a partial roll-back, and returns true if it has moved. The block runs again, so its reads
 /// may be forgotten.
-[[nodiscard]] bool move_snapshot(descriptor& d, const detail::frame& f) noexcept {
-    d.forget_reads(f.mark.reads);
+[[nodiscard]] bool advance_snapshot(descriptor& d, const detail::frame& f) noexcept {
+    d.drop_reads(f.mark.reads);
     const word before = d.snapshot_bound;
     // A destructor that ran during the roll-back may have moved the snapshot further.
-    d.snapshot_bound = std::max(before, d.rewind.bound);
-    ++d.run.rewinds;
-    if ((d.slow_commit & slow_commit_counting) != 0) d.ledger.count_rewind(d.run.block());
+    d.snapshot_bound = std::max(before, d.partial_rollback.bound);
+    ++d.run.partial_rollbacks;
+    if ((d.slow_commit & slow_commit_counting) != 0) d.counters.count_partial_rollback(d.run.block());
     d.slow_commit |= slow_commit_restarted;
     return d.snapshot_bound != before;
 }
 
 /// Waits for the transaction that was in the way. May restart the attempt.
-void let_go_first(descriptor& d) {
-    const obstacle other = d.run.in_the_way;
-    if (other.at == nullptr) return;
+void wait_for_blocker(descriptor& d) {
+    const wait_target other = d.run.blocked_by;
+    if (other.contended_orec == nullptr) return;
     // Waits until the orec is free, not until the other transaction ends: the other may be rolling back as d does, and
     // may have come to wait for d. A transaction that owns nothing may wait without a limit.
     if (d.writes.empty()) {
-        wait_in_place(d, *other.who, other.state, other.at, other.seen);
+        wait_holding_locks(d, *other.awaited, other.state, other.contended_orec, other.seen);
         attempt_abort_if_doomed(d);
-    } else if (!wait_briefly(d, *other.who, other.state, *other.at, other.seen)) {
-        attempt_retreat(d, d.cause);
+    } else if (!wait_bounded(d, *other.awaited, other.state, *other.contended_orec, other.seen)) {
+        attempt_roll_back_to_unowned(d, d.cause);
     }
-    d.run.in_the_way = {};
+    d.run.blocked_by = {};
 }
 
-void calm(descriptor& d) noexcept {
+void clear_signal(descriptor& d) noexcept {
     d.pending = signal::none;
     d.slow_path &= ~slow_path_pending;
     d.slow_commit &= ~slow_commit_pending;
@@ -109,7 +109,7 @@ TUTTI_NOINLINE void open_nested(tx& t, frame& f) {
         if (core::may_be_left_behind(d, f.stack) && core::is_left_behind(d, f.stack)) [[unlikely]]
             core::refuse_to_nest_in_left_behind(d);
     }
-    if (!d.healthy()) core::examine(d);
+    if (!d.healthy()) core::check_access(d);
     f.parent = d.frame_;
     f.read_only |= f.parent->read_only;
     f.passing = static_cast<std::uint8_t>(d.pending);
@@ -128,7 +128,7 @@ void close_nested(tx& t, frame& f) {
         // After the block has closed, only the whole transaction could run again.
         if (f.checkpoint && d.logging && !d.strict()) {
             d.algorithm->refresh(d);
-            core::have_companions_look(d);
+            core::recheck_data_participants(d);
         }
     }
     d.frame_ = f.parent;
@@ -141,38 +141,39 @@ sequel reopen_nested(tx& t, frame& f) {
     descriptor& d = descriptor::of(t);
     if (std::exchange(f.read_only_in_part, false)) f.read_only = false;
     TUTTI_ASSERT(d.frame_ == &f, "blocks close in the order opposite to that in which they opened");
-    const bool again = d.pending == signal::restart_block || (d.pending == signal::rewind && d.rewind.to == &f);
+    const bool again =
+        d.pending == signal::restart_block || (d.pending == signal::partial_rollback && d.partial_rollback.to == &f);
     const bool mine =
         again || (d.pending == signal::cancel && !f.alternative) || (d.pending == signal::retry && f.alternative);
     d.frame_ = f.parent;
     if (!mine) return sequel::propagate;
-    const bool rewound = d.pending == signal::rewind;
-    const std::size_t set_aside = core::rewind_block(d, f, d.cause);
-    if (core::go_on_passing(d, f)) return again ? sequel::again : sequel::cancelled;
-    const bool moved = rewound && core::move_snapshot(d, f);
-    core::calm(d);
-    core::destroy_what_is_left(d, f, set_aside);
+    const bool partial = d.pending == signal::partial_rollback;
+    const std::size_t set_aside = core::roll_back_block(d, f, d.cause);
+    if (core::restore_interrupted_signal(d, f)) return again ? sequel::again : sequel::cancelled;
+    const bool moved = partial && core::advance_snapshot(d, f);
+    core::clear_signal(d);
+    core::destroy_block_leftovers(d, f, set_aside);
     if (d.pending != signal::none) core::raise_again(d);
-    if (rewound) core::let_go_first(d);
+    if (partial) core::wait_for_blocker(d);
     // Participants may have shown the blocks around f data older than this snapshot; these blocks then roll back, too.
-    if (moved && !core::broken(core::fault::rewind_without_a_word)) core::follow_snapshot(d);
+    if (moved && !core::injected(core::fault::move_snapshot_without_notice)) core::follow_snapshot(d);
     return again ? sequel::again : sequel::cancelled;
 }
 
 void fail_nested(tx& t, frame& f) noexcept {
     descriptor& d = descriptor::of(t);
     const bool alone = d.pending == signal::none;
-    const std::size_t set_aside = alone ? core::rewind_block(d, f, abort_cause::exception) : 0;
+    const std::size_t set_aside = alone ? core::roll_back_block(d, f, abort_cause::exception) : 0;
     d.frame_ = f.parent;
-    if (alone) core::destroy_what_is_left(d, f, set_aside);
+    if (alone) core::destroy_block_leftovers(d, f, set_aside);
 }
 
 void propagate(tx& t) { core::raise_again(descriptor::of(t)); }
 
 void raise_restart(tx& t) {
     descriptor& d = descriptor::of(t);
-    if (!d.healthy()) core::examine(d);
-    if (d.bound_to_commit()) {
+    if (!d.healthy()) core::check_access(d);
+    if (d.must_commit()) {
         core::refuse_repetition(d, "tutti: restart in an irrevocable transaction, whose effects cannot be repeated");
     }
     core::raise(d, signal::restart_block, abort_cause::explicit_restart);
@@ -180,7 +181,7 @@ void raise_restart(tx& t) {
 
 void raise_cancel(tx& t) {
     descriptor& d = descriptor::of(t);
-    if (!d.healthy()) core::examine(d);
+    if (!d.healthy()) core::check_access(d);
     core::raise(d, signal::cancel, abort_cause::explicit_cancel);
 }
 

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "core/lifecycle/footing.hpp"
+#include "core/lifecycle/access_check.hpp"
 #include "core/lifecycle/registry.hpp"
 #include "core/modes/deadline.hpp"
 #include "core/ports/algorithm.hpp"
@@ -45,11 +45,11 @@ bool threw_after_open_nested_commit(const tx& t) noexcept {
     return static_cast<const descriptor&>(t).inner->threw_after_commit;
 }
 
-void allow_to_start_over(tx& t) noexcept { descriptor::of(t).run.hurried = true; }
+void allow_to_start_over(tx& t) noexcept { descriptor::of(t).run.irrevocable_only_to_commit = true; }
 
 bool nests_closed(tx& t) {
     descriptor& d = descriptor::of(t);
-    if (!d.healthy()) core::examine(d);
+    if (!d.healthy()) core::check_access(d);
     core::leave_hardware(d, hardware_abort::software);  // hardware would undo the inner commit with the outer attempt
     if (d.algorithm->one_at_a_time) return true;
     core::keep_nesting_open(d);

@@ -1,5 +1,5 @@
 #include "core/lifecycle/registry.hpp"
-#include "core/state/fault.hpp"
+#include "core/state/fault_injection.hpp"
 
 #include <cxxabi.h>
 #include <pthread.h>
@@ -14,8 +14,8 @@
 #include "base/immortal.hpp"
 #include "base/panic.hpp"
 #include "core/lifecycle/left_behind.hpp"
+#include "core/lifecycle/log_memory.hpp"
 #include "core/lifecycle/retired.hpp"
-#include "core/lifecycle/room.hpp"
 #include "core/ports/algorithm.hpp"
 #include "core/privatization/quiescence_set.hpp"
 #include "core/tokens/serial_token.hpp"
@@ -61,9 +61,9 @@ TUTTI_NOINLINE std::uintptr_t stack_of_thread_start() noexcept {
 /// where frames are unwound. The frames of its open blocks are gone.
 TUTTI_NOINLINE void end_with_thread(descriptor& d) noexcept {
     if (ends_cancellable_anywhere()) refuse_asynchronous_cancel(d);
-    d.landing = stack_of_thread_start();
+    d.rollback_stack_end = stack_of_thread_start();
     if (!d.serial || !d.operations_->commit(d)) detail::fail(d);
-    d.landing = 0;
+    d.rollback_stack_end = 0;
 }
 
 void at_exit(void* d) {
@@ -110,28 +110,28 @@ void release_descriptor(descriptor& d) noexcept {
     if (d.inner != nullptr) release_descriptor(*std::exchange(d.inner, nullptr));
     d.outer = nullptr;
     d.limbo.leave(d);
-    call_for_orphans();
-    give_back_room(d);
+    request_orphan_collection();
+    release_log_memory(d);
     d.hooks = nullptr;
     d.shows_thread.store(0, std::memory_order_relaxed);
     d.notes_end = 0;
     d.pending_tick.store(false, std::memory_order_relaxed);  // no handler is left that could serve it
     d.critical_depth.store(0, std::memory_order_relaxed);
-    if (broken(fault::forget_descriptors)) return;
+    if (injected(fault::forget_descriptors)) return;
     pool& p = descriptors.value;
     const std::lock_guard guard{p.mutex};
     p.free.push_back(&d);
 }
 
-void hold_registry() noexcept {
+void lock_registry() noexcept {
     descriptors.value.mutex.lock();
     memory::hold_orphanage();  // release_descriptor hands objects over to it before it takes the mutex
-    observe::hold_sites();
-    hold_quiescence_set();
+    observe::lock_sites();
+    lock_quiescence_set();
 }
-void let_go_of_registry() noexcept {
-    let_go_of_quiescence_set();
-    observe::let_go_of_sites();
+void unlock_registry() noexcept {
+    unlock_quiescence_set();
+    observe::unlock_sites();
     memory::let_go_of_orphanage();
     descriptors.value.mutex.unlock();
 }

@@ -24,8 +24,8 @@ void release_descriptor(descriptor& d) noexcept;
 
 /// Keeps other threads from taking or returning a descriptor, handing on retired objects, or registering a site. Called
 /// before a fork (fork.hpp).
-void hold_registry() noexcept;
+void lock_registry() noexcept;
 /// Ends that, after the fork, in both processes.
-void let_go_of_registry() noexcept;
+void unlock_registry() noexcept;
 
 }  // namespace tutti::core

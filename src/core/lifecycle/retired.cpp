@@ -8,7 +8,7 @@
 #include "base/lock.hpp"
 #include "core/rollback/user_code.hpp"
 #include "core/state/ancestry.hpp"
-#include "core/state/attention.hpp"
+#include "core/state/commit_flags.hpp"
 #include "core/waiting/waiting.hpp"
 #include "memory/limbo.hpp"
 
@@ -16,19 +16,19 @@ namespace tutti::core {
 namespace {
 
 /// Held by the one thread that empties all limbos. A second thread waits: its objects may be among those of the first.
-constinit base::lock emptying;
+constinit base::lock emptying_lock;
 
-struct holding {
-    holding() noexcept { memory::hold_orphanage(); }
-    ~holding() { memory::let_go_of_orphanage(); }
-    holding(const holding&) = delete;
-    holding& operator=(const holding&) = delete;
+struct orphaned_limbo_guard {
+    orphaned_limbo_guard() noexcept { memory::hold_orphanage(); }
+    ~orphaned_limbo_guard() { memory::let_go_of_orphanage(); }
+    orphaned_limbo_guard(const orphaned_limbo_guard&) = delete;
+    orphaned_limbo_guard& operator=(const orphaned_limbo_guard&) = delete;
 };
 
 /// Moves all retired objects to `all`. Holds the orphanage meanwhile, so no object moves from a limbo that is still to
 /// be visited to one that was visited.
 void gather(memory::log<memory::retired>& all) {
-    const holding orphanage;
+    const orphaned_limbo_guard orphanage;
     const std::uint32_t count = memory::activities();
     for (std::uint32_t id = 0; id < count; ++id) descriptor::of(memory::activity_of(id)).limbo.hand_over(all);
     memory::take_orphans(all);
@@ -68,29 +68,29 @@ void wait_for_destructors(const descriptor& self) noexcept {
 void collect_retired(descriptor& d) noexcept {
     // Destructors run transactions. These may want what a transaction around d owns, or what an attempt holds whose
     // undo actions run. So a later commit collects.
-    if (ancestor_runs(d) || undoes(d)) return;
-    const bool orphans = (attention.load(std::memory_order_relaxed) & attention_orphans) != 0;
+    if (ancestor_runs(d) || runs_undo_action(d)) return;
+    const bool orphans = (commit_flags.load(std::memory_order_relaxed) & flag_orphaned_objects) != 0;
     for (descriptor* each = &d; each != nullptr; each = each->inner) {
         if (!each->limbo.due() && !(each == &d && orphans)) continue;
-        const destroying_idly section{d};
+        const idle_destructor_scope section{d};
         each->limbo.collect(*each);
     }
-    if ((attention.load(std::memory_order_relaxed) & attention_orphans) == 0 || memory::orphans_exist()) return;
-    attention.fetch_and(~attention_orphans, std::memory_order_seq_cst);
-    call_for_orphans();  // for orphans that came between the look and the line above
+    if ((commit_flags.load(std::memory_order_relaxed) & flag_orphaned_objects) == 0 || memory::orphans_exist()) return;
+    commit_flags.fetch_and(~flag_orphaned_objects, std::memory_order_seq_cst);
+    request_orphan_collection();  // for orphans that came between the look and the line above
 }
 
-void call_for_orphans() noexcept {
-    if (memory::orphans_exist()) attention.fetch_or(attention_orphans, std::memory_order_seq_cst);
+void request_orphan_collection() noexcept {
+    if (memory::orphans_exist()) commit_flags.fetch_or(flag_orphaned_objects, std::memory_order_seq_cst);
 }
 
 void forget_other_collectors() noexcept {
-    emptying.forget_holder();
+    emptying_lock.forget_holder();
     memory::forget_collectors_of_orphans();
 }
 
 void destroy_all_retired(descriptor& self) {
-    if (self.running() || self.outer != nullptr || self.compensating) {
+    if (self.running() || self.outer != nullptr || self.running_undo) {
         throw usage_error{
             "tutti: destroy_retired inside a transaction or a handler of one, for which it would wait; call it when "
             "the block has ended"};
@@ -98,7 +98,7 @@ void destroy_all_retired(descriptor& self) {
     if (self.limbo.is_collecting()) {
         throw usage_error{"tutti: destroy_retired in a destructor of a retired object, for which it would wait"};
     }
-    const base::lock_guard alone{emptying};
+    const base::lock_guard alone{emptying_lock};
     memory::log<memory::retired> all;
     bool complete = true;
     try {
@@ -109,7 +109,7 @@ void destroy_all_retired(descriptor& self) {
     wait_for_transactions(self);
     {
         const memory::limbo::collection running{self.limbo};
-        const destroying_idly section{self};
+        const idle_destructor_scope section{self};
         memory::destroy_each(all);
     }
     wait_for_destructors(self);

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "core/lifecycle/access_check.hpp"
 #include "core/lifecycle/ends.hpp"
-#include "core/lifecycle/footing.hpp"
 #include "core/lifecycle/interrupt.hpp"
 #include "core/lifecycle/retry_limits.hpp"
 #include "core/modes/deadline.hpp"
@@ -12,7 +12,7 @@
 #include "core/rollback/signal.hpp"
 #include "core/state/ancestry.hpp"
 #include "core/state/critical.hpp"
-#include "core/state/fault.hpp"
+#include "core/state/fault_injection.hpp"
 #include "core/waiting/wakeup.hpp"
 
 namespace tutti::core {
@@ -23,7 +23,7 @@ class own_memory {
 public:
     /// O(n log n) in the number of entries of the log. Throws std::bad_alloc.
     explicit own_memory(descriptor& d) {
-        undisturbed(d, [&] { parts_.reserve(d.deferred_log.size() + d.deferred_log.aside()); });
+        in_critical_region(d, [&] { parts_.reserve(d.deferred_log.size() + d.deferred_log.aside()); });
         for (const deferred& e : d.deferred_log) add(e);
         for (std::size_t i = 0; i < d.deferred_log.aside(); ++i) add(d.deferred_log.aside(i));
         std::sort(parts_.begin(), parts_.end(), [](const part& a, const part& b) { return a.begin < b.begin; });
@@ -54,7 +54,7 @@ bool has_read(descriptor& d) {
     if (!d.has_read() || (d.slow_commit & slow_commit_memory) == 0) return d.has_read();
     const own_memory own{d};
     return std::any_of(d.read_begin, d.read_next_, [&](const orec* r) { return !own.has(r); }) ||
-           std::any_of(d.kept.values.begin(), d.kept.values.end(),
+           std::any_of(d.algorithm_data.values.begin(), d.algorithm_data.values.end(),
                        [&](const value_read& v) { return !own.has(v.from); });
 }
 
@@ -72,9 +72,9 @@ void sleep_or_end(descriptor& d, F&& sleep) {
         ~ending() {
             if (of != nullptr) execution_fail(*of);
         }
-    } unless_it_goes_on{&d};
+    } failure{&d};
     sleep();
-    unless_it_goes_on.of = nullptr;
+    failure.of = nullptr;
 }
 
 bool inside_alternative(const descriptor& d) noexcept {
@@ -84,8 +84,8 @@ bool inside_alternative(const descriptor& d) noexcept {
     return false;
 }
 
-[[noreturn]] void give_way(descriptor& d) {
-    if (d.bound_to_commit()) {
+[[noreturn]] void raise_retry(descriptor& d) {
+    if (d.must_commit()) {
         refuse_repetition(
             d,
             "tutti: retry in an irrevocable transaction, whose effects cannot be repeated; call retry before "
@@ -97,12 +97,12 @@ bool inside_alternative(const descriptor& d) noexcept {
 }
 
 /// Raises retry; returns only if the time limit has passed already.
-void give_way_until(descriptor& d, base::deadline until, base::deadline now) {
+void raise_retry_until(descriptor& d, base::deadline until, base::deadline now) {
     if (now >= until) return;
     // If a participant cannot wake this transaction, the transaction looks again when its time is up.
-    static_cast<void>(tell_participants_of_retry(d));
+    static_cast<void>(notify_participants_of_retry(d));
     if (!d.run.retry_until || until < *d.run.retry_until) d.run.retry_until = until;
-    give_way(d);
+    raise_retry(d);
 }
 
 class showing_retry {
@@ -119,7 +119,7 @@ private:
 }  // namespace
 
 void wait_in_retry(descriptor& d) {
-    const bool can_be_ended = ends_when_interrupted(d);  // read while its block is open
+    const bool can_be_ended = can_be_interrupted(d);  // read while its block is open
     std::optional<waiter> me;
     try {
         if (has_read(d)) me.emplace(d);
@@ -146,7 +146,7 @@ void wait_in_retry(descriptor& d) {
     // While the state says running, the memory that was read cannot be reclaimed, so its orecs may be inspected. The
     // writes are undone after that check. Under orecs that d owns, the values read are unchanged; but a roll-back may
     // leave versions there that d cannot tell from those of others, which would make d run again instead of sleeping.
-    const bool worth_sleeping = broken(fault::retry_without_recheck) || d.algorithm->unchanged(d);
+    const bool worth_sleeping = injected(fault::retry_without_recheck) || d.algorithm->unchanged(d);
     attempt_end(d, abort_cause::explicit_retry);
     if (!worth_sleeping) return;
     std::optional<base::deadline> until = retry_limit(d);
@@ -156,7 +156,7 @@ void wait_in_retry(descriptor& d) {
         const base::deadline soon = base::now() + std::chrono::milliseconds{1};
         if (!until || soon < *until) until = soon;
     }
-    const showing_retry so_that_others_see_it{d};
+    const showing_retry shown{d};
     if (can_be_ended) sleep_or_end(d, [&] { sleep_interruptibly(d, *me, until); });
     else me->sleep(until);
 }
@@ -169,29 +169,29 @@ using core::descriptor;
 
 void raise_retry(tx& t) {
     descriptor& d = descriptor::of(t);
-    if (!d.healthy()) core::examine(d);
-    if (!core::tell_participants_of_retry(d)) {
+    if (!d.healthy()) core::check_access(d);
+    if (!core::notify_participants_of_retry(d)) {
         throw usage_error{
             "tutti: retry beside a participant that cannot wake the block (participant::heed_retry): "
             "use retry_for, with the time after which to look again"};
     }
-    core::give_way(d);
+    core::raise_retry(d);
 }
 
 void raise_retry_for(tx& t, std::chrono::nanoseconds limit, const retry_place& at) {
     descriptor& d = descriptor::of(t);
-    if (!d.healthy()) core::examine(d);
+    if (!d.healthy()) core::check_access(d);
     const base::deadline now = base::now();
-    const base::deadline since = core::first_time_at(d, at, now);
+    const base::deadline since = core::first_reached_at(d, at, now);
     // A limit beyond the end of the clock means forever.
     const base::deadline until = since + std::min(limit, std::chrono::nanoseconds{base::deadline::max() - since});
-    core::give_way_until(d, until, now);
+    core::raise_retry_until(d, until, now);
 }
 
 void raise_retry_until(tx& t, std::chrono::steady_clock::time_point when) {
     descriptor& d = descriptor::of(t);
-    if (!d.healthy()) core::examine(d);
-    core::give_way_until(d, base::deadline{when.time_since_epoch()}, base::now());
+    if (!d.healthy()) core::check_access(d);
+    core::raise_retry_until(d, base::deadline{when.time_since_epoch()}, base::now());
 }
 
 }  // namespace tutti::detail

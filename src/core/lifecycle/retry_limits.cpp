@@ -6,7 +6,7 @@
 
 namespace tutti::core {
 
-base::deadline first_time_at(descriptor& d, const detail::retry_place& place, base::deadline now) {
+base::deadline first_reached_at(descriptor& d, const detail::retry_place& place, base::deadline now) {
     execution& run = d.run;
     if (!run.waits_from) {
         run.waits_from = d.retry_calls.size();
@@ -17,8 +17,8 @@ base::deadline first_time_at(descriptor& d, const detail::retry_place& place, ba
     const auto is_made = [&](std::size_t i) { return d.retry_calls[i].attempt == run.attempt; };
     while (from + run.waits_free != end && is_made(from + run.waits_free)) ++run.waits_free;
     std::size_t at = from + run.waits_free;
-    while (at != end && (is_made(at) || !(d.retry_calls[at].place == place))) ++at;
-    if (at == end) undisturbed(d, [&] { d.retry_calls.push({place, now, 0, 0}); });
+    while (at != end && (is_made(at) || !(d.retry_calls[at].site == place))) ++at;
+    if (at == end) in_critical_region(d, [&] { d.retry_calls.push({place, now, 0, 0}); });
     retry_call& c = d.retry_calls[at];
     c.attempt = run.attempt;
     c.number = ++run.waits_made;
@@ -26,7 +26,7 @@ base::deadline first_time_at(descriptor& d, const detail::retry_place& place, ba
     return c.since;
 }
 
-void take_back_retry_calls(descriptor& d, std::uint32_t made) noexcept {
+void undo_retry_calls(descriptor& d, std::uint32_t made) noexcept {
     execution& run = d.run;
     if (run.waits_made == made) return;
     std::uint32_t at = run.waits_end;

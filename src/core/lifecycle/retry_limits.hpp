@@ -19,11 +19,11 @@
 namespace tutti::core {
 
 /// Returns when the execution first came to this call, now at the latest. Throws std::bad_alloc.
-base::deadline first_time_at(descriptor& d, const detail::retry_place& place, base::deadline now);
+base::deadline first_reached_at(descriptor& d, const detail::retry_place& place, base::deadline now);
 
 /// Takes back the calls of a nested block that is rolled back. `made`: how many calls the attempt had made before that
 /// block.
-void take_back_retry_calls(descriptor& d, std::uint32_t made) noexcept;
+void undo_retry_calls(descriptor& d, std::uint32_t made) noexcept;
 
 /// Drops the calls of an execution that is over.
 inline void forget_retry_calls(descriptor& d) noexcept {

@@ -7,7 +7,7 @@
 #include "core/conflict/contention_rank.hpp"
 #include "core/modes/mode_switch.hpp"
 #include "core/modes/site_times.hpp"
-#include "core/ports/timetable.hpp"
+#include "core/ports/deadline_schedule.hpp"
 #include "core/rollback/signal.hpp"
 #include "core/state/ancestry.hpp"
 #include "core/state/critical.hpp"
@@ -17,7 +17,7 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-constexpr unsigned most_samples = 4096;
+constexpr unsigned max_samples = 4096;
 constexpr const char* irrevocability_reason = "deadline";
 constexpr deadline_tuning default_tuning{};
 
@@ -26,17 +26,17 @@ const deadline_tuning& tuning_of(const descriptor& d) noexcept {
     return given != nullptr ? *given : default_tuning;
 }
 
-timetable plan_of(const descriptor& d) noexcept {
-    const timing& t = d.run.timed;
+deadline_schedule plan_of(const descriptor& d) noexcept {
+    const timing& t = d.run.deadline_state;
     const double share = t.site->rolled_back();
-    return timetable_of(t.due,
-                        {.expected = t.expected,
-                         .visible = t.site->durations_in(status::visible),
-                         .irrevocable = t.site->durations_in(status::irrevocable),
-                         .in_vain = share / (1 - share),
-                         .rolled_back = t.rolled_back,
-                         .planned = t.planned},
-                        tuning_of(d));
+    return schedule_of(t.due,
+                       {.expected = t.expected,
+                        .visible = t.site->durations_in(status::visible),
+                        .irrevocable = t.site->durations_in(status::irrevocable),
+                        .rollbacks_per_commit = share / (1 - share),
+                        .rolled_back = t.rolled_back,
+                        .planned = t.planned},
+                       tuning_of(d));
 }
 
 void check(const options& how, const deadline_tuning& tuning) {
@@ -54,7 +54,7 @@ void check(const options& how, const deadline_tuning& tuning) {
             "tutti: deadline_tuning needs visible_factor >= irrevocable_factor >= 1: reads turn visible first, and an "
             "irrevocable attempt takes its time, too"};
     }
-    if (tuning.samples < 1 || tuning.samples > most_samples) {
+    if (tuning.samples < 1 || tuning.samples > max_samples) {
         throw usage_error{"tutti: deadline_tuning::samples is not between 1 and 4096"};
     }
 }
@@ -67,75 +67,77 @@ base::deadline due_of(const deadline& given) noexcept {
 
 /// Returns true if the deadline may make d stricter. A transaction that owns something does not wait for another one
 /// inside its body, not even for a slot.
-bool may_hurry(const descriptor& d) noexcept { return !ancestor_runs(d); }
+bool may_become_stricter(const descriptor& d) noexcept { return !ancestor_runs(d); }
 
 /// Returns the strictest mode that the deadline may ask for.
 status strictest(const descriptor& d) noexcept {
-    return d.run.timed.nests_openly ? status::visible : status::irrevocable;
+    return d.run.deadline_state.nests_openly ? status::visible : status::irrevocable;
 }
 
-void ask_for(descriptor& d, status wanted) noexcept {
+void request_mode(descriptor& d, status wanted) noexcept {
     wanted = std::min(wanted, strictest(d));
     if (wanted <= d.run.next_mode) return;
-    if (d.run.next_mode == status::active) d.run.timed.made_visible = true;
+    if (d.run.next_mode == status::active) d.run.deadline_state.made_visible = true;
     d.run.next_mode = wanted;
     if (wanted != status::irrevocable) return;
-    d.run.timed.made_irrevocable = true;
-    d.run.hurried = true;
+    d.run.deadline_state.made_irrevocable = true;
+    d.run.irrevocable_only_to_commit = true;
     d.run.irrevocable_reason = irrevocability_reason;
 }
 
 /// Returns when an attempt that runs in `mode` has to become stricter. An optimistic attempt without a stricter mode
 /// ahead looks again when its deadline can no longer be met. REQUIRES: at `now` the deadline can be met.
-base::deadline end_of(const descriptor& d, const timetable& plan, status mode, base::deadline now) noexcept {
+base::deadline check_time_of(const descriptor& d, const deadline_schedule& plan, status mode,
+                             base::deadline now) noexcept {
     if (mode >= strictest(d)) return base::deadline::max();
-    const base::deadline next = d.run.timed.may_be_strict ? plan.end_of(mode) : base::deadline::max();
+    const base::deadline next =
+        d.run.deadline_state.may_be_strict ? plan.next_switch_after(mode) : base::deadline::max();
     if (mode != status::active) return next > now ? next : base::deadline::max();
-    const base::deadline hopeless_from = std::min(plan.latest_start + nanoseconds{1}, d.run.timed.due);
+    const base::deadline hopeless_from = std::min(plan.latest_start + nanoseconds{1}, d.run.deadline_state.due);
     return next > now ? std::min(next, hopeless_from) : hopeless_from;
 }
 
 /// Asks for `wanted` as the mode of the next attempt, because the timetable demands that mode.
-void hurry(descriptor& d, status wanted) noexcept {
-    timing& t = d.run.timed;
-    t.wanted_strict |= std::min(wanted, strictest(d)) > d.run.next_mode;
-    if (t.may_be_strict) ask_for(d, wanted);
+void make_stricter_by_schedule(descriptor& d, status wanted) noexcept {
+    timing& t = d.run.deadline_state;
+    t.needed_strict |= std::min(wanted, strictest(d)) > d.run.next_mode;
+    if (t.may_be_strict) request_mode(d, wanted);
 }
 
 /// Reports the execution's end, or its refusal, to the trial. Executions that ignore measurements do not count for the
 /// trial.
 void count_for_trial(descriptor& d, bool met) noexcept {
-    timing& t = d.run.timed;
-    if (!by_factors_alone(tuning_of(d))) t.site->trial.leave({t.may_be_strict, t.term}, met, t.wanted_strict);
+    timing& t = d.run.deadline_state;
+    if (!uses_factors_only(tuning_of(d))) t.site->trial.leave({t.may_be_strict, t.term}, met, t.needed_strict);
 }
 
 /// Handles a deadline that cannot be met.
-void give_up_on_it(descriptor& d, base::deadline now) {
-    timing& t = d.run.timed;
-    t.next_look = base::deadline::max();
+void handle_hopeless_deadline(descriptor& d, base::deadline now) {
+    timing& t = d.run.deadline_state;
+    t.next_check = base::deadline::max();
     switch (d.run.how->when_missed) {
         case missed_deadline::run_anyway:
             // A late block must not starve: once it has been rolled back, it becomes visible, so that writers give way
             // to it.
-            if (d.run.attempt > 1 && may_hurry(d)) ask_for(d, status::visible);
+            if (d.run.attempt > 1 && may_become_stricter(d)) request_mode(d, status::visible);
             return;
         case missed_deadline::run_irrevocable:
-            if (may_hurry(d)) ask_for(d, status::irrevocable);
+            if (may_become_stricter(d)) request_mode(d, status::irrevocable);
             return;
         case missed_deadline::refuse: break;
     }
-    undisturbed(d, [&] {
-        if (now < t.due) t.site->doubt(t.asked);
+    in_critical_region(d, [&] {
+        if (now < t.due) t.site->note_denied(t.requested);
         count_for_trial(d, false);
     });
-    if (observe::counting_in_library()) d.ledger.count_refusal(d.run.block());
+    if (observe::counting_in_library()) d.counters.count_refusal(d.run.block());
     throw deadline_missed{};
 }
 
 /// Learns about this execution and its site from an attempt that was rolled back. The duration of such an attempt is a
 /// lower bound. It counts only at sites without a sample, which would never get one under permanent conflict.
 void learn_from_failure(descriptor& d, base::deadline now) noexcept {
-    timing& t = d.run.timed;
+    timing& t = d.run.deadline_state;
     if (d.run.attempt == 1 || d.run.last_cause == abort_cause::explicit_retry) return;
     if (!t.sampled) t.expected = std::max(t.expected, now - t.began);
     if (!is_defeat(d.run.last_cause) && d.run.last_cause != abort_cause::explicit_restart) return;
@@ -144,7 +146,7 @@ void learn_from_failure(descriptor& d, base::deadline now) noexcept {
 }
 
 void learn_from_commit(descriptor& d, base::deadline now, bool met) noexcept {
-    timing& t = d.run.timed;
+    timing& t = d.run.deadline_state;
     count_for_trial(d, met);
     // A part of the attempt ran in another mode.
     if (d.mode != t.began_in) return;
@@ -163,57 +165,57 @@ void begin_timed(descriptor& d) {
     const deadline_tuning& tuning = tuning_of(d);
     check(how, tuning);
     if (how.outcome != nullptr) *how.outcome = {};
-    timing& t = d.run.timed;
-    t.on = true;
-    t.asked = d.run.next_mode;
+    timing& t = d.run.deadline_state;
+    t.active = true;
+    t.requested = d.run.next_mode;
     t.due = due_of(how.deadline);
-    undisturbed(d, [&] {
+    in_critical_region(d, [&] {
         t.site = &times_of(observe::site_of(d.run.where, how.name), tuning.samples);
-        t.expected = t.site->expected_in(t.asked, how.qos);
+        t.expected = t.site->expected_in(t.requested, how.qos);
         const strictness_trial::ticket given = t.site->trial.enter();
-        t.may_be_strict = given.may_be_strict || by_factors_alone(tuning);
+        t.may_be_strict = given.may_be_strict || uses_factors_only(tuning);
         t.term = given.number;
     });
     t.sampled = t.expected > nanoseconds::zero();
 }
 
 void plan_attempt(descriptor& d) {
-    timing& t = d.run.timed;
+    timing& t = d.run.deadline_state;
     const base::deadline now = base::now();
     learn_from_failure(d, now);
     t.planned = now;
-    const timetable plan = plan_of(d);
-    if (plan.hopeless_at(now, t.due)) return give_up_on_it(d, now);
-    if (!may_hurry(d)) return;
-    if (const status m = plan.too_slow_at(now); m != status::active && !std::exchange(t.doubted, true)) {
-        undisturbed(d, [&] { t.site->doubt(m); });
+    const deadline_schedule plan = plan_of(d);
+    if (plan.cannot_meet_after(now, t.due)) return handle_hopeless_deadline(d, now);
+    if (!may_become_stricter(d)) return;
+    if (const status m = plan.too_slow_at(now); m != status::active && !std::exchange(t.was_denied_mode, true)) {
+        in_critical_region(d, [&] { t.site->note_denied(m); });
     }
-    hurry(d, plan.mode_at(now));
-    t.next_look = end_of(d, plan, d.run.next_mode, now);
+    make_stricter_by_schedule(d, plan.mode_at(now));
+    t.next_check = check_time_of(d, plan, d.run.next_mode, now);
 }
 
 void keep_nesting_open(descriptor& d) {
-    timing& t = d.run.timed;
-    if (!t.on || t.nests_openly) return;
+    timing& t = d.run.deadline_state;
+    if (!t.active || t.nests_openly) return;
     t.nests_openly = true;
-    if (d.run.next_mode == status::visible) t.next_look = base::deadline::max();
+    if (d.run.next_mode == status::visible) t.next_check = base::deadline::max();
     if (!t.made_irrevocable) return;
     t.made_irrevocable = false;
     d.run.next_mode = status::visible;
-    d.run.hurried = false;
+    d.run.irrevocable_only_to_commit = false;
     d.run.irrevocable_reason = nullptr;
     if (d.is_irrevocable()) attempt_abort(d, abort_cause::mode_switch);
 }
 
-void note_demand(descriptor& d, status wanted) noexcept {
-    d.run.timed.made_visible = false;
-    if (wanted == status::irrevocable) d.run.timed.made_irrevocable = false;
+void note_requested_mode(descriptor& d, status wanted) noexcept {
+    d.run.deadline_state.made_visible = false;
+    if (wanted == status::irrevocable) d.run.deadline_state.made_irrevocable = false;
 }
 
-void note_start(descriptor& d) noexcept {
-    timing& t = d.run.timed;
+void note_attempt_start(descriptor& d) noexcept {
+    timing& t = d.run.deadline_state;
     d.slow_commit |= slow_commit_restarted;  // its end has to learn from the attempt, and to reset `run`
-    if (d.mode == status::active && !d.strict() && d.logging && t.next_look != base::deadline::max())
+    if (d.mode == status::active && !d.strict() && d.logging && t.next_check != base::deadline::max())
         d.slow_path |= slow_path_timed;
     t.began_in = d.mode;
     t.core = base::core_number();
@@ -221,42 +223,42 @@ void note_start(descriptor& d) noexcept {
     t.began = base::now();
 }
 
-void look_at_clock(descriptor& d) {
-    timing& t = d.run.timed;
+void check_deadline(descriptor& d) {
+    timing& t = d.run.deadline_state;
     const base::deadline now = base::now();
-    if (now < t.next_look) return;
-    const timetable plan = plan_of(d);
-    const bool hopeless = plan.hopeless_at(now, t.due);
-    if (hopeless && d.run.how->when_missed == missed_deadline::run_anyway) t.next_look = base::deadline::max();
+    if (now < t.next_check) return;
+    const deadline_schedule plan = plan_of(d);
+    const bool cannot_meet = plan.cannot_meet_after(now, t.due);
+    if (cannot_meet && d.run.how->when_missed == missed_deadline::run_anyway) t.next_check = base::deadline::max();
     // A strict attempt: the body has asked for that mode itself. A hopeless one may be about to commit, and starting
     // over would not help.
-    if (d.strict() || hopeless) {
+    if (d.strict() || cannot_meet) {
         d.slow_path &= ~slow_path_timed;
         return;
     }
     const status before = d.run.next_mode;
-    ask_for(d, plan.mode_at(now));
+    request_mode(d, plan.mode_at(now));
     const status wanted = d.run.next_mode;
     if (wanted == before) {
-        t.next_look = end_of(d, plan, before, now);
+        t.next_check = check_time_of(d, plan, before, now);
         return;
     }
-    if (!become_strict_if_a_slot_is_free(d, wanted, abort_cause::mode_switch)) {
+    if (!try_become_strict(d, wanted, abort_cause::mode_switch)) {
         // The work done is worth more than a place in the queue: the attempt asks again at its next barrier.
         d.run.next_mode = before;
-        d.run.hurried = false;
+        d.run.irrevocable_only_to_commit = false;
         t.made_visible = t.made_irrevocable = false;
         return;
     }
     d.slow_path &= ~slow_path_timed;
-    t.wanted_strict = true;
-    t.next_look = end_of(d, plan, wanted, now);
+    t.needed_strict = true;
+    t.next_check = check_time_of(d, plan, wanted, now);
     if (wanted == status::irrevocable && (d.slow_commit & slow_commit_counting) != 0)
-        d.ledger.count_irrevocable(d.run.block(), irrevocability_reason);
+        d.counters.count_irrevocable(d.run.block(), irrevocability_reason);
 }
 
 void end_timed(descriptor& d) noexcept {
-    timing& t = d.run.timed;
+    timing& t = d.run.deadline_state;
     const base::deadline now = base::now();
     const bool met = now <= t.due;
     const auto mode_of = [](status s) {
@@ -265,13 +267,13 @@ void end_timed(descriptor& d) noexcept {
     };
     const mode committed_in = mode_of(d.mode);
     if (deadline_outcome* const outcome = d.run.how->outcome) *outcome = {true, met, committed_in, t.due - now};
-    if ((d.slow_commit & slow_commit_counting) != 0) d.ledger.count_deadline(d.run.block(), committed_in, met);
-    undisturbed(d, [&] { learn_from_commit(d, now, met); });
+    if ((d.slow_commit & slow_commit_counting) != 0) d.counters.count_deadline(d.run.block(), committed_in, met);
+    in_critical_region(d, [&] { learn_from_commit(d, now, met); });
 }
 
 std::optional<base::deadline> retry_limit(const descriptor& d) noexcept {
     const std::optional<base::deadline> given = d.run.retry_until;
-    if (!d.run.timed.on || d.run.how->when_missed != missed_deadline::refuse) return given;
+    if (!d.run.deadline_state.active || d.run.how->when_missed != missed_deadline::refuse) return given;
     const base::deadline latest = plan_of(d).latest_start;
     return given ? std::min(*given, latest) : latest;
 }

@@ -2,11 +2,11 @@
 //
 //   execution_start -> begin_timed   checks the options, finds out how long the block usually takes
 //   attempt_start   -> plan_attempt  chooses the mode before every attempt, or finds that the deadline cannot be met
-//                   -> note_start    when the attempt begins to run
-//   barriers        -> look_at_clock by `slow_path_timed`, which makes the descriptor count as not healthy
+//                   -> note_attempt_start    when the attempt begins to run
+//   barriers        -> check_deadline by `slow_path_timed`, which makes the descriptor count as not healthy
 //   commit          -> end_timed     met or missed; what the site learns from that (site_times.hpp)
 //
-// An attempt becomes stricter only if that pays (policies/deadline_timetable.hpp). There must be evidence that others
+// An attempt becomes stricter only if that pays (policies/deadline_schedule.hpp). There must be evidence that others
 // delay the block, and the stricter mode must usually end in time. A duration counts for the mode in which the whole
 // attempt ran, so strict commits never change the expected duration of an optimistic attempt. Trials measure the effect
 // of strictness on all blocks of the site, and switch it off where it does not keep more deadlines
@@ -41,16 +41,16 @@ namespace tutti::core {
 void begin_timed(descriptor& d);
 /// Chooses the mode of the next attempt. Throws deadline_missed.
 void plan_attempt(descriptor& d);
-void note_start(descriptor& d) noexcept;
+void note_attempt_start(descriptor& d) noexcept;
 /// Prepares for an open-nested block in d's block. That block must stay open, and an irrevocable attempt would close
 /// it. So from here on the deadline makes this execution visible at most. Restarts an attempt that is irrevocable only
 /// for its deadline.
 void keep_nesting_open(descriptor& d);
 /// Notes that the body asks for `wanted` itself, so that mode no longer depends on the deadline.
-void note_demand(descriptor& d, status wanted) noexcept;
+void note_requested_mode(descriptor& d, status wanted) noexcept;
 /// Makes the attempt stricter if that is due. May restart the attempt. REQUIRES: the descriptor is sound but for
 /// slow_path_timed.
-void look_at_clock(descriptor& d);
+void check_deadline(descriptor& d);
 void end_timed(descriptor& d) noexcept;
 
 /// Returns until when d may sleep in retry. The deadline limits that sleep only if a block that misses its deadline is

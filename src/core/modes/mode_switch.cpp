@@ -30,7 +30,7 @@ void become_strict(descriptor& d, status wanted, abort_cause cause) {
     switch_over(d, wanted, cause);
 }
 
-bool become_strict_if_a_slot_is_free(descriptor& d, status wanted, abort_cause cause) {
+bool try_become_strict(descriptor& d, status wanted, abort_cause cause) {
     TUTTI_ASSERT(!d.strict(), "a strict attempt has a slot already");
     if (!take_slot(d, wanted)) return false;
     switch_over(d, wanted, cause);

@@ -11,6 +11,6 @@ namespace tutti::core {
 void become_strict(descriptor& d, status wanted, abort_cause cause);
 
 /// Does the same for an optimistic attempt, but returns false, and leaves the attempt as it is, if no slot is free.
-[[nodiscard]] bool become_strict_if_a_slot_is_free(descriptor& d, status wanted, abort_cause cause);
+[[nodiscard]] bool try_become_strict(descriptor& d, status wanted, abort_cause cause);
 
 }  // namespace tutti::core

@@ -7,9 +7,9 @@
 #include "core/ports/algorithm.hpp"
 #include "core/state/ancestry.hpp"
 #include "core/state/attempt.hpp"
-#include "core/state/attention.hpp"
+#include "core/state/commit_flags.hpp"
 #include "core/state/critical.hpp"
-#include "core/state/fault.hpp"
+#include "core/state/fault_injection.hpp"
 #include "core/state/sleepers.hpp"
 #include "core/waiting/waiting.hpp"
 
@@ -23,21 +23,21 @@ void for_each_running(descriptor& d, F&& f) {
     for (std::uint32_t id = 0; id < count; ++id) {
         descriptor& other = descriptor::of(memory::activity_of(id));
         if (&other == &d || is_ancestor(other, d)) continue;
-        const word state = other.state.load(std::memory_order_seq_cst);  // T1
+        const word state = other.state.load(std::memory_order_seq_cst);  // SER1
         if (memory::is_running(state)) f(other, state);
     }
 }
 
 /// Makes d idle while `wait` waits for another context, and then begins anew. Returns false if d's execution ends here.
 template <class F>
-bool idle_while(descriptor& d, F&& wait) {
+bool wait_idle(descriptor& d, F&& wait) {
     // A waiter that follows d's execution must not mistake the number below for that of a later execution (is_settled).
     if (d.run.was_defeated) d.last_defeat.store(d.own_sequence, std::memory_order_release);
     d.set_status(status::idle);
     wake_sleepers(d);
-    const before_attempt unbegun{d};
+    const interruptible_wait interruptible{d};
     wait();
-    if (ends_here(d)) return false;
+    if (is_interrupted_before_attempt(d)) return false;
     // A new number, so that a kill request meant for the earlier begin does not hit the next transaction.
     ++d.own_sequence;
     d.state.exchange(memory::make_state(d.own_sequence, d.mode), std::memory_order_seq_cst);
@@ -59,7 +59,7 @@ bool spin_while_they_run(descriptor& d) noexcept {
 
 /// Kills all running transactions and waits for their end. Returns false if another context has seized the token.
 bool wait_for_all(descriptor& d) noexcept {
-    if (broken(fault::serial_without_waiting)) return true;
+    if (injected(fault::serial_without_waiting)) return true;
     static_cast<void>(spin_while_they_run(d));
     const word token = serial_token.load(std::memory_order_acquire);
     // All are asked before d waits for any of them, because one may be waiting for another.
@@ -74,12 +74,12 @@ bool wait_for_all(descriptor& d) noexcept {
                      asked ? std::nullopt : std::optional{base::now() + a_moment});
         }
     });
-    return serial_owner() == &d || broken(fault::overlook_the_seizure);
+    return serial_owner() == &d || injected(fault::ignore_token_seizure);
 }
 
 /// Kills all running transactions and waits for their end. Returns false if one still runs at `until`.
-bool all_end_by(descriptor& d, base::deadline until) noexcept {
-    if (broken(fault::serial_without_waiting) || spin_while_they_run(d)) return true;
+bool end_all_by(descriptor& d, base::deadline until) noexcept {
+    if (injected(fault::serial_without_waiting) || spin_while_they_run(d)) return true;
     for_each_running(d, [&d](descriptor& other, word state) { kill_before_waiting(d, other, state); });
     bool all = true;
     for_each_running(d, [&](descriptor& other, word state) {
@@ -95,32 +95,32 @@ bool all_end_by(descriptor& d, base::deadline until) noexcept {
 }
 
 /// Waits until the token has another owner, or no owner. REQUIRES: d is idle.
-void stand_aside(descriptor& d, descriptor& owner, word token) noexcept {
+void wait_for_serial_owner(descriptor& d, descriptor& owner, word token) noexcept {
     const std::uint64_t began = base::ticks();
     wait_for_word(d, owner, serial_token, token);
-    d.aside.ticks += base::ticks() - began;
-    d.aside.for_whom = &owner;
+    d.serial_wait.ticks += base::ticks() - began;
+    d.serial_wait.owner = &owner;
 }
 
-/// Makes sure that d, the owner of the token, sees every running transaction from here on. T1
-void see_all(const descriptor& d, token_taken how) noexcept {
-    if (how != token_taken::quietly) return;
+/// Makes sure that d, the owner of the token, sees every running transaction from here on. SER1
+void order_begins(const descriptor& d, take_result how) noexcept {
+    if (how != take_result::begins_unfenced) return;
     base::heavy_fence();  // partner: light_fence after the status in transaction::begin
     note_begins_have_fenced(d);
 }
 
 /// Waits until d, the owner of the token, is alone. Returns false if another context has seized the token.
-bool await_stillness(descriptor& d, token_taken how) noexcept {
-    if (how == token_taken::still) return true;
-    see_all(d, how);
+bool await_alone(descriptor& d, take_result how) noexcept {
+    if (how == take_result::world_stopped) return true;
+    order_begins(d, how);
     return wait_for_all(d);
 }
 
 /// Returns true if d owns the token and is alone; false if d may try once more. REQUIRES: d is idle.
-bool comes_to_be_alone(descriptor& d) noexcept {
-    const token_taken how = try_serial_token(d);
-    if (how == token_taken::no) {
-        core::stand_aside(d);
+bool try_become_alone(descriptor& d) noexcept {
+    const take_result how = try_serial_token(d);
+    if (how == take_result::has_owner) {
+        core::wait_for_serial_owner(d);
         return false;
     }
     // seq_cst, as is the exchange of the token: partner is become_biased_owner, which finds an owner of the token, or
@@ -132,7 +132,7 @@ bool comes_to_be_alone(descriptor& d) noexcept {
         revoke_bias(d, biased);
         return false;
     }
-    if (await_stillness(d, how)) return true;
+    if (await_alone(d, how)) return true;
     wake_sleepers(d);  // wakes those that wait for the end of d as the owner
     return false;
 }
@@ -142,7 +142,7 @@ bool comes_to_be_alone(descriptor& d) noexcept {
 bool begin_alone(descriptor& d) {
     if (d.algorithm->one_at_a_time || d.hooks != nullptr || ancestor_runs(d)) return false;
     attempt_reset(d);
-    while (!comes_to_be_alone(d)) continue;
+    while (!try_become_alone(d)) continue;
     d.serial = true;
     d.mode = status::irrevocable;
     d.logging = true;
@@ -151,35 +151,36 @@ bool begin_alone(descriptor& d) {
     return true;
 }
 
-void stand_aside(descriptor& d) noexcept {
+void wait_for_serial_owner(descriptor& d) noexcept {
     const word token = serial_token.load(std::memory_order_acquire);
-    if (descriptor* const owner = serial_owner_in(token)) stand_aside(d, *owner, token);
+    if (descriptor* const owner = serial_owner_in(token)) wait_for_serial_owner(d, *owner, token);
 }
 
-void try_to_still_the_world(descriptor& d) noexcept {
-    if ((attention.load(std::memory_order_relaxed) & attention_waiters) != 0) return;
-    take_often(d);
-    const token_taken how = try_serial_token(d);
-    if (how == token_taken::no) return;
-    see_all(d, how);
-    const bool is_biased = biased_owner.load(std::memory_order_seq_cst) != 0;  // as in comes_to_be_alone
+void try_stop_the_world(descriptor& d) noexcept {
+    if ((commit_flags.load(std::memory_order_relaxed) & flag_retry_waiters) != 0) return;
+    mark_serial_frequent(d);
+    const take_result how = try_serial_token(d);
+    if (how == take_result::has_owner) return;
+    order_begins(d, how);
+    const bool is_biased = biased_owner.load(std::memory_order_seq_cst) != 0;  // as in try_become_alone
     // A transaction that seizes the token runs. So once no transaction runs, d still has the token, or it has passed to
     // the next owner.
-    if (!is_biased && (how == token_taken::still || spin_while_they_run(d)) && serial_owner() == &d) end_serial(d);
+    if (!is_biased && (how == take_result::world_stopped || spin_while_they_run(d)) && serial_owner() == &d)
+        end_serial(d);
     else drop_serial_token(d);
     wake_sleepers(d);  // wakes those that wait for the end of d as the owner
 }
 
-bool alone_for_a_moment(descriptor& d, base::deadline until,
-                        bool (*act)(descriptor& d, base::deadline until) noexcept) noexcept {
-    return undisturbed(d, [&] {
-        const token_taken how = try_serial_token(d);
-        if (how == token_taken::no) return false;
-        const word biased = biased_owner.load(std::memory_order_seq_cst);  // as in comes_to_be_alone
+bool run_while_alone(descriptor& d, base::deadline until,
+                     bool (*act)(descriptor& d, base::deadline until) noexcept) noexcept {
+    return in_critical_region(d, [&] {
+        const take_result how = try_serial_token(d);
+        if (how == take_result::has_owner) return false;
+        const word biased = biased_owner.load(std::memory_order_seq_cst);  // as in try_become_alone
         bool alone = biased == 0 || may_run_beside(d, biased);
-        if (alone && how != token_taken::still) {
-            see_all(d, how);
-            alone = all_end_by(d, until);
+        if (alone && how != take_result::world_stopped) {
+            order_begins(d, how);
+            alone = end_all_by(d, until);
         }
         // A transaction that seizes the token runs. So once no transaction runs, d still has the token, or it has
         // passed to the next owner.
@@ -200,25 +201,25 @@ void become_serial(descriptor& d) noexcept {
     if (d.serial) return;
     d.serial = true;
     if (d.algorithm->one_at_a_time) return;
-    const token_taken how = seize_serial_token(d);
+    const take_result how = seize_serial_token(d);
     // The context from which d seized the token may sleep for d, and continues to do so: it could only stand aside.
-    (void)await_stillness(d, how);  // no other context seizes the token from the owner of the irrevocable slot
+    (void)await_alone(d, how);  // no other context seizes the token from the owner of the irrevocable slot
 }
 
 bool yield_to_serial(descriptor& d) {
-    // The transaction around d began before the serial owner looked, and has cleared the `still` bit; otherwise d's
+    // The transaction around d began before the serial owner looked, and has cleared the `stopped` bit; otherwise d's
     // context would not have come here. The owner waits for the transaction around d, so it does nothing alone before
     // both have ended.
-    if (broken(fault::begin_beside_a_serial_transaction) || ancestor_runs(d)) return true;
+    if (injected(fault::begin_beside_a_serial_transaction) || ancestor_runs(d)) return true;
     // This concerns a block of the language that runs in hardware inside a world that stands still.
     leave_hardware(d, hardware_abort::software);
     for (;;) {
-        std::atomic_thread_fence(std::memory_order_seq_cst);  // T1
+        std::atomic_thread_fence(std::memory_order_seq_cst);  // SER1
         // Acquire: the actions of the previous owner are visible.
         const word token = serial_token.load(std::memory_order_acquire);
         if (descriptor* const owner = serial_owner_in(token)) {
             if (owner == &d) return true;
-            if (!idle_while(d, [&] { stand_aside(d, *owner, token); })) return false;
+            if (!wait_idle(d, [&] { wait_for_serial_owner(d, *owner, token); })) return false;
             continue;
         }
         const word seen = biased_owner.load(std::memory_order_acquire);
@@ -226,7 +227,7 @@ bool yield_to_serial(descriptor& d) {
             if (token == 0 || begin_under(d, token)) return true;
             continue;
         }
-        if (!idle_while(d, [&] { revoke_bias(d, seen); })) return false;
+        if (!wait_idle(d, [&] { revoke_bias(d, seen); })) return false;
     }
 }
 

@@ -39,20 +39,20 @@ void become_serial(descriptor& d) noexcept;
 [[nodiscard]] bool begin_alone(descriptor& d);
 
 /// Waits, if another context runs alone, until the token has another owner, or no owner. REQUIRES: d is idle.
-void stand_aside(descriptor& d) noexcept;
+void wait_for_serial_owner(descriptor& d) noexcept;
 
-/// Makes the world stand still (T4), unless a transaction runs for longer than a moment. It kills no transaction,
+/// Makes the world stand still (SER4), unless a transaction runs for longer than a moment. It kills no transaction,
 /// because d has nothing to run. It does nothing while a transaction sleeps in retry, which would have to be woken.
 /// REQUIRES: d is idle and may run alone (begin_alone).
-void try_to_still_the_world(descriptor& d) noexcept;
+void try_stop_the_world(descriptor& d) noexcept;
 
 /// Calls act(d, until) while no transaction runs or begins, and returns its result. Wakes transactions that sleep in
 /// retry. Returns false without a call if transactions run until then, although all that can be killed were asked. Also
 /// returns false if another context runs alone, or wants to. REQUIRES: d is idle and uses an algorithm with concurrent
 /// transactions, and no transaction around d runs. The wait is bounded, because d's thread may hold something that a
 /// running transaction waits for.
-[[nodiscard]] bool alone_for_a_moment(descriptor& d, base::deadline until,
-                                      bool (*act)(descriptor& d, base::deadline until) noexcept) noexcept;
+[[nodiscard]] bool run_while_alone(descriptor& d, base::deadline until,
+                                   bool (*act)(descriptor& d, base::deadline until) noexcept) noexcept;
 
 /// Waits until no other transaction is serial. d has just begun and touched nothing, and takes its snapshot afterwards.
 /// Returns false if d's execution ends here (ends_here).

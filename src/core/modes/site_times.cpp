@@ -47,9 +47,9 @@ double site_times::rolled_back() const noexcept {
     return static_cast<double>(rolled_back_.load(std::memory_order_relaxed)) / whole;
 }
 
-void site_times::doubt(mode m) noexcept {
+void site_times::note_denied(mode m) noexcept {
     durations& d = of(m);
-    if ((d.turned_away.fetch_add(1, std::memory_order_relaxed) + 1) % doubts != 0) return;
+    if ((d.denied.fetch_add(1, std::memory_order_relaxed) + 1) % denials_before_forgetting != 0) return;
     d.sample.forget_longest();
     summarise(d);
 }

@@ -6,7 +6,7 @@
 //   - The longest duration of a sample is never the estimate, unless it is the only one.
 //   - Samples forget (observe/reservoir.hpp). The share of roll-backs is a moving average.
 //   - An estimate that keeps blocks from running in a mode gets no new durations. So it forgets its longest duration
-//     after each `doubts` executions that it has kept from that mode.
+//     after each `denials_before_forgetting` executions that it has kept from that mode.
 //
 // Thread safety: any thread. A context that can be switched away calls inside a critical region.
 #pragma once
@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "core/modes/strictness_trial.hpp"
-#include "core/ports/timetable.hpp"
+#include "core/ports/deadline_schedule.hpp"
 #include "memory/activity.hpp"
 #include "observe/reservoir.hpp"
 #include "observe/site.hpp"
@@ -30,7 +30,7 @@ public:
     using nanoseconds = std::chrono::nanoseconds;
     using mode = memory::status;  // active, visible or irrevocable
 
-    static constexpr std::uint32_t doubts = 64;
+    static constexpr std::uint32_t denials_before_forgetting = 64;
 
     /// `samples`: size of each sample. Throws std::bad_alloc.
     site_times(std::size_t samples, std::uint64_t seed);
@@ -53,7 +53,7 @@ public:
     [[nodiscard]] double rolled_back() const noexcept;
 
     /// Notes that a block was kept from running in mode `m`, because it usually takes too long in that mode.
-    void doubt(mode m) noexcept;
+    void note_denied(mode m) noexcept;
 
     strictness_trial trial;
 
@@ -64,7 +64,7 @@ private:
         std::atomic<std::uint64_t> median{0};
         std::atomic<std::uint64_t> expected{0};
         std::atomic<double> q{0.99};
-        std::atomic<std::uint32_t> turned_away{0};
+        std::atomic<std::uint32_t> denied{0};
     };
     static std::size_t index(mode m) noexcept { return m == mode::irrevocable ? 2 : m == mode::visible ? 1 : 0; }
     static void summarise(durations& d) noexcept;

@@ -15,7 +15,7 @@ void strictness_trial::leave(ticket given, bool met, bool wanted) noexcept {
     wanted_ |= wanted;
     ++ended_;
     missed_ += met ? 0 : 1;
-    if (tries_) {
+    if (trial_running_) {
         const bool lost = strict_ ? missed_ >= allowed_ : missed_ > allowed_;
         if (lost || ended_ == window) end_trial(!lost);
     } else if (ended_ == window) {
@@ -25,23 +25,23 @@ void strictness_trial::leave(ticket given, bool met, bool wanted) noexcept {
 
 void strictness_trial::begin_term(std::uint32_t windows) noexcept {
     ++number_;
-    tries_ = wanted_ = false;
+    trial_running_ = wanted_ = false;
     ended_ = missed_ = windows_ = sum_ = 0;
     term_ = windows;
 }
 
 void strictness_trial::begin_trial(std::uint32_t allowed) noexcept {
     ++number_;
-    tries_ = true;
+    trial_running_ = true;
     strict_ = !strict_;
     ended_ = missed_ = 0;
     allowed_ = allowed;
 }
 
 void strictness_trial::end_trial(bool won) noexcept {
-    if (won) return begin_term(shortest_term);
+    if (won) return begin_term(min_term);
     strict_ = !strict_;
-    begin_term(std::clamp(2 * term_, shortest_term, longest_term));
+    begin_term(std::clamp(2 * term_, min_term, max_term));
 }
 
 void strictness_trial::end_window() noexcept {

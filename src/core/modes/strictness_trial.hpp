@@ -8,7 +8,7 @@
 //   - Otherwise a trial of at most one window follows. The other way wins if it misses no more deadlines than an
 //     average window of the term did; if the other way is strictness, it must miss fewer. A trial ends as soon as it is
 //     lost, so it costs one more missed deadline than usual.
-//   - A lost trial doubles the next term, up to `longest_term`. A won trial makes the term short again.
+//   - A lost trial doubles the next term, up to `max_term`. A won trial makes the term short again.
 //   - A window that misses far more deadlines than the average earlier window ends its term at once.
 //
 // A new site begins with strictness and a term of one window.
@@ -25,9 +25,9 @@ namespace tutti::core {
 
 class strictness_trial {
 public:
-    static constexpr std::uint32_t window = 128;       ///< executions
-    static constexpr std::uint32_t shortest_term = 8;  ///< windows
-    static constexpr std::uint32_t longest_term = 256;
+    static constexpr std::uint32_t window = 128;  ///< executions
+    static constexpr std::uint32_t min_term = 8;  ///< windows
+    static constexpr std::uint32_t max_term = 256;
 
     /// The way in which an execution runs, drawn when it begins.
     struct ticket {
@@ -48,14 +48,14 @@ private:
 
     base::lock lock_;
     bool strict_ = true;
-    bool tries_ = false;         // a trial is in progress
-    std::uint32_t number_ = 0;   // the number of the term or trial
-    std::uint32_t ended_ = 0;    // executions in this window
-    std::uint32_t missed_ = 0;   // missed deadlines in this window
-    bool wanted_ = false;        // strictness was wanted in this term
-    std::uint32_t windows_ = 0;  // windows of the term that have ended
-    std::uint32_t sum_ = 0;      // the missed deadlines of these windows
-    std::uint32_t allowed_ = 0;  // missed deadlines that the trial allows
+    bool trial_running_ = false;  // a trial is in progress
+    std::uint32_t number_ = 0;    // the number of the term or trial
+    std::uint32_t ended_ = 0;     // executions in this window
+    std::uint32_t missed_ = 0;    // missed deadlines in this window
+    bool wanted_ = false;         // strictness was wanted in this term
+    std::uint32_t windows_ = 0;   // windows of the term that have ended
+    std::uint32_t sum_ = 0;       // the missed deadlines of these windows
+    std::uint32_t allowed_ = 0;   // missed deadlines that the trial allows
     std::uint32_t term_ = 1;
 };
 

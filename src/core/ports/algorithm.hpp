@@ -21,12 +21,12 @@
 //   end(d)              Commits a transaction that wrote nothing: gives up whatever else it holds.
 //   roll_back(d)        Releases every orec, lock and token of the algorithm. noexcept; idempotent; may run on another
 //                       context when d is suspended.
-//   rewind(d, mark)     Does the same for the writes since `mark`. Reads stay: the parent's path depends on them.
+//   roll_back_to_savepoint(d, mark)     Does the same for the writes since `mark`. Reads stay: the parent's path depends on them.
 //   unchanged(d)        Returns true if all reads are still current. Used by retry, and by readers whose participants
 //                       vote or whose at_commit actions run. The state says running.
 //   become(d, s)        Switches a running attempt to visible or irrevocable. Returns false if the attempt has to start
 //                       over in mode s. The slot is taken already, and the state says s.
-//   refresh(d)          Moves the snapshot to now. If reads have changed it calls core::attempt_rewind, which rolls
+//   refresh(d)          Moves the snapshot to now. If reads have changed it calls core::attempt_roll_back_to_valid, which rolls
 //                       back partially or aborts.
 //   load_outside(d, cell)  Reads once outside any transaction, on the context of d.
 #pragma once
@@ -62,7 +62,7 @@ concept algorithm = requires(descriptor& d, const memory::var_place& v, const me
     { A::publish(d) } noexcept -> std::same_as<void>;
     { A::end(d) } noexcept -> std::same_as<void>;
     { A::roll_back(d) } noexcept -> std::same_as<void>;
-    { A::rewind(d, mark) } noexcept -> std::same_as<void>;
+    { A::roll_back_to_savepoint(d, mark) } noexcept -> std::same_as<void>;
     { A::unchanged(d) } -> std::same_as<bool>;
     { A::become(d, s) } -> std::same_as<bool>;
     { A::refresh(d) } -> std::same_as<void>;
@@ -87,7 +87,7 @@ struct instance : detail::operations {
     // Returns true if this machine has the features that the algorithm needs. Null if it needs none.
     bool (*is_served)() noexcept;
     void (*roll_back)(descriptor&) noexcept;
-    void (*rewind)(descriptor&, const detail::savepoint&) noexcept;
+    void (*roll_back_to_savepoint)(descriptor&, const detail::savepoint&) noexcept;
     bool (*unchanged)(descriptor&);
     bool (*become)(descriptor&, status);
     void (*refresh)(descriptor&);
@@ -100,7 +100,7 @@ struct instance : detail::operations {
 /// Prepares d for an action that hardware cannot do. If d runs in hardware, d starts over in software and this call
 /// does not return. When it returns, the action is allowed.
 inline void leave_hardware(descriptor& d, hardware_abort why) {
-    if (d.kept.hardware.runs_in == hardware_state::place::hardware) [[unlikely]]
+    if (d.algorithm_data.hardware.runs_in == hardware_state::run_mode::hardware) [[unlikely]]
         d.algorithm->leave_hardware(d, why);
 }
 

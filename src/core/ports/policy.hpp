@@ -33,8 +33,8 @@ enum class copying : std::uint8_t {
 };
 
 /// How a policy treats blocks of other processes, which it cannot look at; src/cluster acts on it.
-struct distant_conduct {
-    enum class claim : std::uint8_t {
+struct remote_conflict_rules {
+    enum class precedence_rule : std::uint8_t {
         none,      ///< never goes first
         age,       ///< after a loss, the older block goes first
         work,      ///< after a loss, the block that has opened more objects goes first
@@ -42,9 +42,9 @@ struct distant_conduct {
         deadline,  ///< the block with the earlier deadline goes first
         all,       ///< goes before every block that makes no claim
     };
-    claim by = claim::none;
-    bool waits = true;   ///< asks for a while for an object that another block holds, instead of giving way at once
-    bool pauses = true;  ///< waits before the next attempt, longer after more losses
+    precedence_rule precedence = precedence_rule::none;
+    bool may_wait = true;   ///< asks for a while for an object that another block holds, instead of giving way at once
+    bool may_pause = true;  ///< waits before the next attempt, longer after more losses
 };
 
 struct policy {
@@ -65,7 +65,7 @@ struct policy {
     bool bounded = true;
     /// True if the policy needs the start events of first attempts only while it has called `listen` itself.
     bool listens_on_demand = false;
-    distant_conduct abroad{};
+    remote_conflict_rules remote{};
 };
 
 /// The policy of the process; null until the first call of policy_of.

@@ -7,7 +7,7 @@
 #include "base/futex.hpp"
 #include "core/ports/algorithm.hpp"
 #include "core/state/ancestry.hpp"
-#include "core/state/fault.hpp"
+#include "core/state/fault_injection.hpp"
 #include "core/state/sleepers.hpp"
 #include "core/waiting/waiting.hpp"
 
@@ -15,7 +15,7 @@ namespace tutti::core {
 namespace {
 
 /// Returns true if the outermost block is one of the language, which keeps `plain` raised from its begin on.
-bool began_plainly(const descriptor& d) noexcept { return d.opened_under == opened_by_language; }
+bool began_plainly(const descriptor& d) noexcept { return d.exceptions_at_open == opened_by_language; }
 
 void end_publication(descriptor& self) noexcept {
     self.quiescing.announced = false;
@@ -24,8 +24,8 @@ void end_publication(descriptor& self) noexcept {
 }
 
 /// Returns true if self's context holds something that the awaited transactions may be waiting for.
-bool is_encumbered(const descriptor& self) noexcept {
-    if (broken(fault::wait_with_abstract_locks)) return ancestor_runs(self);
+bool must_defer_quiescence(const descriptor& self) noexcept {
+    if (injected(fault::wait_with_abstract_locks)) return ancestor_runs(self);
     for (const descriptor* d = &self; d != nullptr; d = d->outer) {
         if (d->abstract_locks != nullptr || (d != &self && d->running())) return true;
     }
@@ -34,8 +34,8 @@ bool is_encumbered(const descriptor& self) noexcept {
 
 /// Calls f(other) for every descriptor that may announce a publication.
 template <class F>
-void for_each_publisher(descriptor& self, bool settled, F&& f) {
-    if (settled) return for_each_member(self, f);
+void for_each_publisher(descriptor& self, bool members_known, F&& f) {
+    if (members_known) return for_each_member(self, f);
     const std::uint32_t count = memory::activities();
     for (std::uint32_t id = 0; id < count; ++id) {
         descriptor& other = descriptor::of(memory::activity_of(id));
@@ -46,14 +46,14 @@ void for_each_publisher(descriptor& self, bool settled, F&& f) {
 /// The members that a walk has found and that concern it. The walk notes them without a branch, so that the processor
 /// fetches the cache lines of all members in parallel. A branch on a member's word cannot be predicted: the next line
 /// would be fetched only after the previous one has arrived.
-class sightings {
+class found_members {
 public:
-    struct sighting {
+    struct found_member {
         descriptor* who;
-        word shown;
+        word value;
         std::uint32_t asked;
     };
-    void note(sighting of, bool counts) noexcept {
+    void note(found_member of, bool counts) noexcept {
         all_[count_] = of;
         count_ += static_cast<std::size_t>(counts);
     }
@@ -62,68 +62,68 @@ public:
         const std::size_t before = std::exchange(count_, 0);
         for (std::size_t i = 0; i < before; ++i) note(all_[i], keep(all_[i]));
     }
-    [[nodiscard]] bool full() const noexcept { return count_ == room; }
+    [[nodiscard]] bool full() const noexcept { return count_ == capacity; }
     [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
-    [[nodiscard]] std::span<const sighting> all() const noexcept { return {all_, count_}; }
+    [[nodiscard]] std::span<const found_member> all() const noexcept { return {all_, count_}; }
     void clear() noexcept { count_ = 0; }
 
 private:
 #if defined(TUTTI_INTERLEAVE)
     static constexpr std::size_t room = 1;  // so that few threads fill it
 #else
-    static constexpr std::size_t room = 32;
+    static constexpr std::size_t capacity = 32;
 #endif
-    sighting all_[room];
+    found_member all_[capacity];
     std::size_t count_ = 0;
 };
 
 /// Waits until each of those transactions has ended, or has shown that its reads are current.
-void wait_for_current_reads(descriptor& self, sightings& of) noexcept {
+void wait_for_current_reads(descriptor& self, found_members& of) noexcept {
     // In a preemption layer, one of these transactions may be suspended on this very thread, which switches once it has
     // asked.
-    const std::uint64_t patience = self.hooks == nullptr ? base::asking_ticks : base::asking_ticks / 10;
-    for (const std::uint64_t start = base::ticks(); base::ticks() - start < patience; base::spin_turn()) {
-        of.filter([](const sightings::sighting& s) { return !is_over(*s.who, s.shown); });
+    const std::uint64_t spin_limit = self.hooks == nullptr ? base::asking_ticks : base::asking_ticks / 10;
+    for (const std::uint64_t start = base::ticks(); base::ticks() - start < spin_limit; base::spin_turn()) {
+        of.filter([](const found_members::found_member& s) { return !is_over(*s.who, s.value); });
         if (of.empty()) return;
     }
-    for (const sightings::sighting& s : of.all()) wait_for_current_reads(self, *s.who, s.shown, s.asked);
+    for (const found_members::found_member& s : of.all()) wait_for_current_reads(self, *s.who, s.value, s.asked);
     of.clear();
 }
 
 /// Waits until no commit that has published a version up to `bound` quiesces. Returns the version up to which no commit
 /// quiesces, now or later: at least `known` and at most the snapshot bound.
-word await_up_to(descriptor& self, word bound, word known) noexcept {
-    // Read before the look: a commit that did not see attention_plain had stored its bound before the fence of the
+word await_quiescence_up_to(descriptor& self, word bound, word known) noexcept {
+    // Read before the look: a commit that did not see flag_plain_memory had stored its bound before the fence of the
     // context that raised this bit. So the look sees that bound. Acquire: partner is the release in use_plain_memory.
-    const bool settled = (attention.load(std::memory_order_acquire) & attention_plain_settled) != 0;
+    const bool members_known = (commit_flags.load(std::memory_order_acquire) & flag_plain_memory_fenced) != 0;
     // 0: a wait without a snapshot, which has no result.
     word first_left = bound != memory::no_version ? self.snapshot_bound + 1 : 0;
-    sightings quiescing;
+    found_members quiescing;
     const auto wait = [&] {
-        for (const sightings::sighting& s : quiescing.all()) {
-            const bool published = (s.shown & unpublished) == 0;
-            if (published && s.shown <= bound) wait_for_quiescence(self, *s.who, s.shown);
-            else if (published || !broken(fault::overlook_the_unpublished))
-                first_left = std::min(first_left, s.shown & ~unpublished & ~below_versions(self));
+        for (const found_members::found_member& s : quiescing.all()) {
+            const bool published = (s.value & unpublished) == 0;
+            if (published && s.value <= bound) wait_for_quiescence(self, *s.who, s.value);
+            else if (published || !injected(fault::ignore_unpublished_commits))
+                first_left = std::min(first_left, s.value & ~unpublished & ~below_versions(self));
         }
         quiescing.clear();
     };
-    for_each_publisher(self, settled, [&](descriptor& other) {
+    for_each_publisher(self, members_known, [&](descriptor& other) {
         const word shown = other.privatizing.load(std::memory_order_seq_cst);
         quiescing.note({&other, shown, 0}, shown != 0);
         if (quiescing.full()) [[unlikely]]
             wait();
     });
     wait();
-    return settled && first_left != 0 ? std::max(known, first_left - 1) : known;
+    return members_known && first_left != 0 ? std::max(known, first_left - 1) : known;
 }
 
 /// Adds the wait up to `bound` to self's debt. All debts are one debt with one share in `settling`. REQUIRES: self has
 /// begun settling for this wait.
-void owe(descriptor& self, word bound) noexcept {
-    const word before = self.quiescing.owes_up_to;
-    self.quiescing.owes_up_to = std::max(before, bound);
-    if (before != 0) end_settling(self);
+void defer_wait(descriptor& self, word bound) noexcept {
+    const word before = self.quiescing.deferred_up_to;
+    self.quiescing.deferred_up_to = std::max(before, bound);
+    if (before != 0) end_quiescence_wait(self);
 }
 
 /// Ends every publication that self's context owes. Returns false if the context holds something in the way.
@@ -133,7 +133,7 @@ void owe(descriptor& self, word bound) noexcept {
 /// two such contexts would wait for each other. Ending a publication only waits for running transactions, and these do
 /// not wait for publications before they are over.
 [[nodiscard]] bool end_own_publications(descriptor& self) noexcept {
-    if (is_encumbered(self)) return false;
+    if (must_defer_quiescence(self)) return false;
     descriptor* d = &self;
     while (d->outer != nullptr) d = d->outer;
     for (; d != nullptr; d = d->inner) {
@@ -145,45 +145,46 @@ void owe(descriptor& self, word bound) noexcept {
 }
 
 /// Waits up to `bound`, or adds the wait to self's debt if self cannot wait now. REQUIRES: self has begun settling.
-void await_or_owe(descriptor& self, word bound) noexcept {
+void await_or_defer(descriptor& self, word bound) noexcept {
     word& known = self.quiescing.received_up_to;
-    if (!end_own_publications(self)) return owe(self, bound);
-    if (broken(fault::settle_before_waiting)) settled_up_to.store(self.snapshot_bound, std::memory_order_release);
-    known = await_up_to(self, bound, known);
-    // The lesser of two results may be stored last: it is true as well. Release: partner in has_read_unsettled.
-    if (known > settled_up_to.load(std::memory_order_relaxed)) settled_up_to.store(known, std::memory_order_release);
-    end_settling(self);
+    if (!end_own_publications(self)) return defer_wait(self, bound);
+    if (injected(fault::store_result_before_waiting))
+        quiesced_up_to.store(self.snapshot_bound, std::memory_order_release);
+    known = await_quiescence_up_to(self, bound, known);
+    // The lesser of two results may be stored last: it is true as well. Release: partner in has_read_unquiesced.
+    if (known > quiesced_up_to.load(std::memory_order_relaxed)) quiesced_up_to.store(known, std::memory_order_release);
+    end_quiescence_wait(self);
 }
 
 }  // namespace
 
 void use_plain_memory() noexcept {
-    if ((attention.load(std::memory_order_relaxed) & attention_plain) != 0) return;
-    attention.fetch_or(attention_plain, std::memory_order_seq_cst);
-    base::heavy_fence();  // partner: light_fence in come_into_sight
+    if ((commit_flags.load(std::memory_order_relaxed) & flag_plain_memory) != 0) return;
+    commit_flags.fetch_or(flag_plain_memory, std::memory_order_seq_cst);
+    base::heavy_fence();  // partner: light_fence in make_visible_to_readers
     const std::uint32_t count = memory::activities();
     for (std::uint32_t id = 0; id < count; ++id) {
         descriptor& d = descriptor::of(memory::activity_of(id));
-        if (d.privatizing.load(std::memory_order_acquire) != 0) enlist(d);
+        if (d.privatizing.load(std::memory_order_acquire) != 0) join_quiescence_set(d);
     }
-    attention.fetch_or(attention_plain_settled, std::memory_order_release);
+    commit_flags.fetch_or(flag_plain_memory_fenced, std::memory_order_release);
 }
 
 void enter_plain(descriptor& d) {
     if (began_plainly(d)) return;
     use_plain_memory();
-    if (!is_enlisted(d)) enlist(d);
+    if (!in_quiescence_set(d)) join_quiescence_set(d);
     d.plain.exchange(1, std::memory_order_seq_cst);
     d.slow_commit |= slow_commit_plain;
     d.algorithm->refresh(d);
 }
 
 void quiesce(descriptor& self) noexcept {
-    if (is_encumbered(self)) {
+    if (must_defer_quiescence(self)) {
         self.quiescing.announced = false;  // the wait is owed from here on
         return;
     }
-    sightings running;
+    found_members running;
     for_each_member(self, [&](descriptor& other) {
         const bool plain = other.plain.load(std::memory_order_seq_cst) != 0;
         // seq_cst, as above: partners are the exchanges in enter_plain and open_plainly, and the fence in
@@ -198,84 +199,84 @@ void quiesce(descriptor& self) noexcept {
     end_publication(self);
 }
 
-void pay_debts(descriptor& self) noexcept {
+void run_deferred_quiescence(descriptor& self) noexcept {
     // All publications of the context end first, because what it owes as a reader includes a wait for its own
     // publications.
     for (descriptor* d = &self; d != nullptr; d = d->inner) {
         if (d->privatizing.load(std::memory_order_relaxed) == 0) continue;
-        if (d != &self && broken(fault::forget_what_inner_owes)) end_publication(*d);
+        if (d != &self && injected(fault::skip_deferred_quiescence_of_inner)) end_publication(*d);
         else quiesce(*d);
     }
     for (descriptor* d = &self; d != nullptr; d = d->inner) {
-        if (const word bound = std::exchange(d->quiescing.owes_up_to, 0); bound != 0) await_or_owe(*d, bound);
+        if (const word bound = std::exchange(d->quiescing.deferred_up_to, 0); bound != 0) await_or_defer(*d, bound);
     }
 }
 
-void end_settling(descriptor& self) noexcept {
+void end_quiescence_wait(descriptor& self) noexcept {
     self.settling.store(self.settling.load(std::memory_order_relaxed) - 1, std::memory_order_release);
     wake_sleepers(self);
 }
 
 namespace {
 
-bool may_have_read_unsettled(descriptor& self) noexcept {
+bool may_have_read_unquiesced(descriptor& self) noexcept {
     word& latest = self.quiescing.latest_read;
     latest = self.snapshot_bound | below_versions(self);
-    constexpr std::size_t most_asked = 256;  // asking more of them costs as much as the look that it may save
-    if (!self.logging || self.reads() > most_asked || !self.kept.values.empty()) return true;
-    if (self.quiescing.rewound == self.own_sequence) return true;
+    constexpr std::size_t max_sampled = 256;  // asking more of them costs as much as the look that it may save
+    if (!self.logging || self.reads() > max_sampled || !self.algorithm_data.values.empty()) return true;
+    if (self.quiescing.rolled_back_in == self.own_sequence) return true;
     word seen = 0;
     for (const memory::orec* const* r = self.read_begin; r != self.read_next_; ++r) {
         const word now = (*r)->load(std::memory_order_relaxed);
         if (now <= self.snapshot_bound) seen = std::max(seen, now);
-        else if (!broken(fault::trust_overwritten_reads)) return true;
+        else if (!injected(fault::trust_overwritten_reads)) return true;
     }
     latest = seen | below_versions(self);
     word& known = self.quiescing.received_up_to;
-    if (latest > known) known = std::max(known, settled_up_to.load(std::memory_order_acquire));
+    if (latest > known) known = std::max(known, quiesced_up_to.load(std::memory_order_acquire));
     return latest > known;
 }
 
 }  // namespace
 
-bool has_read_unsettled(descriptor& self) noexcept {
-    if (!may_have_read_unsettled(self)) return false;
-    begin_settling(self);
+bool has_read_unquiesced(descriptor& self) noexcept {
+    if (!may_have_read_unquiesced(self)) return false;
+    begin_quiescence_wait(self);
     return true;
 }
 
-void await_quiescence(descriptor& self, word bound) noexcept { await_or_owe(self, bound); }
+void await_quiescence(descriptor& self, word bound) noexcept { await_or_defer(self, bound); }
 
 void await_all_quiescence(descriptor& self) noexcept {
-    if (end_own_publications(self)) return static_cast<void>(await_up_to(self, memory::no_version, 0));
-    begin_settling(self);
-    owe(self, memory::no_version);
+    if (end_own_publications(self)) return static_cast<void>(await_quiescence_up_to(self, memory::no_version, 0));
+    begin_quiescence_wait(self);
+    defer_wait(self, memory::no_version);
 }
 
-bool await_settlement(descriptor& self, base::deadline until) noexcept {
-    if (broken(fault::overlook_those_that_settle)) return true;
+bool await_no_quiescence(descriptor& self, base::deadline until) noexcept {
+    if (injected(fault::ignore_quiescence_in_progress)) return true;
     const std::uint32_t count = memory::activities();
     for (std::uint32_t id = 0; id < count; ++id) {
         descriptor& other = descriptor::of(memory::activity_of(id));
-        if (!is_settling(other)) continue;
-        if (is_of(other, &self)) return false;  // this call is part of the end of that transaction
-        wait_for_settlement(self, other, until);
-        if (is_settling(other)) return false;
+        if (!has_quiescence_in_progress(other)) continue;
+        if (shares_context(other, &self)) return false;  // this call is part of the end of that transaction
+        wait_for_quiescence_end(self, other, until);
+        if (has_quiescence_in_progress(other)) return false;
     }
     return true;
 }
 
 // Writes fields of other owners. They are idle, and touch these fields only in a transaction or while they settle. What
 // an owner did before happened before its idle state, or the end of its settling, was found. What it does next comes
-// after a begin that acquires the serial token (T3), or that finds the caller's end of it.
-void forget_what_is_settled() noexcept {
+// after a begin that acquires the serial token (SER3), or that finds the caller's end of it.
+void reset_quiescence_results() noexcept {
     const std::uint32_t count = memory::activities();
     for (std::uint32_t id = 0; id < count; ++id) {
         descriptor& d = descriptor::of(memory::activity_of(id));
         d.snapshot_bound = 0;
-        if (!broken(fault::keep_what_is_settled)) d.quiescing.received_up_to = 0;
+        if (!injected(fault::keep_quiescence_results)) d.quiescing.received_up_to = 0;
     }
-    if (!broken(fault::keep_what_is_settled)) settled_up_to.store(0, std::memory_order_release);
+    if (!injected(fault::keep_quiescence_results)) quiesced_up_to.store(0, std::memory_order_release);
 }
 
 }  // namespace tutti::core

@@ -30,7 +30,7 @@
 // transaction that the walk misses, because it enters later, does its exchange later still. Its refresh then finds the
 // orecs that the commit has taken or published, as above.
 //
-// A process that never uses plain memory never waits: its first plain access raises `attention_plain`, once. Two
+// A process that never uses plain memory never waits: its first plain access raises `flag_plain_memory`, once. Two
 // commits cannot wait for each other, because a commit waits only when its own transaction is over. A commit does not
 // wait while its context holds something that the awaited transactions may be waiting for. That concerns an open-nested
 // commit, and the commit of an undo action, whose transaction keeps its abstract locks until all undo actions have run.
@@ -66,11 +66,11 @@
 // came before the sample (both seq_cst), and the reader finds the bound, or the version. Take a version of that
 // snapshot that is older than all bounds that the reader has found, and older than all versions that it has found and
 // not waited for. After the look no commit quiesces for that version, now or later. The context that raises
-// attention_plain executes a heavy fence, and enlists every descriptor that has a bound or a version up. Only then it
-// raises attention_plain_settled. A commit that missed attention_plain has stored its bound before that fence. A reader
-// that does not see attention_plain_settled looks at all descriptors, and records no result.
+// flag_plain_memory executes a heavy fence, and enlists every descriptor that has a bound or a version up. Only then it
+// raises flag_plain_memory_fenced. A commit that missed flag_plain_memory has stored its bound before that fence. A reader
+// that does not see flag_plain_memory_fenced looks at all descriptors, and records no result.
 //
-// The results are versions, so they hold only until the version clock starts anew (algorithms/new_era.hpp). A context
+// The results are versions, so they hold only until the version clock starts anew (algorithms/new_era_test.hpp). A context
 // that will store a result announces that before the end of the transaction whose snapshot it uses:
 //
 //   a context:              settling += 1; state = idle (release); looks and waits; stores its result;
@@ -92,9 +92,9 @@
 #include "base/fence.hpp"
 #include "core/ports/algorithm.hpp"
 #include "core/privatization/quiescence_set.hpp"
-#include "core/state/attention.hpp"
+#include "core/state/commit_flags.hpp"
 #include "core/state/descriptor.hpp"
-#include "core/state/fault.hpp"
+#include "core/state/fault_injection.hpp"
 
 namespace tutti::core {
 
@@ -109,21 +109,21 @@ void use_plain_memory() noexcept;
 void enter_plain(descriptor& d);
 
 /// The duty of a transaction at its end, for memory that is private from then on.
-enum class privacy : std::uint8_t {
+enum class privatization_role : std::uint8_t {
     none,
-    made,     ///< the transaction published: call quiesce
-    received  ///< the transaction only read: call await_quiescence
+    privatizer,  ///< the transaction published: call quiesce
+    receiver     ///< the transaction only read: call await_quiescence
 };
 
 /// Returns true if transactions of the process use plain memory. Relaxed: see attention.hpp. A reader of values
 /// published after the bit went up finds the bit up. The reason: the context that raised it fenced heavily before it
 /// looked at anything.
 [[nodiscard]] TUTTI_ALWAYS_INLINE bool plain_memory_is_used() noexcept {
-    return (attention.load(std::memory_order_relaxed) & attention_plain) != 0;
+    return (commit_flags.load(std::memory_order_relaxed) & flag_plain_memory) != 0;
 }
 
 /// A version up to which no commit still quiesces: the combined result of all readers' looks.
-alignas(128) inline constinit detail::shared<word> settled_up_to{0};
+alignas(128) inline constinit detail::shared<word> quiesced_up_to{0};
 
 /// The flag in `privatizing` for a bound: a version from here on may come, but nothing is published yet.
 inline constexpr word unpublished = memory::locked_bit;
@@ -146,18 +146,19 @@ TUTTI_ALWAYS_INLINE void announce_publication(descriptor& self, word version,
 }
 /// Makes the announcement visible to readers. Called after announce_publication if no version is drawn. Returns true if
 /// readers look for announcements at all.
-TUTTI_ALWAYS_INLINE bool come_into_sight(descriptor& self) noexcept {
+TUTTI_ALWAYS_INLINE bool make_visible_to_readers(descriptor& self) noexcept {
     base::light_fence();  // partner: heavy_fence in use_plain_memory
     if (!plain_memory_is_used()) [[likely]]
         return false;
-    if (!is_enlisted(self)) [[unlikely]]
-        enlist(self);
+    if (!in_quiescence_set(self)) [[unlikely]]
+        join_quiescence_set(self);
     return true;
 }
 /// Announces that self is about to draw a version, which will be at least `bound`.
 TUTTI_ALWAYS_INLINE void announce_draw(descriptor& self, word bound) noexcept {
-    if (!broken(fault::announce_after_drawing)) announce_publication(self, bound | unpublished);
-    if (come_into_sight(self)) std::atomic_thread_fence(std::memory_order_seq_cst);  // partner: version_clock::sample
+    if (!injected(fault::announce_after_drawing)) announce_publication(self, bound | unpublished);
+    if (make_visible_to_readers(self))
+        std::atomic_thread_fence(std::memory_order_seq_cst);  // partner: version_clock::sample
 }
 /// Takes the announcement back, for a commit that failed, or that owes nothing. An announcement owed for an earlier
 /// commit stays up.
@@ -170,18 +171,18 @@ void quiesce(descriptor& self) noexcept;
 
 /// Does the waits that self and the descriptors inside it owe, after an attempt that is over and has released its
 /// abstract locks. They stay owed while the transactions around self are still in the way.
-void pay_debts(descriptor& self) noexcept;
+void run_deferred_quiescence(descriptor& self) noexcept;
 
 /// Announces a result, before the end of the transaction whose snapshot the wait will use; await_quiescence ends it.
-inline void begin_settling(descriptor& self) noexcept {
+inline void begin_quiescence_wait(descriptor& self) noexcept {
     // Relaxed: the store of the idle state that follows releases it.
     self.settling.store(self.settling.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 }
-void end_settling(descriptor& self) noexcept;
+void end_quiescence_wait(descriptor& self) noexcept;
 
 /// Returns true if a commit that self has read from, directly or through others, may still quiesce. Then begins
 /// settling, and stores in `latest_read` up to which version. Called before the end of a transaction that only reads.
-[[nodiscard]] bool has_read_unsettled(descriptor& self) noexcept;
+[[nodiscard]] bool has_read_unquiesced(descriptor& self) noexcept;
 
 /// Waits until no commit quiesces that published a version up to `bound`. Called after a transaction that only read and
 /// is over. REQUIRES: self has begun settling before that transaction ended.
@@ -192,9 +193,9 @@ void await_all_quiescence(descriptor& self) noexcept;
 
 /// Waits until no context announces a publication, owes one, or settles. Returns false if one still does at `until`.
 /// REQUIRES: no transaction runs, self is idle.
-[[nodiscard]] bool await_settlement(descriptor& self, base::deadline until) noexcept;
+[[nodiscard]] bool await_no_quiescence(descriptor& self, base::deadline until) noexcept;
 /// Forgets all results, and all snapshots, of all contexts. REQUIRES: no transaction runs or begins, and
-/// await_settlement has returned true since.
-void forget_what_is_settled() noexcept;
+/// await_no_quiescence has returned true since.
+void reset_quiescence_results() noexcept;
 
 }  // namespace tutti::core

@@ -1,7 +1,7 @@
 #include "core/privatization/quiescence_set.hpp"
 
 #include "core/state/critical.hpp"
-#include "core/state/fault.hpp"
+#include "core/state/fault_injection.hpp"
 
 namespace tutti::core {
 namespace {
@@ -33,8 +33,8 @@ void unlink_the_marked() noexcept {
     while (memory::activity* const a = link->load(std::memory_order_relaxed)) {
         if (a->enlisted.load(std::memory_order_relaxed) != 0) {
             link = &a->next_enlisted;
-        } else if (is_at_nothing(*a) || broken(fault::unlink_without_second_look)) {
-            link->store(a->next_enlisted.load(std::memory_order_relaxed), std::memory_order_release);  // Q3
+        } else if (is_at_nothing(*a) || injected(fault::unlink_without_recheck)) {
+            link->store(a->next_enlisted.load(std::memory_order_relaxed), std::memory_order_release);  // QSC3
         } else {
             a->enlisted.store(1, std::memory_order_relaxed);
         }
@@ -43,29 +43,29 @@ void unlink_the_marked() noexcept {
 
 }  // namespace
 
-void enlist(descriptor& d) noexcept {
-    undisturbed(d, [&] {
+void join_quiescence_set(descriptor& d) noexcept {
+    in_critical_region(d, [&] {
         const base::lock_guard guard{set_lock};
         // A sweep may have kept d, or use_plain_memory may have entered it.
         if (d.enlisted.load(std::memory_order_relaxed) != 0) return;
         d.next_enlisted.store(quiescence_set.load(std::memory_order_relaxed), std::memory_order_relaxed);
         d.enlisted.store(1, std::memory_order_relaxed);
-        quiescence_set.store(&d, std::memory_order_seq_cst);  // Q3; release: publishes d together with its link
+        quiescence_set.store(&d, std::memory_order_seq_cst);  // QSC3; release: publishes d together with its link
     });
 }
 
 void sweep(descriptor& self) noexcept {
-    undisturbed(self, [&] {
+    in_critical_region(self, [&] {
         if (!set_lock.try_lock()) return;
         if (mark_the_idle(self)) {
-            base::heavy_fence();  // Q1; partner: light_fence in is_enlisted
+            base::heavy_fence();  // QSC1; partner: light_fence in in_quiescence_set
             unlink_the_marked();
         }
         set_lock.unlock();
     });
 }
 
-void hold_quiescence_set() noexcept { set_lock.take(); }
-void let_go_of_quiescence_set() noexcept { set_lock.unlock(); }
+void lock_quiescence_set() noexcept { set_lock.take(); }
+void unlock_quiescence_set() noexcept { set_lock.unlock(); }
 
 }  // namespace tutti::core

@@ -12,13 +12,13 @@
 //   sweeper:  enlisted = 0; heavy_fence; does the member run or announce? Then enlisted = 1, else unlinks it
 //   walker:   loads the head (seq_cst); follows the links
 //
-//   Q1  By base/fence.hpp the member sees that it is to be unlinked, or the sweeper sees what the member does. Each
+//   QSC1  By base/fence.hpp the member sees that it is to be unlinked, or the sweeper sees what the member does. Each
 //       descriptor that finds itself not enlisted takes the lock, after the sweeper, before it goes on.
-//   Q2  A walk passes every descriptor that is a member from the load of the head until the end of the walk. Members
+//   QSC2  A walk passes every descriptor that is a member from the load of the head until the end of the walk. Members
 //       are added only at the head, so these lie behind the loaded head. The link of a member leads to an older member;
 //       or, if the member was unlinked and enlisted again, to one that was the head later. They lie behind that one,
 //       too.
-//   Q3  A walk may miss a descriptor that enlists after the load of the head, and one that was unlinked meanwhile. The
+//   QSC3  A walk may miss a descriptor that enlists after the load of the head, and one that was unlinked meanwhile. The
 //       latter was idle then, and its earlier actions are visible: the walker acquires the link that the sweeper
 //       released. All later actions of both come after their enlisting, and so after the load of the head;
 //       quiescence.hpp says why no walker need wait for these.
@@ -32,11 +32,11 @@ namespace tutti::core {
 inline constinit detail::shared<memory::activity*> quiescence_set{nullptr};
 
 /// Makes d a member. Allocates nothing.
-TUTTI_COLD void enlist(descriptor& d) noexcept;
+TUTTI_COLD void join_quiescence_set(descriptor& d) noexcept;
 
 /// Returns true if d is a member. A member calls it after it has stored what walkers look for. Partner of the fence:
 /// heavy_fence in `sweep`.
-[[nodiscard]] TUTTI_ALWAYS_INLINE bool is_enlisted(const descriptor& d) noexcept {
+[[nodiscard]] TUTTI_ALWAYS_INLINE bool in_quiescence_set(const descriptor& d) noexcept {
     base::light_fence();
     return d.enlisted.load(std::memory_order_relaxed) != 0;
 }
@@ -64,7 +64,7 @@ void for_each_member(descriptor& self, F&& f) {
 }
 
 /// Keep all threads from changing the set during a fork.
-void hold_quiescence_set() noexcept;
-void let_go_of_quiescence_set() noexcept;
+void lock_quiescence_set() noexcept;
+void unlock_quiescence_set() noexcept;
 
 }  // namespace tutti::core

@@ -7,24 +7,24 @@
 #include "core/rollback/replaced.hpp"
 #include "core/rollback/signal.hpp"
 #include "core/rollback/user_code.hpp"
-#include "core/state/fault.hpp"
+#include "core/state/fault_injection.hpp"
 
 namespace tutti::core {
 namespace {
 
-possession& possession_of(const deferred& e) noexcept { return *static_cast<possession*>(e.object); }
+owned_resource& resource_of(const deferred& e) noexcept { return *static_cast<owned_resource*>(e.object); }
 
-companion* companion_of(const deferred& e) noexcept {
-    return static_cast<companion*>(static_cast<participant*>(e.object));
+data_participant* data_participant_of(const deferred& e) noexcept {
+    return static_cast<data_participant*>(static_cast<participant*>(e.object));
 }
 
 /// Replaces a possession in the log after its owner has taken it back, because blocks know their part of the log by its
 /// size.
-struct given_back final : possession {
-    void keep() noexcept override {}
+struct released_resource final : owned_resource {
+    void release() noexcept override {}
     void undo(descriptor&) noexcept override {}
 };
-constinit given_back nothing;
+constinit released_resource no_resource;
 
 /// Undoes an entry, before the roll-back destroys anything that the block leaves behind. Applies to blocks at any
 /// depth.
@@ -34,7 +34,7 @@ void undo(descriptor& d, const deferred& e, abort_cause cause) noexcept {
     // could see it.
     if (e.what == deferred::kind::on_abort && cause != abort_cause::hardware) handler_of(e)->run(d, cause);
     if (e.what == deferred::kind::participant) static_cast<participant*>(e.object)->rolled_back();
-    if (e.what == deferred::kind::possession) possession_of(e).undo(d);
+    if (e.what == deferred::kind::owned_resource) resource_of(e).undo(d);
 }
 
 /// Returns what a roll-back makes of an entry: one to destroy later, because it is user code, or memory that user code
@@ -51,7 +51,7 @@ deferred::kind left_by_roll_back(deferred::kind what) noexcept {
 
 /// Sets the kind of each entry to `what_stays(e)`, and drops the entries that become spent.
 template <class F>
-void keep_what_stays(memory::log<deferred>& entries, F&& what_stays) noexcept {
+void filter_entries(memory::log<deferred>& entries, F&& what_stays) noexcept {
     std::size_t kept = 0;
     for (std::size_t i = 0; i < entries.size(); ++i) {
         deferred e = entries[i];
@@ -82,7 +82,7 @@ deferred* gather(deferred* first, deferred* last, const F& stays) noexcept {
 /// Drops the entries from `mark` on, except those for which `stays(e)` is true, and sets aside those that are to be
 /// destroyed.
 template <class F>
-void set_aside_what_is_left(memory::log<deferred>& entries, std::size_t mark, const F& stays) noexcept {
+void set_aside_leftovers(memory::log<deferred>& entries, std::size_t mark, const F& stays) noexcept {
     deferred* kept = entries.begin() + mark;
     if (std::any_of(kept, entries.end(), stays)) kept = gather(kept, entries.end(), stays);
     while (entries.end() != kept) {
@@ -108,23 +108,23 @@ std::size_t count_participants(const descriptor& d) noexcept {
     return count;
 }
 
-void keep_possessions(descriptor& d) noexcept {
+void release_owned_resources(descriptor& d) noexcept {
     for (deferred& e : d.deferred_log) {
-        if (e.what != deferred::kind::possession) continue;
-        possession_of(e).keep();
-        e.object = static_cast<possession*>(&nothing);
+        if (e.what != deferred::kind::owned_resource) continue;
+        resource_of(e).release();
+        e.object = static_cast<owned_resource*>(&no_resource);
     }
 }
 
-void settle_possessions(descriptor& d) noexcept {
+void make_resources_effective(descriptor& d) noexcept {
     for (const deferred& e : d.deferred_log) {
-        if (e.what == deferred::kind::possession) possession_of(e).settle();
+        if (e.what == deferred::kind::owned_resource) resource_of(e).make_effective();
     }
 }
 
 void run_before_commit(descriptor& d) {
     // The loop goes by index: a handler may register other handlers, and the log may move.
-    const no_look_for_replaced meanwhile{*d.frame_};
+    const replaced_search_pause meanwhile{*d.frame_};
     for (std::size_t i = 0; i < d.deferred_log.size(); ++i) {
         const deferred e = d.deferred_log[i];
         if (e.what == deferred::kind::before_commit) handler_of(e)->run(d, abort_cause::none);
@@ -142,39 +142,39 @@ vote ask_participants(descriptor& d, std::size_t& asked) {
     return vote::commit;
 }
 
-void tell_participants_of_snapshot(descriptor& d) {
+void notify_participants_of_snapshot(descriptor& d) {
     for (const deferred& e : d.deferred_log) {
         if (!votes(e.what)) continue;
         if (!static_cast<participant*>(e.object)->snapshot_moved()) attempt_abort(d, abort_cause::validation);
     }
 }
 
-void have_companions_look(descriptor& d) {
-    if (!has_companions(d)) return;
+void recheck_data_participants(descriptor& d) {
+    if (!has_data_participants(d)) return;
     for (const deferred& e : d.deferred_log) {
-        if (e.what == deferred::kind::companion) companion_of(e)->look_again();
+        if (e.what == deferred::kind::data_participant) data_participant_of(e)->recheck();
     }
 }
 
-bool have_companions_hold_still(descriptor& d) {
-    if (!has_companions(d)) return true;
+bool freeze_data_participants(descriptor& d) {
+    if (!has_data_participants(d)) return true;
     for (const deferred& e : d.deferred_log) {
-        if (e.what == deferred::kind::companion && !companion_of(e)->hold_still()) return false;
+        if (e.what == deferred::kind::data_participant && !data_participant_of(e)->freeze()) return false;
     }
     return true;
 }
 
-std::size_t place_of_step(const descriptor& d, const companion& of, std::size_t step) noexcept {
+std::size_t index_of_step(const descriptor& d, const data_participant& of, std::size_t step) noexcept {
     std::size_t at = 0;
     for (const deferred& e : d.deferred_log) {
-        if (e.what == deferred::kind::shown && companion_of(e) == &of && step-- == 0) break;
+        if (e.what == deferred::kind::shown && data_participant_of(e) == &of && step-- == 0) break;
         ++at;
     }
     TUTTI_ASSERT(at < d.deferred_log.size(), "a companion registers a step before it makes it");
     return at;
 }
 
-bool tell_participants_of_retry(descriptor& d) {
+bool notify_participants_of_retry(descriptor& d) {
     if (!has_participants(d)) return true;
     // The loop goes by index: a participant may read variables, and the log may move.
     for (std::size_t i = mark_of_alternative(d); i < d.deferred_log.size(); ++i) {
@@ -184,7 +184,7 @@ bool tell_participants_of_retry(descriptor& d) {
     return true;
 }
 
-void tell_participants_to_abort(descriptor& d, std::size_t asked) noexcept {
+void notify_participants_of_abort(descriptor& d, std::size_t asked) noexcept {
     for (const deferred& e : d.deferred_log) {
         if (asked == 0) return;
         if (!votes(e.what)) continue;
@@ -196,16 +196,16 @@ void tell_participants_to_abort(descriptor& d, std::size_t asked) noexcept {
 void run_at_commit(descriptor& d) noexcept {
     for (const deferred& e : d.deferred_log) {
         if (e.what == deferred::kind::at_commit) handler_of(e)->run(d, abort_cause::none);
-        if (e.what == deferred::kind::possession) possession_of(e).keep();
+        if (e.what == deferred::kind::owned_resource) resource_of(e).release();
         if (votes(e.what)) static_cast<participant*>(e.object)->commit();
     }
 }
 
-void settle_committed(descriptor& d, memory::log<deferred>& after) noexcept {
+void finish_deferred(descriptor& d, memory::log<deferred>& after) noexcept {
     // `after` gets, in order, the entries that run user code. The swap makes its room, so no allocation here can fail.
-    keep_what_stays(d.deferred_log, [&d](const deferred& e) {
+    filter_entries(d.deferred_log, [&d](const deferred& e) {
         if (e.what == deferred::kind::freed || e.what == deferred::kind::replaced) {
-            if (broken(fault::reclaim_without_waiting)) e.destroy(e.object);
+            if (injected(fault::reclaim_without_waiting)) e.destroy(e.object);
             else d.limbo.retire({e.object, e.destroy});
         }
         if (e.what == deferred::kind::on_commit || e.what == deferred::kind::discarded ||
@@ -224,9 +224,9 @@ void compensate(descriptor& d, memory::log<deferred>& left, abort_cause cause) n
     for (std::size_t i = left.size(); i-- > 0;) {
         const deferred& e = left[i];
         undo(d, e, cause);
-        if (e.what == deferred::kind::companion) static_cast<participant*>(e.object)->rolled_back();
+        if (e.what == deferred::kind::data_participant) static_cast<participant*>(e.object)->rolled_back();
     }
-    keep_what_stays(left, [](const deferred& e) { return left_by_roll_back(e.what); });
+    filter_entries(left, [](const deferred& e) { return left_by_roll_back(e.what); });
 }
 
 void compensate_nested(descriptor& d, std::size_t mark, abort_cause cause, bool partial) noexcept {
@@ -234,10 +234,10 @@ void compensate_nested(descriptor& d, std::size_t mark, abort_cause cause, bool 
         // A copy: an undo action hands over objects that its own transaction leaves to destroy, and the log may move.
         const deferred e = d.deferred_log[i];
         undo(d, e, cause);
-        if (e.what == deferred::kind::shown && partial) companion_of(e)->forget_step();
+        if (e.what == deferred::kind::shown && partial) data_participant_of(e)->drop_step();
     }
-    set_aside_what_is_left(d.deferred_log, mark, [partial](const deferred& e) {
-        return e.what == deferred::kind::companion || (e.what == deferred::kind::shown && !partial);
+    set_aside_leftovers(d.deferred_log, mark, [partial](const deferred& e) {
+        return e.what == deferred::kind::data_participant || (e.what == deferred::kind::shown && !partial);
     });
 }
 

@@ -44,45 +44,45 @@ namespace tutti::core {
 /// Data that it showed to a nested block that was rolled back may have decided what the rest does, as reads of that
 /// block do. It shows data in *steps*, which correspond to reads of variables: a step of a block stays when the block
 /// is rolled back. The step is forgotten when the block runs again because of a conflict (a partial roll-back).
-class companion : public participant {
+class data_participant : public participant {
 public:
     /// Forgets the latest step that has not been forgotten. The on_abort handlers that were registered after that step
     /// have run.
-    virtual void forget_step() noexcept = 0;
+    virtual void drop_step() noexcept = 0;
     /// Checks all shown data at the end of a checkpoint, and rolls back if some of it is not current. A conflict found
     /// here can be rolled back partially; one found at the vote cannot.
-    virtual void look_again() = 0;
+    virtual void recheck() = 0;
     /// Makes sure that the data that it has shown stays current until the attempt ends, because the block is about to
     /// become irrevocable. Returns false if the block has to run again, irrevocably from its begin. May throw, and then
     /// nothing has changed.
-    [[nodiscard]] virtual bool hold_still() = 0;
+    [[nodiscard]] virtual bool freeze() = 0;
     /// Does at once what prepare and commit do, if the companion has a shorter way. Otherwise returns false, and
     /// changes nothing: the companion is then asked to prepare. The body has touched no variable, and the log has no
     /// other entry. Must not touch the transaction.
-    [[nodiscard]] virtual bool commit_alone() noexcept = 0;
+    [[nodiscard]] virtual bool commit_one_phase() noexcept = 0;
 };
 
 /// Something outside of memory that an attempt owns: a stream. It replaces two handlers, and needs no memory for them:
 /// its owner keeps the object for the next time.
-class possession {
+class owned_resource {
 public:
     /// Gives the possession back. The decision to commit is made, and ownership is still held. Must not touch the
     /// transaction.
-    virtual void keep() noexcept = 0;
+    virtual void release() noexcept = 0;
     /// Undoes and gives back. The block that registered it is rolled back, and all later entries have been undone.
     virtual void undo(descriptor& d) noexcept = 0;
     /// Makes everything that the attempt holds back for its commit take effect now. Code without barriers may use the
     /// possession from here on, but a block may still be rolled back. REQUIRES: the attempt is irrevocable.
-    virtual void settle() noexcept {}
+    virtual void make_effective() noexcept {}
 
 protected:
-    ~possession() = default;
+    ~owned_resource() = default;
 };
 
 /// Registers p as a possession of d's attempt. REQUIRES: the log has room for one more entry.
-inline void own(descriptor& d, possession& p) noexcept {
-    d.deferred_log.push_reserved({deferred::kind::possession, 0, &p, nullptr});
-    d.slow_commit |= slow_commit_possessions;
+inline void add_owned_resource(descriptor& d, owned_resource& p) noexcept {
+    d.deferred_log.push_reserved({deferred::kind::owned_resource, 0, &p, nullptr});
+    d.slow_commit |= slow_commit_resources;
 }
 
 /// Returns true if the entry owns a detail::handler.
@@ -94,50 +94,51 @@ inline void own(descriptor& d, possession& p) noexcept {
 [[nodiscard]] constexpr bool is_memory(deferred::kind what) noexcept { return what >= deferred::kind::constructed; }
 /// Returns true if the entry belongs to a participant.
 [[nodiscard]] constexpr bool votes(deferred::kind what) noexcept {
-    return what == deferred::kind::participant || what == deferred::kind::companion;
+    return what == deferred::kind::participant || what == deferred::kind::data_participant;
 }
 /// Adds an entry. Throws std::bad_alloc, and then nothing has changed.
-inline void put_off(descriptor& d, deferred::kind what, void* object, detail::destroyer destroy) {
+inline void defer(descriptor& d, deferred::kind what, void* object, detail::destroyer destroy) {
     d.deferred_log.push({what, 0, object, destroy});
     if (votes(what)) d.joined_in = d.own_sequence;
-    if (what == deferred::kind::companion) d.joined_by_companions = d.own_sequence;
-    d.slow_commit &= ~slow_commit_alone;
+    if (what == deferred::kind::data_participant) d.joined_by_data_participants = d.own_sequence;
+    d.slow_commit &= ~slow_commit_one_phase;
     d.slow_commit |= is_memory(what) ? slow_commit_memory : slow_commit_handlers;
 }
 
 /// Gives back everything that the attempt owns outside of memory, now instead of at its decision. REQUIRES: none of its
 /// open blocks will be rolled back.
-void keep_possessions(descriptor& d) noexcept;
-/// Calls `settle` of all possessions of the attempt.
-void settle_possessions(descriptor& d) noexcept;
+void release_owned_resources(descriptor& d) noexcept;
+/// Calls `make_effective` of all possessions of the attempt.
+void make_resources_effective(descriptor& d) noexcept;
 /// Runs the before_commit handlers, including those that they register. User code: may throw or raise.
 void run_before_commit(descriptor& d);
 /// Returns true if a participant has joined the attempt, even if its block has been rolled back since. If it returns
 /// false, the log has no participants.
 [[nodiscard]] inline bool has_participants(const descriptor& d) noexcept { return d.joined_in == d.own_sequence; }
 /// Does the same for companions.
-[[nodiscard]] inline bool has_companions(const descriptor& d) noexcept {
-    return d.joined_by_companions == d.own_sequence;
+[[nodiscard]] inline bool has_data_participants(const descriptor& d) noexcept {
+    return d.joined_by_data_participants == d.own_sequence;
 }
 /// Returns true if the log has only one entry, of a participant, and nothing else makes the commit slow.
-[[nodiscard]] TUTTI_ALWAYS_INLINE bool has_only_one_voter(const descriptor& d) noexcept {
-    return (d.slow_commit & ~slow_commit_alone) == slow_commit_handlers && d.deferred_log.size() == 1 &&
+[[nodiscard]] TUTTI_ALWAYS_INLINE bool has_one_participant_only(const descriptor& d) noexcept {
+    return (d.slow_commit & ~slow_commit_one_phase) == slow_commit_handlers && d.deferred_log.size() == 1 &&
            d.deferred_log.aside() == 0 && votes(d.deferred_log.begin()->what);
 }
 /// Adds `only` to the empty log of d, and marks it as one that is asked to commit alone. REQUIRES: the log has room for
 /// one more entry.
-TUTTI_ALWAYS_INLINE void put_off_to_one(descriptor& d, companion& only) noexcept {
-    d.deferred_log.push_reserved({deferred::kind::companion, 0, static_cast<participant*>(&only), nullptr});
-    d.slow_commit = slow_commit_handlers | slow_commit_alone;
-    d.joined_in = d.joined_by_companions = d.own_sequence;
+TUTTI_ALWAYS_INLINE void defer_to_single_voter(descriptor& d, data_participant& only) noexcept {
+    d.deferred_log.push_reserved({deferred::kind::data_participant, 0, static_cast<participant*>(&only), nullptr});
+    d.slow_commit = slow_commit_handlers | slow_commit_one_phase;
+    d.joined_in = d.joined_by_data_participants = d.own_sequence;
 }
-/// Returns true if put_off_to_one was called for the attempt, and nothing was put off since.
-[[nodiscard]] TUTTI_ALWAYS_INLINE bool is_put_off_to_one(const descriptor& d) noexcept {
-    return d.slow_commit == (slow_commit_handlers | slow_commit_alone);
+/// Returns true if defer_to_single_voter was called for the attempt, and nothing was put off since.
+[[nodiscard]] TUTTI_ALWAYS_INLINE bool has_single_voter(const descriptor& d) noexcept {
+    return d.slow_commit == (slow_commit_handlers | slow_commit_one_phase);
 }
-/// Returns true if the companion has committed alone. REQUIRES: is_put_off_to_one; d has touched no variable.
-[[nodiscard]] TUTTI_ALWAYS_INLINE bool the_one_commits_alone(descriptor& d) noexcept {
-    return static_cast<companion*>(static_cast<participant*>(d.deferred_log.begin()->object))->commit_alone();
+/// Returns true if the companion has committed alone. REQUIRES: has_single_voter; d has touched no variable.
+[[nodiscard]] TUTTI_ALWAYS_INLINE bool commit_single_voter(descriptor& d) noexcept {
+    return static_cast<data_participant*>(static_cast<participant*>(d.deferred_log.begin()->object))
+        ->commit_one_phase();
 }
 [[nodiscard]] std::size_t count_participants(const descriptor& d) noexcept;
 [[nodiscard]] bool has(const descriptor& d, deferred::kind what) noexcept;
@@ -145,28 +146,28 @@ TUTTI_ALWAYS_INLINE void put_off_to_one(descriptor& d, companion& only) noexcept
 vote ask_participants(descriptor& d, std::size_t& asked);
 /// Tells the participants that the snapshot has moved. If data that one of them showed is no longer current, the
 /// attempt restarts.
-void tell_participants_of_snapshot(descriptor& d);
+void notify_participants_of_snapshot(descriptor& d);
 inline void follow_snapshot(descriptor& d) {
     if (has_participants(d)) [[unlikely]]
-        tell_participants_of_snapshot(d);
+        notify_participants_of_snapshot(d);
 }
-/// Calls look_again of all companions at the end of a checkpoint; may roll back.
-void have_companions_look(descriptor& d);
+/// Calls recheck of all companions at the end of a checkpoint; may roll back.
+void recheck_data_participants(descriptor& d);
 /// Returns true if all data that companions have shown stays current until the attempt ends.
-[[nodiscard]] bool have_companions_hold_still(descriptor& d);
+[[nodiscard]] bool freeze_data_participants(descriptor& d);
 /// Returns the index in the log at which `of` has registered its step number `step`, from 0 on. REQUIRES: that step
 /// exists.
-[[nodiscard]] std::size_t place_of_step(const descriptor& d, const companion& of, std::size_t step) noexcept;
+[[nodiscard]] std::size_t index_of_step(const descriptor& d, const data_participant& of, std::size_t step) noexcept;
 /// Tells the participants that the body calls retry. Returns false if one of them cannot wake it. A retry that
 /// continues with the next alternative asks only the participants that joined in this alternative. The retry that waits
 /// asks the others.
-[[nodiscard]] bool tell_participants_of_retry(descriptor& d);
-void tell_participants_to_abort(descriptor& d, std::size_t asked) noexcept;
+[[nodiscard]] bool notify_participants_of_retry(descriptor& d);
+void notify_participants_of_abort(descriptor& d, std::size_t asked) noexcept;
 /// Runs at_commit handlers, and the participants' commits, in registration order. The decision is made.
 void run_at_commit(descriptor& d) noexcept;
 /// Moves frees to limbo, and keeps allocations. The commit is published. `after` is empty; it receives the entries that
 /// run_after_commit handles when d is idle.
-void settle_committed(descriptor& d, memory::log<deferred>& after) noexcept;
+void finish_deferred(descriptor& d, memory::log<deferred>& after) noexcept;
 
 /// Undoes all entries of the outermost block, newest first. `left` is empty; it receives the entries that are to be
 /// destroyed then. REQUIRES: the block's writes are rolled back, and d is idle.

@@ -53,9 +53,9 @@ void take_out(descriptor& d, std::size_t mark, memory::log<deferred>& found) noe
 }  // namespace
 
 void destroy_replaced(descriptor& d) noexcept {
-    const std::size_t mark = innermost_mark(d);
+    const std::size_t mark = innermost_log_begin(d);
     memory::log<deferred> found;
-    undisturbed(d, [&] {
+    in_critical_region(d, [&] {
         try {
             found.reserve(d.deferred_log.size() - mark);
         } catch (const std::bad_alloc&) {
@@ -67,11 +67,11 @@ void destroy_replaced(descriptor& d) noexcept {
     if (found.empty()) return;
     d.captured_size_ = 0;  // the captured range may be the memory of one of these objects
     // The log is consistent again: a destructor may add entries.
-    for (const deferred& e : found) undisturbed(d, [&e] { e.destroy(e.object); });
+    for (const deferred& e : found) in_critical_region(d, [&e] { e.destroy(e.object); });
 }
 
 void abandon(descriptor& d, void* object) noexcept {
-    const std::size_t mark = innermost_mark(d);
+    const std::size_t mark = innermost_log_begin(d);
     for (std::size_t i = d.deferred_log.size(); i-- > mark;) {
         deferred& e = d.deferred_log[i];
         if (e.object != object) continue;

@@ -10,7 +10,7 @@
 //   belongs to the innermost open block. So no roll-back can bring back the object alone: a roll-back of that block
 //   undoes the making, too. An object that the parent made and a nested block replaced stays until the nested block has
 //   closed.
-// 3. No walk by index is in that part of the log meanwhile: `no_look_for_replaced`.
+// 3. No walk by index is in that part of the log meanwhile: `replaced_search_pause`.
 //
 // Cost. The engine searches the innermost block's part of the log when that part is a little more than twice as large
 // as after the last search. A short transaction never searches. When a nested block closes, its part joins that of its
@@ -26,7 +26,7 @@
 namespace tutti::core {
 
 /// Returns where the part of the log that belongs to the innermost block begins.
-[[nodiscard]] inline std::size_t innermost_mark(const descriptor& d) noexcept {
+[[nodiscard]] inline std::size_t innermost_log_begin(const descriptor& d) noexcept {
     return d.frame_->parent != nullptr ? d.frame_->mark.deferred : 0;
 }
 
@@ -44,20 +44,20 @@ TUTTI_ALWAYS_INLINE void destroy_replaced_where_due(descriptor& d) noexcept {
 #endif
     if (d.deferred_log.size() <= at_least) return;
     const std::size_t left = d.frame_->left_when_looked;
-    if (d.deferred_log.size() - innermost_mark(d) > at_least + (at_least != 0 ? 2 * left : left)) [[unlikely]]
+    if (d.deferred_log.size() - innermost_log_begin(d) > at_least + (at_least != 0 ? 2 * left : left)) [[unlikely]]
         destroy_replaced(d);
 }
 
 /// Keeps all entries in the frame's part of the log, while it lives. A jump that skips the destructor leaves this state
 /// as it is, which only costs memory.
-class no_look_for_replaced {
+class replaced_search_pause {
 public:
-    explicit no_look_for_replaced(detail::frame& f) noexcept : frame_{f}, before_{f.left_when_looked} {
+    explicit replaced_search_pause(detail::frame& f) noexcept : frame_{f}, before_{f.left_when_looked} {
         f.left_when_looked = std::numeric_limits<std::size_t>::max() / 4;
     }
-    ~no_look_for_replaced() { frame_.left_when_looked = before_; }
-    no_look_for_replaced(const no_look_for_replaced&) = delete;
-    no_look_for_replaced& operator=(const no_look_for_replaced&) = delete;
+    ~replaced_search_pause() { frame_.left_when_looked = before_; }
+    replaced_search_pause(const replaced_search_pause&) = delete;
+    replaced_search_pause& operator=(const replaced_search_pause&) = delete;
 
 private:
     detail::frame& frame_;

@@ -8,7 +8,7 @@
 #include "core/rollback/traced.hpp"
 #include "core/rollback/user_code.hpp"
 #include "core/state/critical.hpp"
-#include "core/state/fault.hpp"
+#include "core/state/fault_injection.hpp"
 #include "core/tokens/serial_token.hpp"
 
 namespace tutti::core {
@@ -22,92 +22,94 @@ std::uintptr_t stack_of_outermost(const descriptor& d) noexcept {
 }
 
 /// REQUIRES: d.eviction is held.
-void give_back_locked(descriptor& d) noexcept {
-    if (!d.given_back) {
+void release_ownership_locked(descriptor& d) noexcept {
+    if (!d.ownership_released) {
         const bool by_owner = d.suspended.load(std::memory_order_relaxed) == 0;
         // A thread that exits has set itself where its stack ends.
-        if (d.landing == 0 && by_owner) d.landing = stack_of_outermost(d);
+        if (d.rollback_stack_end == 0 && by_owner) d.rollback_stack_end = stack_of_outermost(d);
         d.algorithm->roll_back(d);
-        d.landing = 0;
-        d.given_back = true;
+        d.rollback_stack_end = 0;
+        d.ownership_released = true;
     }
-    if (d.strict()) give_back_tokens(d);
+    if (d.strict()) release_tokens(d);
 }
 
 }  // namespace
 
-void give_back(descriptor& d) noexcept {
+void release_ownership(descriptor& d) noexcept {
     const base::lock_guard guard{d.eviction};
-    give_back_locked(d);
+    release_ownership_locked(d);
 }
 
 void doom(descriptor& d, signal s, abort_cause cause) noexcept {
     d.pending = s;
     // If ownership has been given back, a destructor leaves a block of its own in an attempt that is over.
-    if (!d.given_back) d.cause = cause;
+    if (!d.ownership_released) d.cause = cause;
     d.close_bounds();
     d.slow_path |= slow_path_pending;
     d.slow_commit |= slow_commit_pending;
     if (s != signal::restart) return;
     d.set_status(status::aborting);
-    give_back_locked(d);
+    release_ownership_locked(d);
 }
 
 namespace {
 
 /// After this number of partial roll-backs an attempt starts over, because the locks that it keeps may be what makes it
 /// fail.
-constexpr std::uint32_t rewinds_per_attempt = 64;
+constexpr std::uint32_t max_partial_rollbacks = 64;
 
 /// Returns the innermost nested block for which `fits(mark)` is true, or null. Returns null for a strict attempt,
 /// because only its end removes its marks. Returns null in a destructor while an exception passes: the block may be
 /// over, and another roll-back in progress, before the signal is handled.
 template <class F>
-const detail::frame* way_back(descriptor& d, F&& fits) noexcept {
+const detail::frame* rollback_target(descriptor& d, F&& fits) noexcept {
     if (d.frame_->parent == nullptr || d.strict() || d.unwinding()) return nullptr;
     // Decided once for each attempt: an attempt that has tried shows whether that pays only if it may continue.
-    if (d.run.rewinds == 0 ? !d.rewind.partial.worthwhile() : d.run.rewinds >= rewinds_per_attempt) return nullptr;
+    if (d.run.partial_rollbacks == 0 ? !d.partial_rollback.predictor.is_worthwhile()
+                                     : d.run.partial_rollbacks >= max_partial_rollbacks)
+        return nullptr;
     for (const detail::frame* f = d.frame_; f->parent != nullptr; f = f->parent) {
         if (fits(f->mark)) return f;
     }
     return nullptr;
 }
 
-[[noreturn]] void rewind_to(descriptor& d, const detail::frame& f, word bound, abort_cause cause) {
-    d.rewind.to = &f;
-    d.rewind.bound = bound;
-    raise(d, signal::rewind, cause);
+[[noreturn]] void raise_partial_rollback(descriptor& d, const detail::frame& f, word bound, abort_cause cause) {
+    d.partial_rollback.to = &f;
+    d.partial_rollback.bound = bound;
+    raise(d, signal::partial_rollback, cause);
 }
 
 }  // namespace
 
-void attempt_rewind(descriptor& d, std::size_t first_invalid, word bound, abort_cause cause) {
-    const auto* const f = way_back(d, [&](const detail::savepoint& mark) {
-        return mark.reads <= first_invalid || broken(fault::rewind_too_little);
+void attempt_roll_back_to_valid(descriptor& d, std::size_t first_invalid, word bound, abort_cause cause) {
+    const auto* const f = rollback_target(d, [&](const detail::savepoint& mark) {
+        return mark.reads <= first_invalid || injected(fault::roll_back_too_little);
     });
     if (f == nullptr) attempt_abort(d, cause);
-    rewind_to(d, *f, bound, cause);
+    raise_partial_rollback(d, *f, bound, cause);
 }
 
-const detail::frame* way_back_before(descriptor& d, std::size_t place) noexcept {
-    return way_back(d, [place](const detail::savepoint& mark) { return mark.deferred <= place; });
+const detail::frame* rollback_target_before(descriptor& d, std::size_t place) noexcept {
+    return rollback_target(d, [place](const detail::savepoint& mark) { return mark.deferred <= place; });
 }
 
-void attempt_go_back(descriptor& d, const detail::frame& to, abort_cause cause) {
-    rewind_to(d, to, d.snapshot_bound, cause);
+void attempt_roll_back_to(descriptor& d, const detail::frame& to, abort_cause cause) {
+    raise_partial_rollback(d, to, d.snapshot_bound, cause);
 }
 
-void attempt_let_pass(descriptor& d, const obstacle& other, abort_cause cause) {
-    d.run.in_the_way = other;
-    const auto* const f = way_back(d, [](const detail::savepoint&) { return true; });
+void attempt_wait_and_repeat(descriptor& d, const wait_target& other, abort_cause cause) {
+    d.run.blocked_by = other;
+    const auto* const f = rollback_target(d, [](const detail::savepoint&) { return true; });
     if (f == nullptr) attempt_abort(d, cause);
-    rewind_to(d, *f, d.snapshot_bound, cause);
+    raise_partial_rollback(d, *f, d.snapshot_bound, cause);
 }
 
-void attempt_retreat(descriptor& d, abort_cause cause) {
-    const auto* const f = way_back(d, [](const detail::savepoint& mark) { return mark.writes == 0; });
+void attempt_roll_back_to_unowned(descriptor& d, abort_cause cause) {
+    const auto* const f = rollback_target(d, [](const detail::savepoint& mark) { return mark.writes == 0; });
     if (f == nullptr) attempt_abort(d, cause);
-    rewind_to(d, *f, d.snapshot_bound, cause);
+    raise_partial_rollback(d, *f, d.snapshot_bound, cause);
 }
 
 void raise(descriptor& d, signal s, abort_cause cause) {

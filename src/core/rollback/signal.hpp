@@ -25,29 +25,29 @@ namespace tutti::core {
 
 /// Aborts in this way if another transaction asked d to abort.
 inline void attempt_abort_if_doomed(descriptor& d) {
-    if (d.asked_to_die()) [[unlikely]]
+    if (d.kill_requested()) [[unlikely]]
         attempt_abort(d, abort_cause::killed);
 }
 
 /// Handles a conflict: the reads from number `first_invalid` on have changed; those before it are current at the
 /// snapshot bound `bound`. Runs the innermost open block that has made only later reads again (a partial roll-back).
 /// Without such a block, runs the outermost block again.
-[[noreturn]] void attempt_rewind(descriptor& d, std::size_t first_invalid, word bound, abort_cause cause);
+[[noreturn]] void attempt_roll_back_to_valid(descriptor& d, std::size_t first_invalid, word bound, abort_cause cause);
 
 /// Returns the innermost open nested block that had begun when the entry at `place` of the deferred log was added.
 /// Returns null if no such block exists, or if it may not be rolled back alone. For a conflict over data that a
 /// companion has shown in the step at `place`.
-[[nodiscard]] const detail::frame* way_back_before(descriptor& d, std::size_t place) noexcept;
+[[nodiscard]] const detail::frame* rollback_target_before(descriptor& d, std::size_t place) noexcept;
 /// Runs that block again; earlier reads stay valid at the present snapshot.
-[[noreturn]] void attempt_go_back(descriptor& d, const detail::frame& to, abort_cause cause);
+[[noreturn]] void attempt_roll_back_to(descriptor& d, const detail::frame& to, abort_cause cause);
 
 /// Handles a busy orec: runs the innermost open block again once the orec is free. If that takes long, or if another
 /// transaction waits for d, which keeps what it took before that block, d retreats.
-[[noreturn]] void attempt_let_pass(descriptor& d, const obstacle& other, abort_cause cause);
+[[noreturn]] void attempt_wait_and_repeat(descriptor& d, const wait_target& other, abort_cause cause);
 
 /// Runs the innermost open block again before which d owned nothing; without one, the outermost block. d.run says what
 /// to wait for.
-[[noreturn]] void attempt_retreat(descriptor& d, abort_cause cause);
+[[noreturn]] void attempt_roll_back_to_unowned(descriptor& d, abort_cause cause);
 
 /// Makes sure that the attempt logs its reads; otherwise runs it again with a log. For a caller that has to know at
 /// commit whether all reads are still current.
@@ -67,6 +67,6 @@ void need_current_reads(descriptor& d);
 void doom(descriptor& d, signal s, abort_cause cause) noexcept;
 
 /// Gives back everything that the attempt owns. Idempotent.
-void give_back(descriptor& d) noexcept;
+void release_ownership(descriptor& d) noexcept;
 
 }  // namespace tutti::core

@@ -11,14 +11,14 @@
 #include "core/ports/algorithm.hpp"
 #include "core/rollback/deferred.hpp"
 #include "core/state/ancestry.hpp"
-#include "core/state/fault.hpp"
+#include "core/state/fault_injection.hpp"
 
 namespace tutti::core {
 namespace {
 
 void destroy(const deferred& e) noexcept {
     if (is_handler(e.what)) delete handler_of(e);
-    else if (e.what != deferred::kind::discarded || !broken(fault::leak_what_was_allocated)) e.destroy(e.object);
+    else if (e.what != deferred::kind::discarded || !injected(fault::leak_allocations)) e.destroy(e.object);
 }
 
 descriptor* running_ancestor(descriptor& d) noexcept {
@@ -30,7 +30,7 @@ descriptor* running_ancestor(descriptor& d) noexcept {
 /// Hands an entry over to `to`. Returns false if memory runs out: then the caller has to destroy the object.
 bool hand_over(descriptor& to, const deferred& e) noexcept {
     try {
-        put_off(to, is_handler(e.what) ? deferred::kind::over : e.what, e.object, e.destroy);
+        defer(to, is_handler(e.what) ? deferred::kind::over : e.what, e.object, e.destroy);
         return true;
     } catch (const std::bad_alloc&) {
         return false;
@@ -50,7 +50,7 @@ void destroy_some(descriptor& d, memory::log<deferred>& entries, Predicate&& hol
         for (deferred& e : entries) give(e);
         for (std::size_t i = entries.aside(); i-- > 0;) give(entries.aside(i));
     }
-    const destroying_idly section{d};
+    const idle_destructor_scope section{d};
     const auto end = [&](deferred& e) {
         if (holds(e)) destroy(std::exchange(e, {deferred::kind::spent, 0, nullptr, nullptr}));
     };
@@ -80,7 +80,7 @@ public:
     ~destructors_block() {
         const bool changed = d_.pending != signal::none || d_.writes.size() != f_.mark.writes ||
                              d_.overwritten.size() != f_.mark.overwritten || d_.deferred_log.size() != f_.mark.deferred;
-        if (!changed && !d_.strict()) d_.forget_reads(f_.mark.reads);
+        if (!changed && !d_.strict()) d_.drop_reads(f_.mark.reads);
         d_.captured_size_ = 0;
         d_.frame_ = f_.parent;
     }
@@ -100,7 +100,7 @@ constexpr detail::destroyer drop_exception = [](void* object) {
 
 }  // namespace
 
-void destroy_left(descriptor& d, memory::log<deferred>& left) noexcept {
+void destroy_leftovers(descriptor& d, memory::log<deferred>& left) noexcept {
     destroy_some(d, left, is_left);
     left.clear();
     left.shrink_aside(0);
@@ -108,7 +108,7 @@ void destroy_left(descriptor& d, memory::log<deferred>& left) noexcept {
 
 void run_after_commit(descriptor& d, memory::log<deferred>& after) {
     destroy_some(d, after, is_of_nested_block);
-    if (broken(fault::reverse_handlers)) std::reverse(after.begin(), after.end());
+    if (injected(fault::reverse_handlers)) std::reverse(after.begin(), after.end());
     std::exception_ptr first;
     for (const deferred& e : after) {
         if (e.what != deferred::kind::on_commit) continue;
@@ -117,16 +117,16 @@ void run_after_commit(descriptor& d, memory::log<deferred>& after) {
             handler_of(e)->run(d, abort_cause::none);
         } catch (const abi::__forced_unwind&) {
             // The thread exits, which must not be delayed, so the handlers after this one do not run.
-            d.threw_after_commit = !d.compensating;
-            destroy_left(d, after);
+            d.threw_after_commit = !d.running_undo;
+            destroy_leftovers(d, after);
             throw;
         } catch (...) {
             if (!first) first = std::current_exception();
         }
     }
-    destroy_left(d, after);
+    destroy_leftovers(d, after);
     if (!first) return;
-    d.threw_after_commit = !d.compensating;
+    d.threw_after_commit = !d.running_undo;
     std::rethrow_exception(first);
 }
 
@@ -138,7 +138,7 @@ void destroy_in_parent(descriptor& d, std::size_t from, std::size_t reads) noexc
     if (d.reads() != reads || d.frame_->read_only || marks_reads) return;
     TUTTI_ASSERT(d.running() && d.pending == signal::none && (d.slow_path & ~slow_path_timed) == 0,
                  "destructors run in a transaction that is healthy");
-    const shield no_signal_leaves{d};
+    const destructor_shield no_signal_leaves{d};
     memory::log<deferred>& entries = d.deferred_log;
     const std::size_t before = entries.size();
     // The loop goes by index: a destructor may set aside more entries, behind these, and the log may move.
@@ -154,7 +154,7 @@ void destroy_in_parent(descriptor& d, std::size_t from, std::size_t reads) noexc
         if (is_left(entries.aside(i))) entries.aside(kept++) = entries.aside(i);
     }
     entries.shrink_aside(kept);
-    if (broken(fault::lose_handlers_of_destructors)) entries.shrink(before);
+    if (injected(fault::lose_handlers_of_destructors)) entries.shrink(before);
 }
 
 void keep_exception(descriptor& d) noexcept {

@@ -23,7 +23,7 @@
 #include <utility>
 
 #include "core/state/descriptor.hpp"
-#include "core/state/fault.hpp"
+#include "core/state/fault_injection.hpp"
 
 namespace tutti::core {
 
@@ -39,15 +39,15 @@ namespace tutti::core {
 }
 
 /// The scope in which destructors run on d, which is idle.
-class destroying_idly {
+class idle_destructor_scope {
 public:
-    explicit destroying_idly(descriptor& d) noexcept
-        : d_{d}, before_{std::exchange(d.destroying, !broken(fault::interrupt_destructors))} {
+    explicit idle_destructor_scope(descriptor& d) noexcept
+        : d_{d}, before_{std::exchange(d.running_destructors, !injected(fault::interrupt_destructors))} {
         TUTTI_ASSERT(is_idle(d), "destructors run when the descriptor is idle");
     }
-    ~destroying_idly() { d_.destroying = before_; }
-    destroying_idly(const destroying_idly&) = delete;
-    destroying_idly& operator=(const destroying_idly&) = delete;
+    ~idle_destructor_scope() { d_.running_destructors = before_; }
+    idle_destructor_scope(const idle_destructor_scope&) = delete;
+    idle_destructor_scope& operator=(const idle_destructor_scope&) = delete;
 
 private:
     descriptor& d_;
@@ -56,18 +56,18 @@ private:
 
 /// Keeps every access from leaving by a signal, and every block on d from ending by an interruption, while it lives. It
 /// works with and without a running transaction. tutti::detail::destructor_scope does the same for public headers.
-class shield {
+class destructor_shield {
 public:
-    explicit shield(descriptor& d) noexcept
+    explicit destructor_shield(descriptor& d) noexcept
         : d_{d},
-          unwinds_from_{std::exchange(d.unwinds_from, 0)},
-          destroying_{std::exchange(d.destroying, !broken(fault::interrupt_destructors))} {}
-    ~shield() {
-        d_.unwinds_from = unwinds_from_;
-        d_.destroying = destroying_;
+          unwinds_from_{std::exchange(d.unwinding_threshold, 0)},
+          destroying_{std::exchange(d.running_destructors, !injected(fault::interrupt_destructors))} {}
+    ~destructor_shield() {
+        d_.unwinding_threshold = unwinds_from_;
+        d_.running_destructors = destroying_;
     }
-    shield(const shield&) = delete;
-    shield& operator=(const shield&) = delete;
+    destructor_shield(const destructor_shield&) = delete;
+    destructor_shield& operator=(const destructor_shield&) = delete;
 
 private:
     descriptor& d_;
@@ -77,12 +77,12 @@ private:
 
 /// Raises a shield after a failed commit. The value that the body returned is destroyed before the attempt ends, as
 /// locals of the body are during a restart. The next attempt lowers the shield.
-inline void shield_value(descriptor& d) noexcept { d.unwinds_from = 0; }
+inline void shield_value(descriptor& d) noexcept { d.unwinding_threshold = 0; }
 
 /// Destroys what a roll-back or a commit has left, and empties the log: first the entries that nested blocks had left,
 /// then the rest, the newest first. An open-nested transaction's entries go to the transaction around it. REQUIRES: d
 /// is idle.
-void destroy_left(descriptor& d, memory::log<deferred>& left) noexcept;
+void destroy_leftovers(descriptor& d, memory::log<deferred>& left) noexcept;
 
 /// Finishes a commit: destroys what nested blocks had left, runs the on_commit handlers, destroys data that handlers
 /// captured, and rethrows the first exception. REQUIRES: d is idle.

@@ -25,7 +25,7 @@ namespace tutti::core {
 [[nodiscard]] inline bool may_restart_ancestor(const descriptor& d) noexcept {
     if (d.outer == nullptr || !d.outer->running()) return false;
     const descriptor& outer = *d.outer;
-    return (outer.slow_path & ~slow_path_timed) == 0 && !outer.unwinding() && !outer.prevails();
+    return (outer.slow_path & ~slow_path_timed) == 0 && !outer.unwinding() && !outer.cannot_be_killed();
 }
 
 /// Returns true if the transaction around d may be restarted, and that transaction or an ancestor of it was asked to
@@ -33,27 +33,27 @@ namespace tutti::core {
 [[nodiscard]] inline bool ancestor_is_doomed(const descriptor& d) noexcept {
     if (!may_restart_ancestor(d)) return false;
     for (const descriptor* o = d.outer; o != nullptr; o = o->outer) {
-        if (o->running() && o->asked_to_die()) return true;
+        if (o->running() && o->kill_requested()) return true;
     }
     return false;
 }
 
 /// Returns true if `d` belongs to the context of `self`, which may be null.
-[[nodiscard]] inline bool is_of(const descriptor& d, const descriptor* self) noexcept {
+[[nodiscard]] inline bool shares_context(const descriptor& d, const descriptor* self) noexcept {
     return self != nullptr && (&d == self || is_ancestor(d, *self) || is_ancestor(*self, d));
 }
 
 /// Returns true if d's transaction is an undo action, or runs inside one.
-[[nodiscard]] inline bool undoes(const descriptor& d) noexcept {
+[[nodiscard]] inline bool runs_undo_action(const descriptor& d) noexcept {
     for (const descriptor* o = &d; o != nullptr; o = o->outer) {
-        if (o->compensating) return true;
+        if (o->running_undo) return true;
     }
     return false;
 }
 
 /// Returns true if d may commit beside the irrevocable transaction of `other`; see conflict/abstract_locks.hpp.
-[[nodiscard]] inline bool may_pass(const descriptor& d, const descriptor& other) noexcept {
-    return other.makes_way.load(std::memory_order_seq_cst) != 0 && undoes(d);
+[[nodiscard]] inline bool may_commit_beside(const descriptor& d, const descriptor& other) noexcept {
+    return other.lets_undo_commit.load(std::memory_order_seq_cst) != 0 && runs_undo_action(d);
 }
 
 }  // namespace tutti::core

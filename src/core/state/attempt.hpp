@@ -13,7 +13,7 @@ TUTTI_ALWAYS_INLINE void attempt_reset(descriptor& d) noexcept {
     d.mode = status::active;
     d.pending = signal::none;
     d.cause = abort_cause::none;
-    d.given_back = false;
+    d.ownership_released = false;
     d.slow_path = 0;
     d.read_next_ = d.read_begin;
     ++d.own_sequence;
@@ -42,24 +42,24 @@ TUTTI_ALWAYS_INLINE void attempt_close_committed(descriptor& d) noexcept {
 /// Returns true if attempt_start ends the execution once it is interrupted; attempt_start asks this function. Returns
 /// false for an undo action, for a destructor, and for a block of the language, which no exception of the runtime can
 /// leave. REQUIRES: d.frame_ is the outermost block.
-[[nodiscard]] inline bool ends_when_interrupted(const descriptor& d) noexcept {
-    return !d.compensating && !d.destroying && d.frame_->receive == nullptr;
+[[nodiscard]] inline bool can_be_interrupted(const descriptor& d) noexcept {
+    return !d.running_undo && !d.running_destructors && d.frame_->receive == nullptr;
 }
 
 /// Returns true if d need not wait before its attempt, because an interruption ends its execution here: the wait
 /// returns early, and the start of the attempt throws. Acquire: partner is the release in `interrupt`.
-[[nodiscard]] inline bool ends_here(const descriptor& d) noexcept {
-    return d.run.unbegun && d.interrupted.load(std::memory_order_acquire) != 0;
+[[nodiscard]] inline bool is_interrupted_before_attempt(const descriptor& d) noexcept {
+    return d.run.interruptible && d.interrupted.load(std::memory_order_acquire) != 0;
 }
 
-/// The scope of a wait before d's attempt: while it lives, an interruption may end the execution (`ends_here`).
+/// The scope of a wait before d's attempt: while it lives, an interruption may end the execution (`is_interrupted_before_attempt`).
 /// REQUIRES: d.frame_ is the outermost block.
-class before_attempt {
+class interruptible_wait {
 public:
-    explicit before_attempt(descriptor& d) noexcept : d_{d} { d_.run.unbegun = ends_when_interrupted(d); }
-    ~before_attempt() { d_.run.unbegun = false; }
-    before_attempt(const before_attempt&) = delete;
-    before_attempt& operator=(const before_attempt&) = delete;
+    explicit interruptible_wait(descriptor& d) noexcept : d_{d} { d_.run.interruptible = can_be_interrupted(d); }
+    ~interruptible_wait() { d_.run.interruptible = false; }
+    interruptible_wait(const interruptible_wait&) = delete;
+    interruptible_wait& operator=(const interruptible_wait&) = delete;
 
 private:
     descriptor& d_;
@@ -68,16 +68,16 @@ private:
 // --- a deadline (modes/deadline.hpp), as waiters see it
 
 /// Returns the time until which d may wait for another transaction, or nullopt if d may wait without a limit.
-[[nodiscard]] inline std::optional<base::deadline> patience(const descriptor& d) noexcept {
-    const timing& t = d.run.timed;
-    if (!t.on || t.next_look == base::deadline::max() || d.is_irrevocable()) [[likely]]
+[[nodiscard]] inline std::optional<base::deadline> wait_limit(const descriptor& d) noexcept {
+    const timing& t = d.run.deadline_state;
+    if (!t.active || t.next_check == base::deadline::max() || d.is_irrevocable()) [[likely]]
         return std::nullopt;
-    return t.next_look;
+    return t.next_check;
 }
 
 /// Returns true if d has to start over in a stricter mode instead of waiting.
-[[nodiscard]] inline bool out_of_patience(const descriptor& d) noexcept {
-    const auto until = patience(d);
+[[nodiscard]] inline bool wait_limit_reached(const descriptor& d) noexcept {
+    const auto until = wait_limit(d);
     return until && base::now() >= *until;
 }
 

@@ -29,13 +29,13 @@ struct preemption {
     void (*wake)(descriptor& sleeper) noexcept = nullptr;
     /// Waits as `sleep` does, in the middle of a transaction, for something other than a transaction. Interruptions do
     /// not end this wait, and it always has an end. Null: the thread sleeps.
-    void (*rest)(descriptor& self, const detail::shared<std::uint32_t>& woken, base::deadline until) noexcept = nullptr;
+    void (*park)(descriptor& self, const detail::shared<std::uint32_t>& woken, base::deadline until) noexcept = nullptr;
     /// Returns true if `self` takes what the suspended `other` owns, instead of waiting for it. Null: the policy
     /// decides.
     bool (*outranks)(descriptor& self, descriptor& other) noexcept = nullptr;
     /// Begins or ends a span of user code in which no tick takes the processor from the context of `self`. Spans nest.
     /// Null: this layer has no ticks.
-    void (*hold)(descriptor& self, bool begins) noexcept = nullptr;
+    void (*block_ticks)(descriptor& self, bool begins) noexcept = nullptr;
     /// The stack of the context, with all frames that may be opened below it. 0 bytes: the context uses the stack of
     /// its thread.
     const void* stack = nullptr;
@@ -92,7 +92,7 @@ private:
 /// Runs `f`, in a critical region if the context is preemptable. For code that is compiled once for all contexts and
 /// takes a lock that other contexts of the same worker need.
 template <class F>
-auto undisturbed(descriptor& d, F&& f) {
+auto in_critical_region(descriptor& d, F&& f) {
     std::optional<critical<true>> region;
     if (d.hooks != nullptr) region.emplace(d);
     return f();

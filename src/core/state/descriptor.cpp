@@ -14,18 +14,18 @@ descriptor::descriptor() {
 }
 
 void descriptor::grow_reads() {
-    if (!resize_reads(std::max<std::size_t>(1024, 2 * read_room()))) throw std::bad_alloc{};
-    if (read_room() * sizeof *read_begin > memory::kept_bytes) slow_commit |= slow_commit_large;
+    if (!resize_reads(std::max<std::size_t>(1024, 2 * read_capacity()))) throw std::bad_alloc{};
+    if (read_capacity() * sizeof *read_begin > memory::kept_bytes) slow_commit |= slow_commit_large;
 }
 
-bool descriptor::resize_reads(std::size_t room) noexcept {
+bool descriptor::resize_reads(std::size_t capacity) noexcept {
     const auto used = static_cast<std::size_t>(read_next_ - read_begin);
     // NOLINTNEXTLINE(bugprone-suspicious-realloc-usage): the old block stays ours when it fails
-    void* const moved = std::realloc(static_cast<void*>(read_begin), room * sizeof *read_begin);
+    void* const moved = std::realloc(static_cast<void*>(read_begin), capacity * sizeof *read_begin);
     if (moved == nullptr) return false;
     read_begin = static_cast<const orec**>(moved);
     read_next_ = read_begin + used;
-    read_end_ = read_begin + room;
+    read_end_ = read_begin + capacity;
     return true;
 }
 

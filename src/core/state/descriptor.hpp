@@ -9,31 +9,31 @@
 //        -> aborting -> idle                      roll-back; the user's frames unwind in between
 //
 // Invariants
-//   I1  frame_ != nullptr  <=>  an atomic block is open on this context
-//   I2  both bounds are zero unless the attempt is optimistic and healthy, and its algorithm inlines reads
-//   I3  while pending != none the bounds are zero; if the signal is a restart, the attempt owns no orec and no mark
-//   I4  slow_commit == 0  =>  the commit only has to write the write set back
-//   I5  only the owner touches members outside `activity`; another context may call the algorithm's roll_back on a
+//   DSC1  frame_ != nullptr  <=>  an atomic block is open on this context
+//   DSC2  both bounds are zero unless the attempt is optimistic and healthy, and its algorithm inlines reads
+//   DSC3  while pending != none the bounds are zero; if the signal is a restart, the attempt owns no orec and no mark
+//   DSC4  slow_commit == 0  =>  the commit only has to write the write set back
+//   DSC5  only the owner touches members outside `activity`; another context may call the algorithm's roll_back on a
 //       *suspended* descriptor, under `eviction` (core/conflict/kill.hpp)
-//   I6  frame_ == nullptr, at the start and the end of an execution  =>  `run` equals that of a fresh execution, except
+//   DSC6  frame_ == nullptr, at the start and the end of an execution  =>  `run` equals that of a fresh execution, except
 //       for its site and options
-//   I7  frame_ == nullptr  =>  pending == none: a signal belongs to an attempt
+//   DSC7  frame_ == nullptr  =>  pending == none: a signal belongs to an attempt
 #pragma once
 
 #include <optional>
 
 #include "base/clock.hpp"
 #include "base/lock.hpp"
-#include "core/state/hardware_habits.hpp"
+#include "core/state/hardware_history.hpp"
 #include "core/state/holding_table.hpp"
-#include "core/state/rewinding.hpp"
+#include "core/state/partial_rollback_predictor.hpp"
 #include "core/state/timing.hpp"
 #include "memory/activity.hpp"
 #include "memory/limbo.hpp"
 #include "memory/place.hpp"
 #include "memory/slab.hpp"
 #include "memory/write_set.hpp"
-#include "observe/ledger.hpp"
+#include "observe/transaction_counters.hpp"
 #include "tutti/detail/runtime.hpp"
 
 namespace tutti::core {
@@ -52,8 +52,8 @@ enum class signal : std::uint8_t {
     none,
     restart,        ///< the outermost block runs again
     restart_block,  ///< the innermost block runs again
-    /// The block `rewind.to` runs again: values that it read have changed, values read before it have not.
-    rewind,
+    /// The block `partial_rollback.to` runs again: values that it read have changed, values read before it have not.
+    partial_rollback,
     retry,   ///< the innermost alternative gives way to the next; without one, the transaction waits
     cancel,  ///< the innermost block ends without effect
 };
@@ -68,15 +68,15 @@ enum slow_commit_flag : std::uint32_t {
     slow_commit_restarted = 32,  // `run` has to be reset: the attempt was restarted, not plain, or had a deadline
     slow_commit_handlers = 64,   // handlers and participants
     slow_commit_abstract_locks = 128,
-    slow_commit_language = 256,      // a block of the language has been open inside one of the library
-    slow_commit_serial = 1024,       // the serial token to give back, and no slot
-    slow_commit_possessions = 2048,  // see core/rollback/deferred.hpp
+    slow_commit_language = 256,    // a block of the language has been open inside one of the library
+    slow_commit_serial = 1024,     // the serial token to give back, and no slot
+    slow_commit_resources = 2048,  // see core/rollback/deferred.hpp
     // With slow_commit_handlers: the only handler is one companion that may commit alone.
-    slow_commit_alone = 4096,
+    slow_commit_one_phase = 4096,
     slow_commit_orphans = 8192,      // ended contexts left objects to destroy: see memory/limbo.hpp
-    slow_commit_late_clock = 16384,  // the version clock is to start anew: see algorithms/new_era.hpp
+    slow_commit_late_clock = 16384,  // the version clock is to start anew: see algorithms/new_era_test.hpp
     slow_commit_large =
-        512  // a log is large; this flag stays up across transactions until no log is large: core/lifecycle/room.hpp
+        512  // a log is large; this flag stays up across transactions until no log is large: core/lifecycle/log_memory.hpp
 };
 
 /// Reasons why a barrier cannot take the short path.
@@ -98,9 +98,9 @@ struct deferred {
         over,
         spent,
         participant,
-        companion,
+        data_participant,
         shown,
-        possession,
+        owned_resource,
         constructed,
         exception,
         allocated,
@@ -131,8 +131,8 @@ struct clock_view {
     std::uint32_t foreign = 0;  // those commits that found the clock moved by another descriptor
     std::uint32_t deferred_length = 128;
     std::uint32_t deferred_left = 128;
-    std::uint32_t met = 0;       // versions of other writers beyond the clock, in this period of deferred mode
-    std::uint32_t own_hits = 0;  // reads of own versions beyond the bound
+    std::uint32_t foreign_versions = 0;  // versions of other writers beyond the clock, in this period of deferred mode
+    std::uint32_t own_hits = 0;          // reads of own versions beyond the bound
     std::uint32_t own_hits_here = 0;
     word own_hits_of = 0;  // the transaction that `own_hits_here` counts for
 };
@@ -140,15 +140,15 @@ struct clock_view {
 /// The state of an attempt that may run in hardware. Algorithms for hardware use all of it (algorithms/hybrid.hpp).
 /// Blocks of the language use only the place and the habits (itm/hardware.hpp).
 struct hardware_state {
-    enum class place : std::uint8_t {
+    enum class run_mode : std::uint8_t {
         software,   // the attempt runs in software, or no attempt runs
         undecided,  // the attempt has neither read nor written
         hardware
     };
-    place runs_in = place::software;
+    run_mode runs_in = run_mode::software;
     std::uint8_t tries_left = 0;  // of this execution
     hardware_trial trial;         // of this execution
-    hardware_habits habits;
+    hardware_history history;
 };
 
 /// State that only some algorithms use; each member names them.
@@ -169,57 +169,57 @@ struct quiescing_state {
     bool announced = false;          // `privatizing` is up for the attempt in progress
     word received_up_to = 0;         // no commit that published a version up to this one still quiesces
     word latest_read = 0;            // of the transaction that ends: it has read no later version than this one
-    word rewound = 0;                // the latest attempt that has rolled back a part of itself
-    word owes_up_to = 0;             // it still has to wait for what it received under this bound; 0: for nothing
+    word rolled_back_in = 0;         // the latest attempt that has rolled back a part of itself
+    word deferred_up_to = 0;         // it still has to wait for what it received under this bound; 0: for nothing
     std::uint32_t steps_walked = 0;  // in the quiescence set, since this context's latest sweep
 };
 
 /// A partial roll-back in progress.
-struct rewind_state {
+struct partial_rollback_state {
     const detail::frame* to = nullptr;  // the block that runs again
     word bound = 0;                     // the snapshot bound to continue with
-    rewinding partial;
+    partial_rollback_predictor predictor;
 };
 
-/// Measures of a large log; see core/lifecycle/room.hpp.
+/// Measures of a large log; see core/lifecycle/log_memory.hpp.
 struct large_log_state {
-    std::size_t most_read = 0;        // in this period
-    std::uint32_t until_settled = 0;  // transactions
+    std::size_t max_reads = 0;       // in this period
+    std::uint32_t until_shrink = 0;  // transactions
 };
 
 /// The state of biased serial execution; see core/tokens/bias.hpp.
 struct bias_state {
-    std::uint32_t until = 0;   // number of blocks before this context tries again to become the owner
-    std::uint32_t count = 0;   // number in its latest owner word
-    word word_as_owner = 0;    // value of `biased_owner` while this context is the owner
-    word begun_by_others = 0;  // at its latest look
+    std::uint32_t blocks_until_next_try = 0;  // number of blocks before this context tries again to become the owner
+    std::uint32_t count = 0;                  // number in its latest owner word
+    word word_as_owner = 0;                   // value of `biased_owner` while this context is the owner
+    word begun_by_others = 0;                 // at its latest look
 };
 
 /// A descriptor's takes of the serial token; see core/tokens/serial_token.hpp.
-struct take_state {
+struct serial_token_state {
     word latest = ~word{0} << 32;      // the sequence in which it took the token; initially far in the past
     word seen = 0;                     // the token, as read at this context's latest begin that fenced
     std::uint32_t fences_in_vain = 0;  // begins since then
 };
 
 /// Time spent waiting for transactions that ran alone, while measurement was on; see core/modes/serial.cpp.
-struct aside_state {
+struct serial_wait_state {
     std::uint64_t ticks = 0;
-    const descriptor* for_whom = nullptr;  // the last transaction that it waited for
+    const descriptor* owner = nullptr;  // the last transaction that it waited for
 };
 
-/// The transaction to wait for before the next attempt: that of `who`, whose state read `state`. The two met at the
+/// The transaction to wait for before the next attempt: that of `awaited`, whose state read `state`. The two met at the
 /// orec `at`, which then read `seen`; `at` is null if they met as a whole.
-struct obstacle {
-    descriptor* who = nullptr;
+struct wait_target {
+    descriptor* awaited = nullptr;
     word state = 0;
-    const orec* at = nullptr;
+    const orec* contended_orec = nullptr;
     word seen = 0;
 };
 
 /// One call of retry_for, which each attempt of an execution may reach; see core/lifecycle/retry_limits.hpp.
 struct retry_call {
-    detail::retry_place place;
+    detail::retry_place site;
     base::deadline since;   // when an attempt first reached the call
     std::uint32_t attempt;  // the latest attempt that reached the call and was not rolled back to before it; or 0
     std::uint32_t number;   // number of the call in that attempt, from 1
@@ -231,10 +231,10 @@ struct execution {
     const options* how = nullptr;
     std::uint32_t attempt = 1;
     abort_cause last_cause = abort_cause::none;
-    status next_mode = status::active;  // the mode that the next attempt starts in
-    std::uint32_t rewinds = 0;          // partial roll-backs of this attempt
-    std::uint32_t opened_in = 0;        // the latest attempt in which an open-nested block has ended; 0: none
-    bool log_reads = false;             // log reads even in a block that promised to write nothing
+    status next_mode = status::active;    // the mode that the next attempt starts in
+    std::uint32_t partial_rollbacks = 0;  // partial roll-backs of this attempt
+    std::uint32_t opened_in = 0;          // the latest attempt in which an open-nested block has ended; 0: none
+    bool log_reads = false;               // log reads even in a block that promised to write nothing
     const char* irrevocable_reason = nullptr;
     std::optional<std::size_t> waits_from;  // where this execution's entries in retry_calls begin, if it has any
     std::uint32_t waits_made = 0;           // calls of retry_for in this attempt
@@ -243,19 +243,20 @@ struct execution {
     std::uint32_t waits_end = 0;
     std::optional<base::deadline> retry_until;  // when the nearest call of this attempt gives up
     // Its place among the executions in retry, once it has waited; see core/waiting/wakeup.cpp.
-    std::uint64_t place = 0;
-    obstacle in_the_way;
+    std::uint64_t retry_order = 0;
+    wait_target blocked_by;
     // Rank, age and defeats, which other transactions see; see core/conflict/contention_rank.hpp.
     std::int64_t rank = 0;
     std::uint64_t age = 0;
     std::uint32_t defeats = 0;
     bool was_defeated = false;
-    bool queued = false;   // it has joined a queue; see core/waiting/queue.hpp
-    bool unbegun = false;  // an interruption may end its present wait; see core/lifecycle/interrupt.hpp
-    bool hurried = false;  // irrevocable only to commit, in time or at all: the body may still retry and restart
-    timing timed;          // of its deadline
+    bool queued = false;         // it has joined a queue; see core/waiting/execution_queue.hpp
+    bool interruptible = false;  // an interruption may end its present wait; see core/lifecycle/interrupt.hpp
+    bool irrevocable_only_to_commit =
+        false;              // irrevocable only to commit, in time or at all: the body may still retry and restart
+    timing deadline_state;  // of its deadline
 
-    [[nodiscard]] observe::block block() const noexcept { return {where, how->name}; }
+    [[nodiscard]] observe::block_id block() const noexcept { return {where, how->name}; }
 };
 
 /// The start of what __cxa_get_globals returns, as the Itanium C++ ABI (2.2.2) lays it out.
@@ -264,7 +265,7 @@ struct exception_globals {
     unsigned uncaught;
 };
 
-/// The value of descriptor::opened_under if the outermost block is one of the language, which never unwinds.
+/// The value of descriptor::exceptions_at_open if the outermost block is one of the language, which never unwinds.
 inline constexpr unsigned opened_by_language = ~0U;
 
 /// The latest signal or interruption that was thrown on a context of a server (core/rollback/traced.hpp).
@@ -305,15 +306,15 @@ public:
     const memory::orec** read_begin = nullptr;  // the read log is [read_begin, tx::read_next_)
     memory::log<memory::write_entry> writes{slow_commit, slow_commit_large};
     memory::log<memory::overwritten_entry> overwritten{slow_commit, slow_commit_large};
-    algorithm_state kept{slow_commit};
+    algorithm_state algorithm_data{slow_commit};
     memory::log<deferred> deferred_log{slow_commit, slow_commit_large};
-    word joined_in = 0;             // the own_sequence of the latest attempt that a participant has joined
-    word joined_by_companions = 0;  // the same for companions
+    word joined_in = 0;                    // the own_sequence of the latest attempt that a participant has joined
+    word joined_by_data_participants = 0;  // the same for companions
     memory::log<retry_call> retry_calls{slow_commit, slow_commit_large};
     memory::limbo limbo;
     bool wrote_plain = false;  // some write entries are plain places
     quiescing_state quiescing;
-    large_log_state large;
+    large_log_state large_logs;
 
     // --- the state of the attempt
     word self_lock = 0;  // the lock word of entry 0
@@ -327,17 +328,17 @@ public:
     status mode = status::active;
     signal pending = signal::none;
     abort_cause cause = abort_cause::none;  // of the roll-back in progress
-    bool given_back = false;                // ownership has been given back already
-    rewind_state rewind;
+    bool ownership_released = false;        // ownership has been given back already
+    partial_rollback_state partial_rollback;
 
     // --- language-level blocks
-    void* language = nullptr;    // data of src/itm for this descriptor; kept as long as the descriptor
-    std::uintptr_t landing = 0;  // frame::stack of the block at which the roll-back in progress ends, or 0
-    std::size_t notes_end = 0;   // one past the newest write entry that records memory written without barriers
-    bool serial = false;         // serial-irrevocable: see modes/serial.hpp
+    void* language = nullptr;               // data of src/itm for this descriptor; kept as long as the descriptor
+    std::uintptr_t rollback_stack_end = 0;  // frame::stack of the block at which the roll-back in progress ends, or 0
+    std::size_t notes_end = 0;  // one past the newest write entry that records memory written without barriers
+    bool serial = false;        // serial-irrevocable: see modes/serial.hpp
     bias_state bias;
-    take_state takes;
-    aside_state aside;
+    serial_token_state serial_takes;
+    serial_wait_state serial_wait;
 
     void* c_library = nullptr;  // data of src/libc for this descriptor; kept as long as the descriptor
 
@@ -346,11 +347,12 @@ public:
     const instance* algorithm = nullptr;
     const exception_globals* exceptions = nullptr;
     // One more than the number of exceptions in flight when the outermost block was opened, or `opened_by_language`.
-    unsigned opened_under = 0;
-    // With this many exceptions in flight, no barrier throws: `opened_under`, or 0 in a shield.
-    unsigned unwinds_from = 0;
-    bool compensating = false;  // undo actions are running
-    bool destroying = false;    // destructors are running, which no interruption can leave: core/rollback/user_code.hpp
+    unsigned exceptions_at_open = 0;
+    // With this many exceptions in flight, no barrier throws: `exceptions_at_open`, or 0 in a shield.
+    unsigned unwinding_threshold = 0;
+    bool running_undo = false;  // undo actions are running
+    bool running_destructors =
+        false;  // destructors are running, which no interruption can leave: core/rollback/user_code.hpp
 
     // --- open nesting; see core/lifecycle/open_nesting.hpp
     descriptor* outer = nullptr;  // the transactions of this descriptor run inside the body of `outer`
@@ -368,8 +370,8 @@ public:
     detail::shared<std::uint64_t> age{0};
     detail::shared<std::uint32_t> undoes_under_locks{0};  // its undo actions are running under abstract locks
     // Irrevocable, but lets undo actions commit beside it; abstract_locks.hpp.
-    detail::shared<std::uint32_t> makes_way{0};
-    detail::shared<descriptor*> waits_for{nullptr};  // set in wait_briefly and wait_for_commit
+    detail::shared<std::uint32_t> lets_undo_commit{0};
+    detail::shared<descriptor*> waits_for{nullptr};  // set in wait_bounded and wait_for_commit
     detail::shared<word> waits_for_state{0};         // the state of the transaction that it waits for
     // The present activity of the context, for tools that look from outside (api/report_text.cpp, `tutti transactions`
     // of gdb). The engine decides nothing by these members, so tests need not explore their interleavings.
@@ -382,38 +384,40 @@ public:
     detail::shared<word> last_defeat{0};
 
     // --- environment
-    observe::ledger ledger;
+    observe::transaction_counters counters;
     std::uint64_t started = 0;  // ticks, in timed attempts
     std::uint64_t random = 0;
     const preemption* hooks = nullptr;  // set by a preemption layer
     std::atomic<std::uint32_t> critical_depth{0};
     std::atomic<bool> pending_tick{false};
-    base::lock eviction;  // I5
+    base::lock eviction;  // DSC5
     detail::shared<std::uint32_t> suspended{0};
     std::uint32_t suspensions = 0;                 // number of suspensions; written under `eviction`
     detail::shared<std::uint32_t> interrupted{0};  // no further attempt may begin; see core/lifecycle/interrupt.hpp
     // Set in retry while an interruption can end the sleep; under `eviction`.
-    waiter* asleep = nullptr;
+    waiter* sleeping_waiter = nullptr;
     thrown_signal thrown;  // in the outermost descriptor; only its own thread uses it
     // In the outermost descriptor: such a signal has passed a noexcept function.
-    bool passed_refusal = false;
+    bool passed_noexcept = false;
 
     [[nodiscard]] bool running() const noexcept { return frame_ != nullptr; }
     [[nodiscard]] bool strict() const noexcept { return slot != 0; }
     [[nodiscard]] bool is_irrevocable() const noexcept { return mode == status::irrevocable; }
     /// Returns true if the block itself has to be irrevocable, and is so not only to commit at last: its actions must
     /// not be repeated. Returns true also for a biased owner that runs serially, because that owner cannot roll back.
-    [[nodiscard]] bool bound_to_commit() const noexcept { return serial || (is_irrevocable() && !run.hurried); }
+    [[nodiscard]] bool must_commit() const noexcept {
+        return serial || (is_irrevocable() && !run.irrevocable_only_to_commit);
+    }
     /// Returns true if no other transaction can make this one start over.
-    [[nodiscard]] bool prevails() const noexcept { return serial || is_irrevocable(); }
+    [[nodiscard]] bool cannot_be_killed() const noexcept { return serial || is_irrevocable(); }
     [[nodiscard]] bool owns(word r) const noexcept { return memory::is_locked(r) && memory::owner_of(r) == id; }
 
-    [[nodiscard]] bool asked_to_die() const noexcept {
-        return kill_request.load(std::memory_order_relaxed) == own_sequence && !prevails();
+    [[nodiscard]] bool kill_requested() const noexcept {
+        return kill_request.load(std::memory_order_relaxed) == own_sequence && !cannot_be_killed();
     }
     /// Returns true if more exceptions are in flight than when the block was opened, or a shield is up. Then a
     /// destructor runs, and must not be left by another exception.
-    [[nodiscard]] bool unwinding() const noexcept { return exceptions->uncaught >= unwinds_from; }
+    [[nodiscard]] bool unwinding() const noexcept { return exceptions->uncaught >= unwinding_threshold; }
     [[nodiscard]] TUTTI_ALWAYS_INLINE bool healthy() const noexcept {
         return slow_path == 0 && kill_request.load(std::memory_order_relaxed) != own_sequence && !unwinding();
     }
@@ -421,7 +425,7 @@ public:
         state.store(memory::make_state(own_sequence, s), std::memory_order_release);
     }
 
-    /// I2: opens the inlined paths for the snapshot, or closes them.
+    /// DSC2: opens the inlined paths for the snapshot, or closes them.
     TUTTI_ALWAYS_INLINE void set_bounds() noexcept {
         const word bound = inlined && !strict() ? snapshot_bound + 1 : 0;
         const bool logged = logging;
@@ -434,14 +438,14 @@ public:
     }
 
     /// Returns true if `address` lies in a frame that the roll-back in progress abandons. Frames of the roll-back, or
-    /// of the way to the block, may have overwritten that memory. `landing` is 0 if the roll-back runs on another
+    /// of the way to the block, may have overwritten that memory. `rollback_stack_end` is 0 if the roll-back runs on another
     /// stack.
     [[nodiscard]] TUTTI_ALWAYS_INLINE bool on_dead_stack(const void* address) const noexcept {
         // The frames of the roll-back itself lie below the caller's frame, by less than this number of bytes.
         constexpr std::uintptr_t own_frames = 4096;
         const auto low = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) - own_frames;
         const auto at = reinterpret_cast<std::uintptr_t>(address);
-        return at < landing && at >= low;
+        return at < rollback_stack_end && at >= low;
     }
 
     /// Returns true if the innermost block is nested, and write entry number `entry` existed before that block was
@@ -452,12 +456,12 @@ public:
 
     /// Returns the number of logged reads. An algorithm logs either orecs or values.
     [[nodiscard]] std::size_t reads() const noexcept {
-        return static_cast<std::size_t>(read_next_ - read_begin) + kept.values.size();
+        return static_cast<std::size_t>(read_next_ - read_begin) + algorithm_data.values.size();
     }
-    [[nodiscard]] bool has_read() const noexcept { return read_next_ != read_begin || !kept.values.empty(); }
-    void forget_reads(std::size_t from) noexcept {
-        if (kept.values.empty()) read_next_ = read_begin + from;
-        else kept.values.shrink(from);
+    [[nodiscard]] bool has_read() const noexcept { return read_next_ != read_begin || !algorithm_data.values.empty(); }
+    void drop_reads(std::size_t from) noexcept {
+        if (algorithm_data.values.empty()) read_next_ = read_begin + from;
+        else algorithm_data.values.shrink(from);
     }
     void log_read(const memory::orec& r) {
         reserve_read();
@@ -470,7 +474,7 @@ public:
     /// Makes room for `more` reads, so that logging them cannot fail. Throws std::bad_alloc.
     void reserve_reads(std::size_t more) {
         while (static_cast<std::size_t>(read_end_ - read_next_) < more) grow_reads();
-        if (!kept.values.empty()) kept.values.reserve(more);
+        if (!algorithm_data.values.empty()) algorithm_data.values.reserve(more);
     }
     [[nodiscard]] std::uint64_t next_random() noexcept {
         random ^= random << 13;
@@ -479,9 +483,11 @@ public:
         return random;
     }
 
-    [[nodiscard]] std::size_t read_room() const noexcept { return static_cast<std::size_t>(read_end_ - read_begin); }
+    [[nodiscard]] std::size_t read_capacity() const noexcept {
+        return static_cast<std::size_t>(read_end_ - read_begin);
+    }
     /// Returns false if memory for the log runs out.
-    bool resize_reads(std::size_t room) noexcept;
+    bool resize_reads(std::size_t capacity) noexcept;
 
 private:
     TUTTI_COLD void grow_reads();

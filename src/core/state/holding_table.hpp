@@ -27,30 +27,30 @@ namespace tutti::core {
 class descriptor;
 
 struct lock_name {
-    const void* of;
+    const void* object;
     std::uint64_t key;
     bool operator==(const lock_name&) const = default;
 };
 
 /// Returns the hash of a name. Its upper bits are the better ones, because they depend on all bits of both factors.
 [[nodiscard]] inline std::uint64_t hash_of(const lock_name& n) noexcept {
-    return (reinterpret_cast<std::uintptr_t>(n.of) ^ n.key * 0x9E3779B97F4A7C15U) * 0xD6E8FEB86659FD93U;
+    return (reinterpret_cast<std::uintptr_t>(n.object) ^ n.key * 0x9E3779B97F4A7C15U) * 0xD6E8FEB86659FD93U;
 }
 
 /// One lock that one transaction holds or claims. It is in a table and in the list of its holder.
 struct abstract_holding {
     lock_name name;
     bool shared;
-    descriptor* who;
+    descriptor* holder;
     std::uint64_t age;
     abstract_holding* next_of_holder = nullptr;
-    bool held = true;                    // false: it is only a claim
-    bool claimed_alone = false;          // `who` waits to be the only holder of the lock: abstract_locks.hpp
-    abstract_holding* next = nullptr;    // the next holding of the same lock; for the table only
-    abstract_holding* before = nullptr;  // the previous one; for the first holding, the last one; for the table only
+    bool held = true;                      // false: it is only a claim
+    bool claimed_alone = false;            // `who` waits to be the only holder of the lock: abstract_locks.hpp
+    abstract_holding* next = nullptr;      // the next holding of the same lock; for the table only
+    abstract_holding* previous = nullptr;  // the previous one; for the first holding, the last one; for the table only
 
     /// Returns true if it comes before the holdings that only share the lock.
-    [[nodiscard]] bool comes_first() const noexcept { return !shared || claimed_alone; }
+    [[nodiscard]] bool precedes_sharers() const noexcept { return !shared || claimed_alone; }
 };
 
 class holding_table {
@@ -58,9 +58,9 @@ public:
     /// The upper bits of a hash, which choose the table.
     static constexpr unsigned bits_of_table = 10;
 
-    struct finding {
-        abstract_holding* of;  // null if no holding was found
-        std::size_t looks;     // the number of slots that the search looked at
+    struct search_result {
+        abstract_holding* holding;  // null if no holding was found
+        std::size_t probes;         // the number of slots that the search looked at
     };
 
     constexpr holding_table() noexcept = default;
@@ -68,17 +68,18 @@ public:
     holding_table& operator=(const holding_table&) = delete;
 
     /// Finds the first holding of the lock. `next` leads from it to the others, exclusive ones and claims first.
-    [[nodiscard]] finding first(const lock_name& name, std::uint64_t hash) const noexcept;
+    [[nodiscard]] search_result first(const lock_name& name, std::uint64_t hash) const noexcept;
     /// Finds a holding of the lock that belongs to `who`.
-    [[nodiscard]] finding held_by(const descriptor& who, const lock_name& name, std::uint64_t hash) const noexcept;
+    [[nodiscard]] search_result held_by(const descriptor& who, const lock_name& name,
+                                        std::uint64_t hash) const noexcept;
     /// Makes room for one more holding. Throws std::bad_alloc.
-    void make_room();
+    void reserve_one();
     /// Adds `h`. REQUIRES: the table has room for it.
     void insert(abstract_holding& h, std::uint64_t hash) noexcept;
     /// Removes `h`. REQUIRES: it is in the table.
     void remove(abstract_holding& h, std::uint64_t hash) noexcept;
     /// Empties the table in the child of a fork, even if another thread was changing it during the fork.
-    void attempt_fail() noexcept;
+    void reset_after_fork() noexcept;
 
     [[nodiscard]] bool is_empty() const noexcept { return held_ == 0; }
     [[nodiscard]] std::size_t slots() const noexcept { return std::size_t{1} << bits_; }
@@ -86,25 +87,27 @@ public:
 private:
     struct slot {
         std::uint64_t hash = 0;
-        abstract_holding* of = nullptr;  // null: the slot is empty; one slot always is
+        abstract_holding* holding = nullptr;  // null: the slot is empty; one slot always is
     };
-    static constexpr unsigned fewest_bits = 2;
+    static constexpr unsigned min_bits = 2;
 
-    [[nodiscard]] slot* begin() noexcept { return many_ != nullptr ? many_ : few_; }
-    [[nodiscard]] const slot* begin() const noexcept { return many_ != nullptr ? many_ : few_; }
-    [[nodiscard]] std::size_t home(std::uint64_t hash) const noexcept { return hash << bits_of_table >> (64 - bits_); }
-    [[nodiscard]] std::size_t behind(std::size_t at) const noexcept { return (at + 1) & (slots() - 1); }
+    [[nodiscard]] slot* begin() noexcept { return heap_slots_ != nullptr ? heap_slots_ : inline_slots_; }
+    [[nodiscard]] const slot* begin() const noexcept { return heap_slots_ != nullptr ? heap_slots_ : inline_slots_; }
+    [[nodiscard]] std::size_t home_slot(std::uint64_t hash) const noexcept {
+        return hash << bits_of_table >> (64 - bits_);
+    }
+    [[nodiscard]] std::size_t next_slot(std::size_t at) const noexcept { return (at + 1) & (slots() - 1); }
     /// Returns the slot of `h`. REQUIRES: it has one, under that hash.
-    [[nodiscard]] std::size_t place_of(const abstract_holding& h, std::uint64_t hash) const noexcept;
-    void put(const slot& s) noexcept;
+    [[nodiscard]] std::size_t slot_of(const abstract_holding& h, std::uint64_t hash) const noexcept;
+    void insert_slot(const slot& s) noexcept;
     void erase(std::size_t hole) noexcept;
     /// Leaves the table as it is if memory runs out.
     void resize(unsigned bits) noexcept;
 
     std::size_t held_ = 0;
-    slot* many_ = nullptr;
-    unsigned bits_ = fewest_bits;
-    slot few_[std::size_t{1} << fewest_bits];  // in use while `many_` is null
+    slot* heap_slots_ = nullptr;
+    unsigned bits_ = min_bits;
+    slot inline_slots_[std::size_t{1} << min_bits];  // in use while `heap_slots_` is null
 };
 
 }  // namespace tutti::core

@@ -9,13 +9,13 @@ namespace tutti::core {
 
 /// A hook of the preemption layer, whose contexts wait without sleeping; null without such a layer. wake_sleepers calls
 /// it when it wakes the sleepers of `d`, on a thread that may hold locks of the runtime.
-inline constinit std::atomic<void (*)(descriptor& d) noexcept> tell_of_letting_go{nullptr};
+inline constinit std::atomic<void (*)(descriptor& d) noexcept> on_wake_sleepers{nullptr};
 
 /// Wakes all threads that sleep for d. REQUIRES: `seen` is the value of d.sleepers, and its lowest bit is set.
-TUTTI_COLD inline void wake_those_asleep(descriptor& d, std::uint32_t seen) noexcept {
+TUTTI_COLD inline void wake_sleeping_threads(descriptor& d, std::uint32_t seen) noexcept {
     d.sleepers.store(seen + 1, std::memory_order_relaxed);  // sleepers only set the bit, which is set already
     base::futex_wake_all(d.sleepers.raw());
-    if (auto* const tell = tell_of_letting_go.load(std::memory_order_acquire)) tell(d);
+    if (auto* const notify = on_wake_sleepers.load(std::memory_order_acquire)) notify(d);
 }
 
 /// Wakes the threads that sleep for d. The owner calls it after it has released something that others may wait for: the
@@ -24,7 +24,7 @@ TUTTI_ALWAYS_INLINE void wake_sleepers(descriptor& d) noexcept {
     base::light_fence();  // partner: heavy_fence in waiting/waiting.cpp
     const std::uint32_t seen = d.sleepers.load(std::memory_order_relaxed);
     if ((seen & 1) != 0) [[unlikely]]
-        wake_those_asleep(d, seen);
+        wake_sleeping_threads(d, seen);
 }
 
 /// Returns true if the transaction that `other` was in when its state read `seen` has ended. Acquire: everything that

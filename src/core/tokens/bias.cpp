@@ -6,8 +6,8 @@
 #include "core/ports/algorithm.hpp"
 #include "core/state/ancestry.hpp"
 #include "core/state/attempt.hpp"
-#include "core/state/attention.hpp"
-#include "core/state/fault.hpp"
+#include "core/state/commit_flags.hpp"
+#include "core/state/fault_injection.hpp"
 #include "core/state/sleepers.hpp"
 #include "core/tokens/serial_token.hpp"
 #include "core/waiting/waiting.hpp"
@@ -17,7 +17,7 @@ namespace {
 
 constexpr word revoked = 1;
 
-// V5
+// BIA5
 constinit detail::shared<std::uint32_t> waiting_to_begin{0};
 
 // The sequence of the biased owner's latest attempt that was to run serially; stored before the state with that
@@ -44,19 +44,19 @@ std::optional<word> begun_by_others(const descriptor& d) noexcept {
 
 /// Returns true if a context sleeps in retry, where it is idle. Only changed orecs wake it, and code without barriers
 /// changes none.
-bool somebody_sleeps() noexcept { return (attention.load(std::memory_order_relaxed) & attention_waiters) != 0; }
+bool has_retry_waiters() noexcept { return (commit_flags.load(std::memory_order_relaxed) & flag_retry_waiters) != 0; }
 
 bool become_biased_owner(descriptor& d) noexcept {
     const std::optional<word> before = begun_by_others(d);
-    if (!before || std::exchange(d.bias.begun_by_others, *before) != *before || somebody_sleeps()) return false;
-    ++d.bias.count;  // V4
+    if (!before || std::exchange(d.bias.begun_by_others, *before) != *before || has_retry_waiters()) return false;
+    ++d.bias.count;  // BIA4
     word none = 0;
     if (!biased_owner.compare_exchange(none, word_of(d), std::memory_order_seq_cst)) return false;
-    base::heavy_fence();  // V2; partner: the fence between the state and the load of the word in transaction::begin
-    const bool nobody_is_alone = serial_owner_in(serial_token.load(std::memory_order_seq_cst)) == nullptr;  // V6
-    // V5, in this order: a context that no longer waits has begun, and is found; or it looks at the word after this.
+    base::heavy_fence();  // BIA2; partner: the fence between the state and the load of the word in transaction::begin
+    const bool nobody_is_alone = serial_owner_in(serial_token.load(std::memory_order_seq_cst)) == nullptr;  // BIA6
+    // BIA5, in this order: a context that no longer waits has begun, and is found; or it looks at the word after this.
     if ((nobody_is_alone && waiting_to_begin.load(std::memory_order_seq_cst) == 0 && begun_by_others(d) == before) ||
-        broken(fault::bias_without_second_look)) {
+        injected(fault::bias_without_recheck)) {
         d.bias.word_as_owner = word_of(d);
         return true;
     }
@@ -72,7 +72,7 @@ bool begin_as_biased_owner(descriptor& d) {
     const bool is_it =
         d.bias.word_as_owner != 0 && biased_owner.load(std::memory_order_relaxed) == d.bias.word_as_owner;
     if (!is_it && (d.algorithm->one_at_a_time || d.hooks != nullptr || !become_biased_owner(d))) {
-        d.bias.until = blocks_between_looks;
+        d.bias.blocks_until_next_try = blocks_between_bias_tries;
         return false;
     }
     d.serial = true;
@@ -80,13 +80,13 @@ bool begin_as_biased_owner(descriptor& d) {
     d.logging = true;
     serial_attempt.store(d.own_sequence, std::memory_order_relaxed);
     d.algorithm->begin(d);  // stores the state, and executes a light fence
-    // V1; partner: heavy_fence in revoke_bias
-    if (biased_owner.load(std::memory_order_relaxed) == d.bias.word_as_owner || broken(fault::bias_although_revoked))
+    // BIA1; partner: heavy_fence in revoke_bias
+    if (biased_owner.load(std::memory_order_relaxed) == d.bias.word_as_owner || injected(fault::bias_although_revoked))
         [[likely]]
         return true;
     d.serial = false;
     attempt_close(d);
-    d.bias.until = blocks_between_looks;
+    d.bias.blocks_until_next_try = blocks_between_bias_tries;
     return false;
 }
 
@@ -95,7 +95,7 @@ void revoke_bias(descriptor& d, word seen) noexcept {
         return;
     seen |= revoked;
     waiting_to_begin.fetch_add(1, std::memory_order_seq_cst);
-    base::heavy_fence();  // V1; partner: light_fence in transaction::begin
+    base::heavy_fence();  // BIA1; partner: light_fence in transaction::begin
     descriptor& other = owner_of(seen);
     const word state = other.state.load(std::memory_order_acquire);
     // By the acquire above, serial_attempt is the sequence of this attempt if the attempt was to run serially.
@@ -104,24 +104,24 @@ void revoke_bias(descriptor& d, word seen) noexcept {
         wait_for(d, other, state);
         is_ended = is_over(other, state);
     }
-    if (is_ended) biased_owner.compare_exchange(seen, 0, std::memory_order_seq_cst);  // V3
+    if (is_ended) biased_owner.compare_exchange(seen, 0, std::memory_order_seq_cst);  // BIA3
     waiting_to_begin.fetch_add(~std::uint32_t{0}, std::memory_order_relaxed);
 }
 
-without_bias::without_bias(descriptor& d) noexcept {
+bias_suspension::bias_suspension(descriptor& d) noexcept {
     waiting_to_begin.fetch_add(1, std::memory_order_seq_cst);
     for (;;) {
         const word seen = biased_owner.load(std::memory_order_seq_cst);
         if (seen == 0 || may_run_beside(d, seen)) return;
-        if (ends_here(d)) {
-            is_so_ = false;
+        if (is_interrupted_before_attempt(d)) {
+            active_ = false;
             return;
         }
         revoke_bias(d, seen);
     }
 }
 
-without_bias::~without_bias() { waiting_to_begin.fetch_add(~std::uint32_t{0}, std::memory_order_release); }
+bias_suspension::~bias_suspension() { waiting_to_begin.fetch_add(~std::uint32_t{0}, std::memory_order_release); }
 
 void forget_bias_of_others(const descriptor* self) noexcept {
     waiting_to_begin.store(0, std::memory_order_relaxed);

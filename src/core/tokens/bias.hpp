@@ -9,17 +9,17 @@
 //                      looks again
 //
 // Invariants
-//   V1  by base/fence.hpp the biased owner sees that it is revoked, or the revoker sees that the owner's transaction
+//   BIA1  by base/fence.hpp the biased owner sees that it is revoked, or the revoker sees that the owner's transaction
 //       runs, and whether it was to run serially
-//   V2  likewise a context that becomes the owner sees the contexts that have begun, or they see its word
-//   V3  the word stays, revoked, until the last transaction that may run serially is over: a context that finds no word
+//   BIA2  likewise a context that becomes the owner sees the contexts that have begun, or they see its word
+//   BIA3  the word stays, revoked, until the last transaction that may run serially is over: a context that finds no word
 //       need not wait
-//   V4  a word is used again only after 2^31 tries of its descriptor, so a revoker that clears a word late does not
+//   BIA4  a word is used again only after 2^31 tries of its descriptor, so a revoker that clears a word late does not
 //       clear the next one. A descriptor tries at most once in 4,096 blocks, so that takes a day at 100 million blocks
 //       a second
-//   V5  no context becomes the owner while another waits to begin. The waiting context raises `waiting_to_begin` before
+//   BIA5  no context becomes the owner while another waits to begin. The waiting context raises `waiting_to_begin` before
 //       it looks at the word. The context that becomes the owner reads that counter after its heavy fence
-//   V6  no context becomes the owner while the serial token has an owner, which may not have begun yet. The token's
+//   BIA6  no context becomes the owner while the serial token has an owner, which may not have begun yet. The token's
 //       owner takes the token before it looks at the word (both seq_cst); the new biased owner looks in the reverse
 //       order. A context that takes the token later finds the word
 // While it runs serially, the biased owner waits for no other context, so no cycle of waits passes through it.
@@ -34,7 +34,7 @@ namespace tutti::core {
 inline constinit detail::shared<word> biased_owner{0};
 
 /// How many blocks a context that is not the biased owner runs between two tries to become the owner.
-inline constexpr std::uint32_t blocks_between_looks = 4096;
+inline constexpr std::uint32_t blocks_between_bias_tries = 4096;
 
 /// Tries to begin an attempt of d that runs serially: as the biased owner, or because no other context has begun a
 /// transaction for a while. The attempt is nominally optimistic and meets no other transaction. If it returns false, d
@@ -44,17 +44,17 @@ inline constexpr std::uint32_t blocks_between_looks = 4096;
 
 /// Keeps all other contexts from being or becoming the biased owner, while it lives. For a context that takes a slot,
 /// which the biased owner might want, before its state says that it runs. REQUIRES: d is idle.
-class without_bias {
+class bias_suspension {
 public:
-    explicit without_bias(descriptor& d) noexcept;
-    without_bias(const without_bias&) = delete;
-    without_bias& operator=(const without_bias&) = delete;
-    ~without_bias();
+    explicit bias_suspension(descriptor& d) noexcept;
+    bias_suspension(const bias_suspension&) = delete;
+    bias_suspension& operator=(const bias_suspension&) = delete;
+    ~bias_suspension();
     /// Returns false if the execution of d was to end before the biased owner had ended (ends_here).
-    [[nodiscard]] bool is_so() const noexcept { return is_so_; }
+    [[nodiscard]] bool is_active() const noexcept { return active_; }
 
 private:
-    bool is_so_ = true;
+    bool active_ = true;
 };
 
 /// Clears the word `seen` once its owner's transaction is over, unless d's execution ends here before that. REQUIRES: d

@@ -1,7 +1,7 @@
 #include "core/tokens/serial_token.hpp"
 
 #include "core/state/ancestry.hpp"
-#include "core/state/fault.hpp"
+#include "core/state/fault_injection.hpp"
 #include "core/tokens/slots.hpp"
 #include "core/waiting/wakeup.hpp"
 
@@ -20,29 +20,30 @@ constexpr word transactions_between_takes = 256;
 constexpr std::uint32_t fences_in_vain = 4096;
 #endif
 
-token_taken take(descriptor& d, bool seizes) noexcept {
-    const bool often = d.own_sequence - d.takes.latest < transactions_between_takes;
+take_result take(descriptor& d, bool seizes) noexcept {
+    const bool often = d.own_sequence - d.serial_takes.latest < transactions_between_takes;
     const word own = (d.id + 1) | (often ? begins_fence : 0);
     word seen = serial_token.load(std::memory_order_relaxed);
     do {
-        if (serial_owner_in(seen) != nullptr && !seizes) return token_taken::no;
-    } while (!serial_token.compare_exchange(seen, ((seen & ~(serial_owner_mask | world_is_still)) + one_take) | own,
-                                            std::memory_order_seq_cst));  // T1, T2
-    d.takes.latest = d.own_sequence;
-    if ((seen & world_is_still) != 0) return token_taken::still;
-    return (seen & begins_have_fenced) != 0 ? token_taken::openly : token_taken::quietly;
+        if (serial_owner_in(seen) != nullptr && !seizes) return take_result::has_owner;
+    } while (!serial_token.compare_exchange(seen,
+                                            ((seen & ~(serial_owner_mask | world_is_stopped)) + take_count_unit) | own,
+                                            std::memory_order_seq_cst));  // SER1, SER2
+    d.serial_takes.latest = d.own_sequence;
+    if ((seen & world_is_stopped) != 0) return take_result::world_stopped;
+    return (seen & begins_have_fenced) != 0 ? take_result::begins_fenced : take_result::begins_unfenced;
 }
 
 /// Returns the token's value after an owner that was alone.
 word after_owner(word token) noexcept {
     if ((token & begins_have_fenced) == 0) return 0;  // without the count, because begins compare the token with 0
-    return (token & ~serial_owner_mask) | world_is_still;
+    return (token & ~serial_owner_mask) | world_is_stopped;
 }
 
 }  // namespace
 
-token_taken try_serial_token(descriptor& d) noexcept { return take(d, false); }
-token_taken seize_serial_token(descriptor& d) noexcept { return take(d, true); }
+take_result try_serial_token(descriptor& d) noexcept { return take(d, false); }
+take_result seize_serial_token(descriptor& d) noexcept { return take(d, true); }
 
 void note_begins_have_fenced(const descriptor& d) noexcept {
     word mine = serial_token.load(std::memory_order_relaxed);
@@ -51,18 +52,18 @@ void note_begins_have_fenced(const descriptor& d) noexcept {
         serial_token.compare_exchange(mine, mine | begins_have_fenced, std::memory_order_acq_rel);
 }
 
-void take_often(descriptor& d) noexcept { d.takes.latest = d.own_sequence; }
+void mark_serial_frequent(descriptor& d) noexcept { d.serial_takes.latest = d.own_sequence; }
 
 bool begin_under(descriptor& d, word token) noexcept {
-    if ((token & world_is_still) != 0) {
-        if (broken(fault::begin_in_a_still_world)) return true;
-        d.takes.fences_in_vain = 0;
-        return serial_token.compare_exchange(token, token & ~world_is_still, std::memory_order_seq_cst);  // T4
+    if ((token & world_is_stopped) != 0) {
+        if (injected(fault::begin_in_a_stopped_world)) return true;
+        d.serial_takes.fences_in_vain = 0;
+        return serial_token.compare_exchange(token, token & ~world_is_stopped, std::memory_order_seq_cst);  // SER4
     }
-    if (std::exchange(d.takes.seen, token) != token) d.takes.fences_in_vain = 0;
-    if (++d.takes.fences_in_vain >= fences_in_vain) {
-        d.takes.fences_in_vain = 0;
-        return serial_token.compare_exchange(token, 0, std::memory_order_seq_cst);  // T2
+    if (std::exchange(d.serial_takes.seen, token) != token) d.serial_takes.fences_in_vain = 0;
+    if (++d.serial_takes.fences_in_vain >= fences_in_vain) {
+        d.serial_takes.fences_in_vain = 0;
+        return serial_token.compare_exchange(token, 0, std::memory_order_seq_cst);  // SER2
     }
     return true;
 }
@@ -87,14 +88,14 @@ void end_serial(descriptor& d) noexcept {
     serial_token.store(after_owner(mine), std::memory_order_release);
 }
 
-void give_back_tokens(descriptor& d) noexcept {
+void release_tokens(descriptor& d) noexcept {
     if (d.serial) end_serial(d);
     if (d.strict()) release_slot(d);
 }
 
 void forget_serial_others(const descriptor* self) noexcept {
     const descriptor* const owner = serial_owner();
-    if (owner != nullptr && !is_of(*owner, self)) serial_token.store(0, std::memory_order_relaxed);
+    if (owner != nullptr && !shares_context(*owner, self)) serial_token.store(0, std::memory_order_relaxed);
 }
 
 }  // namespace tutti::core

@@ -1,9 +1,9 @@
 // The serial token. Its owner's transaction runs alone. modes/serial.hpp takes the token and waits for others.
 //
 // One word:
-//   63 … 35 how often it was taken | 34 still | 33 settled | 32 fencing | 31 … 0 the owner's number + 1, or 0
+//   63 … 35 how often it was taken | 34 stopped | 33 settled | 32 fencing | 31 … 0 the owner's number + 1, or 0
 //
-// The count wraps. It protects a later owner from a begin that was switched away before its exchange takes `still`
+// The count wraps. It protects a later owner from a begin that was switched away before its exchange takes `stopped`
 // down: that exchange compares the whole word. A wrapped count would need 2^29 takes of some microseconds each between
 // the begin's load and its exchange. Even then the word says the same about owner and bits.
 //
@@ -19,25 +19,25 @@
 //
 // In a world that stands still, the next owner continues where the previous one has stopped:
 //
-//   owner, when it ends:  clears the owner; `still` is up if `settled` is
-//   taker:                found `still` up? Looks at no state
-//   begin:                is `still` up? Takes it down by an exchange that finds no owner
+//   owner, when it ends:  clears the owner; `stopped` is up if `settled` is
+//   taker:                found `stopped` up? Looks at no state
+//   begin:                is `stopped` up? Takes it down by an exchange that finds no owner
 //
 // Invariants
-//   T1  A taker that found `settled` up finds every begin that misses it running. A begin that has seen `fencing` has a
+//   SER1  A taker that found `settled` up finds every begin that misses it running. A begin that has seen `fencing` has a
 //       full fence between its state and its second look; the taker has a seq_cst read-modify-write before its look. So
 //       one sees the other. A begin that has not seen `fencing` looked before it was raised. So the heavy fence after
 //       that raise ordered the begin's state before `settled`, which the taker acquires.
-//   T2  The bits come down only by an exchange that finds no owner, and go up only with an owner. So the taker's
+//   SER2  The bits come down only by an exchange that finds no owner, and go up only with an owner. So the taker's
 //       exchange decides: if it comes first, the other exchange fails; if it comes later, it finds the bits down, and
 //       the taker fences.
-//   T3  Every change of the word is a read-modify-write, or a store by an owner that is alone and has acquired the old
+//   SER3  Every change of the word is a read-modify-write, or a store by an owner that is alone and has acquired the old
 //       value. So a context that finds no owner, or becomes the owner, acquires the actions of every earlier owner.
-//   T4  While `still` is up, only contexts that stand aside run. The owner that raised it was alone. A begin since then
-//       has seen the word, because it has seen `fencing` (T1), and goes on only by the exchange that takes `still`
+//   SER4  While `stopped` is up, only contexts that stand aside run. The owner that raised it was alone. A begin since then
+//       has seen the word, because it has seen `fencing` (SER1), and goes on only by the exchange that takes `stopped`
 //       down. A taker's exchange comes before that one, which then fails and finds the owner; or it comes after that
-//       one, and finds `still` down.
-//       Blocks of the language in hardware rely on `still` without taking the token: itm/hardware.hpp.
+//       one, and finds `stopped` down.
+//       Blocks of the language in hardware rely on `stopped` without taking the token: itm/hardware.hpp.
 #pragma once
 
 #include "core/tokens/bias.hpp"
@@ -48,14 +48,14 @@ namespace tutti::core {
 struct alignas(128) serial_token_line {
     detail::shared<word> value{0};
 };
-inline constinit serial_token_line serial_token_place;
-inline constexpr detail::shared<word>& serial_token = serial_token_place.value;
+inline constinit serial_token_line serial_token_storage;
+inline constexpr detail::shared<word>& serial_token = serial_token_storage.value;
 
 inline constexpr word serial_owner_mask = 0xffffffff;
 inline constexpr word begins_fence = word{1} << 32;
 inline constexpr word begins_have_fenced = word{1} << 33;
-inline constexpr word world_is_still = word{1} << 34;
-inline constexpr word one_take = word{1} << 35;
+inline constexpr word world_is_stopped = word{1} << 34;
+inline constexpr word take_count_unit = word{1} << 35;
 
 /// Returns the owner that a value of the token names, or null.
 [[nodiscard]] inline descriptor* serial_owner_in(word token) noexcept {
@@ -63,37 +63,37 @@ inline constexpr word one_take = word{1} << 35;
     return number == 0 ? nullptr : &descriptor::of(memory::activity_of(number - 1));
 }
 [[nodiscard]] inline descriptor* serial_owner() noexcept {
-    return serial_owner_in(serial_token.load(std::memory_order_acquire));  // T3
+    return serial_owner_in(serial_token.load(std::memory_order_acquire));  // SER3
 }
 
 /// Returns true if a context that has just begun, with a light fence, has more to do.
-[[nodiscard]] TUTTI_ALWAYS_INLINE bool begins_specially(const descriptor& d) noexcept {
+[[nodiscard]] TUTTI_ALWAYS_INLINE bool needs_slow_begin(const descriptor& d) noexcept {
     const word biased = biased_owner.load(std::memory_order_acquire);
     return serial_token.load(std::memory_order_acquire) != 0 || (biased != 0 && biased != d.bias.word_as_owner);
 }
-/// Does the same for a context that has stored its state by a seq_cst access, and so need not fence. T1
-[[nodiscard]] TUTTI_ALWAYS_INLINE bool begins_specially_in_sight(const descriptor& d) noexcept {
+/// Does the same for a context that has stored its state by a seq_cst access, and so need not fence. SER1
+[[nodiscard]] TUTTI_ALWAYS_INLINE bool needs_slow_begin_announced(const descriptor& d) noexcept {
     const word biased = biased_owner.load(std::memory_order_acquire);
-    return (serial_token.load(std::memory_order_seq_cst) & (serial_owner_mask | world_is_still)) != 0 ||
+    return (serial_token.load(std::memory_order_seq_cst) & (serial_owner_mask | world_is_stopped)) != 0 ||
            (biased != 0 && biased != d.bias.word_as_owner);
 }
 
-enum class token_taken : std::uint8_t {
-    no,       ///< the token has an owner
-    quietly,  ///< begins may miss the take: the caller fences heavily, and calls note_begins_have_fenced
-    openly,   ///< every begin that misses the take is seen running from here on: T1
-    still,    ///< no transaction runs: T4
+enum class take_result : std::uint8_t {
+    has_owner,        ///< the token has an owner
+    begins_unfenced,  ///< begins may miss the take: the caller fences heavily, and calls note_begins_have_fenced
+    begins_fenced,    ///< every begin that misses the take is seen running from here on: SER1
+    world_stopped,    ///< no transaction runs: SER4
 };
 /// Makes d the owner if there is no owner.
-[[nodiscard]] token_taken try_serial_token(descriptor& d) noexcept;
+[[nodiscard]] take_result try_serial_token(descriptor& d) noexcept;
 /// Makes d the owner, instead of an owner that has not found itself alone yet. REQUIRES: d has the irrevocable slot and
 /// runs, so that the other one waits for d.
-[[nodiscard]] token_taken seize_serial_token(descriptor& d) noexcept;
+[[nodiscard]] take_result seize_serial_token(descriptor& d) noexcept;
 /// Notes that d, which has taken the token quietly, has fenced heavily since.
 void note_begins_have_fenced(const descriptor& d) noexcept;
 
 /// Makes the next take by d count as frequent, so that the world stands still when that owner ends.
-void take_often(descriptor& d) noexcept;
+void mark_serial_frequent(descriptor& d) noexcept;
 
 /// Finishes the begin of d, which has found no owner in `token`, although that is not 0. Returns false if there may be
 /// an owner by now.
@@ -107,7 +107,7 @@ void drop_serial_token(descriptor& d) noexcept;
 void end_serial(descriptor& d) noexcept;
 
 /// Releases the serial token if d has it, and then d's slot. REQUIRES: d has one of the two.
-void give_back_tokens(descriptor& d) noexcept;
+void release_tokens(descriptor& d) noexcept;
 
 /// Resets the token in the child of a fork, where only `self` is left; `self` may be null.
 void forget_serial_others(const descriptor* self) noexcept;

@@ -4,7 +4,7 @@
 #include "core/state/ancestry.hpp"
 #include "core/state/attempt.hpp"
 #include "core/state/critical.hpp"
-#include "core/state/fault.hpp"
+#include "core/state/fault_injection.hpp"
 #include "core/waiting/waiting.hpp"
 
 namespace tutti::core {
@@ -14,22 +14,22 @@ namespace {
 constexpr unsigned tries_before_hand_over = 4;
 
 /// A waiter for a slot, on the waiter's own stack.
-struct candidate {
-    descriptor& who;
-    candidate* next = nullptr;
+struct slot_waiter {
+    descriptor& context;
+    slot_waiter* next = nullptr;
     unsigned tries = 0;
     unsigned slot = slot_count;               // the slot that it was handed; written under the lock
     detail::shared<std::uint32_t> called{0};  // the word on which it sleeps
 };
 
 /// The waiting list for slots of one kind. `lock` guards all members except `wanted`.
-struct alignas(128) row {
+struct alignas(128) waiting_list {
     const unsigned begin, end;
-    detail::shared<std::uint32_t> wanted{0};  // S1
+    detail::shared<std::uint32_t> wanted{0};  // SLT1
     base::lock lock{};
-    candidate* first = nullptr;
-    candidate* last = nullptr;
-    candidate* looking = nullptr;  // the waiter that was called and has not looked yet
+    slot_waiter* first = nullptr;
+    slot_waiter* last = nullptr;
+    slot_waiter* looking = nullptr;  // the waiter that was called and has not looked yet
 };
 
 struct alignas(128) slot_table {
@@ -37,17 +37,21 @@ struct alignas(128) slot_table {
 };
 
 constinit slot_table slots;
-constinit row for_irrevocable{0, 1};
-constinit row for_visible{1, slot_count};
+constinit waiting_list for_irrevocable{0, 1};
+constinit waiting_list for_visible{1, slot_count};
 
-row& row_for(status mode) noexcept { return mode == status::irrevocable ? for_irrevocable : for_visible; }
-row& row_of_slot(unsigned slot) noexcept { return slot < for_irrevocable.end ? for_irrevocable : for_visible; }
+waiting_list& list_for_mode(status mode) noexcept {
+    return mode == status::irrevocable ? for_irrevocable : for_visible;
+}
+waiting_list& list_of_slot(unsigned slot) noexcept {
+    return slot < for_irrevocable.end ? for_irrevocable : for_visible;
+}
 
 /// Returns true if the next slot is handed to c, provided that c is the first of the list.
-bool is_due(const candidate& c) noexcept { return c.tries >= tries_before_hand_over; }
+bool is_due(const slot_waiter& c) noexcept { return c.tries >= tries_before_hand_over; }
 
-/// Stores whether the list wants a released slot (S1). seq_cst: partner of the load of `wanted` in release_slot.
-void say_whether_wanted(row& r) noexcept {
+/// Stores whether the list wants a released slot (SLT1). seq_cst: partner of the load of `wanted` in release_slot.
+void update_wanted(waiting_list& r) noexcept {
     const bool wanted = r.first != nullptr && (r.looking == nullptr || is_due(*r.first));
     r.wanted.store(wanted ? 1 : 0, std::memory_order_seq_cst);
 }
@@ -55,45 +59,45 @@ void say_whether_wanted(row& r) noexcept {
 /// Returns the number of d's slot. REQUIRES: d has a slot.
 unsigned slot_number(const descriptor& d) noexcept { return static_cast<unsigned>(std::countr_zero(d.slot)); }
 
-void join(row& r, candidate& c) noexcept {
+void join(waiting_list& r, slot_waiter& c) noexcept {
     (r.first == nullptr ? r.first : r.last->next) = &c;
     r.last = &c;
 }
 
-void unlink(row& r, candidate& c) noexcept {
-    candidate* before = nullptr;
-    for (candidate* each = r.first; each != &c; each = each->next) before = each;
+void unlink(waiting_list& r, slot_waiter& c) noexcept {
+    slot_waiter* before = nullptr;
+    for (slot_waiter* each = r.first; each != &c; each = each->next) before = each;
     (before == nullptr ? r.first : before->next) = c.next;
     if (r.last == &c) r.last = before;
 }
 
-void leave(row& r, candidate& c) noexcept {
+void leave(waiting_list& r, slot_waiter& c) noexcept {
     unlink(r, c);
     if (r.looking == &c) r.looking = nullptr;
 }
 
-void move_to_front(row& r, candidate& c) noexcept {
+void move_to_front(waiting_list& r, slot_waiter& c) noexcept {
     unlink(r, c);
     c.next = r.first;
     r.first = &c;
     if (r.last == nullptr) r.last = &c;
 }
 
-void call(candidate& c) noexcept {
+void call(slot_waiter& c) noexcept {
     c.called.store(1, std::memory_order_release);
     base::futex_wake_all(c.called.raw());
 }
 
 /// Calls the first waiter to look, unless a waiter is about to look. REQUIRES: the caller holds the lock.
-void call_next(row& r) noexcept {
-    if (r.first != nullptr && r.looking == nullptr && !broken(fault::release_a_slot_quietly)) {
+void call_next_waiter(waiting_list& r) noexcept {
+    if (r.first != nullptr && r.looking == nullptr && !injected(fault::release_slot_without_wake_up)) {
         r.looking = r.first;
         call(*r.first);
     }
-    say_whether_wanted(r);
+    update_wanted(r);
 }
 
-bool is_any_free(const row& r) noexcept {
+bool is_any_free(const waiting_list& r) noexcept {
     for (unsigned slot = r.begin; slot < r.end; ++slot) {
         if (slots.occupants[slot].load(std::memory_order_seq_cst) == 0) return true;
     }
@@ -101,37 +105,37 @@ bool is_any_free(const row& r) noexcept {
 }
 
 /// Returns true if c has a slot, and has left the list. REQUIRES: the caller holds the lock.
-bool look(row& r, candidate& c, status mode) noexcept {
+bool find(waiting_list& r, slot_waiter& c, status mode) noexcept {
     c.called.store(0, std::memory_order_relaxed);
     if (c.slot != slot_count) {
-        c.who.slot = word{1} << c.slot;
+        c.context.slot = word{1} << c.slot;
         return true;
     }
     if (r.looking == &c) r.looking = nullptr;
-    say_whether_wanted(r);  // S2
-    if (!take_slot(c.who, mode)) return false;
+    update_wanted(r);  // SLT2
+    if (!take_slot(c.context, mode)) return false;
     leave(r, c);
-    if (is_any_free(r)) call_next(r);  // S3
-    else say_whether_wanted(r);
+    if (is_any_free(r)) call_next_waiter(r);  // SLT3
+    else update_wanted(r);
     return true;
 }
 
 /// Runs f under the list's lock, in a critical region: no context is switched away while it holds that lock.
 template <class F>
-auto in_row(descriptor& d, row& r, F&& f) {
-    return undisturbed(d, [&] {
+auto with_list_locked(descriptor& d, waiting_list& r, F&& f) {
+    return in_critical_region(d, [&] {
         const base::lock_guard guard{r.lock};
         return f();
     });
 }
 
-bool gives_up(const descriptor& d, std::optional<base::deadline> until) noexcept {
-    return (until && base::now() >= *until) || ends_here(d);
+bool must_stop_waiting(const descriptor& d, std::optional<base::deadline> until) noexcept {
+    return (until && base::now() >= *until) || is_interrupted_before_attempt(d);
 }
 
 /// Spins for about as long as a sleep takes, because most slots are held for less.
 bool spin_for_slot(descriptor& d, status mode) noexcept {
-    const row& r = row_for(mode);
+    const waiting_list& r = list_for_mode(mode);
     for (const std::uint64_t start = base::ticks(); base::ticks() - start < base::spin_ticks;) {
         if (is_any_free(r) && take_slot(d, mode)) return true;
         base::spin_turn();
@@ -139,18 +143,18 @@ bool spin_for_slot(descriptor& d, status mode) noexcept {
     return false;
 }
 
-bool wait_in_row(descriptor& d, status mode, std::optional<base::deadline> until) noexcept {
-    row& r = row_for(mode);
-    candidate me{d};
-    in_row(d, r, [&] { join(r, me); });
+bool wait_in_list(descriptor& d, status mode, std::optional<base::deadline> until) noexcept {
+    waiting_list& r = list_for_mode(mode);
+    slot_waiter me{d};
+    with_list_locked(d, r, [&] { join(r, me); });
     for (;;) {
-        const bool late = gives_up(d, until);
-        const bool found = in_row(d, r, [&] {
+        const bool late = must_stop_waiting(d, until);
+        const bool found = with_list_locked(d, r, [&] {
             if (r.looking == &me) ++me.tries;
-            if (look(r, me, mode)) return true;
-            if (late) {  // S4
+            if (find(r, me, mode)) return true;
+            if (late) {  // SLT4
                 leave(r, me);
-                say_whether_wanted(r);
+                update_wanted(r);
             }
             return false;
         });
@@ -162,10 +166,10 @@ bool wait_in_row(descriptor& d, status mode, std::optional<base::deadline> until
 }  // namespace
 
 bool take_slot(descriptor& d, status mode) noexcept {
-    const row& r = row_for(mode);
+    const waiting_list& r = list_for_mode(mode);
     for (unsigned slot = r.begin; slot < r.end; ++slot) {
         std::uint32_t nobody = 0;
-        // seq_cst: partners are release_slot (S2), and a commit that reads the occupants instead of marks.
+        // seq_cst: partners are release_slot (SLT2), and a commit that reads the occupants instead of marks.
         if (slots.occupants[slot].load(std::memory_order_seq_cst) == 0 &&
             slots.occupants[slot].compare_exchange(nobody, d.id + 1, std::memory_order_seq_cst)) {
             d.slot = word{1} << slot;
@@ -176,11 +180,11 @@ bool take_slot(descriptor& d, status mode) noexcept {
 }
 
 bool wait_for_slot(descriptor& d, status mode, std::optional<base::deadline> until) noexcept {
-    if (d.hooks == nullptr) return take_slot(d, mode) || spin_for_slot(d, mode) || wait_in_row(d, mode, until);
+    if (d.hooks == nullptr) return take_slot(d, mode) || spin_for_slot(d, mode) || wait_in_list(d, mode, until);
     // The context is preemptable, so the occupant may be a context of the same worker.
     while (!take_slot(d, mode)) {
-        if (gives_up(d, until)) return false;
-        if (descriptor* const other = occupant(row_for(mode).begin)) {
+        if (must_stop_waiting(d, until)) return false;
+        if (descriptor* const other = occupant(list_for_mode(mode).begin)) {
             const word state = other->state.load(std::memory_order_acquire);
             if (!memory::is_running(state)) base::spin_turn();  // the occupant was handed the slot, and is about to run
             else wait_for(d, *other, state, until);
@@ -192,35 +196,35 @@ bool wait_for_slot(descriptor& d, status mode, std::optional<base::deadline> unt
 void release_slot(descriptor& d) noexcept {
     const unsigned slot = slot_number(d);
     d.slot = 0;
-    row& r = row_of_slot(slot);
+    waiting_list& r = list_of_slot(slot);
     if (r.wanted.load(std::memory_order_relaxed) == 0) {
-        slots.occupants[slot].store(0, std::memory_order_seq_cst);  // S2
+        slots.occupants[slot].store(0, std::memory_order_seq_cst);  // SLT2
         if (r.wanted.load(std::memory_order_seq_cst) == 0) return;
-        return in_row(d, r, [&] { call_next(r); });
+        return with_list_locked(d, r, [&] { call_next_waiter(r); });
     }
-    in_row(d, r, [&] {
-        candidate* const c = r.first;
+    with_list_locked(d, r, [&] {
+        slot_waiter* const c = r.first;
         if (c == nullptr || !is_due(*c)) {
             slots.occupants[slot].store(0, std::memory_order_seq_cst);
-            return call_next(r);
+            return call_next_waiter(r);
         }
-        slots.occupants[slot].store(c->who.id + 1, std::memory_order_seq_cst);  // S5
+        slots.occupants[slot].store(c->context.id + 1, std::memory_order_seq_cst);  // SLT5
         leave(r, *c);
         c->slot = slot;
         call(*c);
-        say_whether_wanted(r);
+        update_wanted(r);
     });
 }
 
-bool call_forward(descriptor& d, const descriptor& other) noexcept {
-    row& r = row_of_slot(slot_number(d));
-    return in_row(d, r, [&] {
-        candidate* c = r.first;
-        while (c != nullptr && &c->who != &other && !is_ancestor(other, c->who)) c = c->next;
+bool move_waiter_forward(descriptor& d, const descriptor& other) noexcept {
+    waiting_list& r = list_of_slot(slot_number(d));
+    return with_list_locked(d, r, [&] {
+        slot_waiter* c = r.first;
+        while (c != nullptr && &c->context != &other && !is_ancestor(other, c->context)) c = c->next;
         if (c == nullptr) return false;
         c->tries = tries_before_hand_over;
         move_to_front(r, *c);
-        say_whether_wanted(r);
+        update_wanted(r);
         return true;
     });
 }
@@ -228,10 +232,10 @@ bool call_forward(descriptor& d, const descriptor& other) noexcept {
 void forget_other_occupants(const descriptor* self) noexcept {
     for (unsigned slot = 0; slot < slot_count; ++slot) {
         const descriptor* const d = occupant(slot);
-        if (d != nullptr && !is_of(*d, self)) slots.occupants[slot].store(0, std::memory_order_relaxed);
+        if (d != nullptr && !shares_context(*d, self)) slots.occupants[slot].store(0, std::memory_order_relaxed);
     }
     // Also if the caller has a slot that these waiters want.
-    for (row* r : {&for_irrevocable, &for_visible}) {
+    for (waiting_list* r : {&for_irrevocable, &for_visible}) {
         r->lock.forget_holder();
         r->first = r->last = r->looking = nullptr;
         r->wanted.store(0, std::memory_order_relaxed);

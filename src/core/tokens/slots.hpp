@@ -21,15 +21,15 @@
 // one that has looked in vain often enough.
 //
 // Invariants
-//   S1  outside of the lock, `wanted` is up if the list is not empty, and no waiter is looking or the first is due
-//   S2  a slot that is released while `wanted` is down is found by the waiter that raises `wanted` next. Every waiter
+//   SLT1  outside of the lock, `wanted` is up if the list is not empty, and no waiter is looking or the first is due
+//   SLT2  a slot that is released while `wanted` is down is found by the waiter that raises `wanted` next. Every waiter
 //       raises `wanted`, if no other is looking, before it looks. The releaser stores the slot and then loads `wanted`,
 //       the waiter does the reverse, all seq_cst
-//   S3  a waiter that finds a slot calls the next of the list if another slot is free: only one waiter was called,
+//   SLT3  a waiter that finds a slot calls the next of the list if another slot is free: only one waiter was called,
 //       however many slots were released before it looked
-//   S4  a waiter that gives up leaves the list after it has looked, under the same lock: no slot for which it was
+//   SLT4  a waiter that gives up leaves the list after it has looked, under the same lock: no slot for which it was
 //       called is free
-//   S5  a slot that is handed over passes from one occupant to the next without being free in between. The releaser
+//   SLT5  a slot that is handed over passes from one occupant to the next without being free in between. The releaser
 //       stores the word for the new occupant, which acquires the word with the lock, before any action in that slot
 //   So while a slot is free and the list is not empty, a waiter is about to look: the last one that looked in vain
 //   found all slots taken, and every releaser since found `wanted` up, or found a waiter looking.
@@ -51,7 +51,7 @@ void release_slot(descriptor& d) noexcept;
 
 /// Returns true if `other`, or a transaction inside its body, is in the waiting list for slots of the kind that d has.
 /// The next of these slots then goes to that waiter, ahead of the list. REQUIRES: d has a slot.
-bool call_forward(descriptor& d, const descriptor& other) noexcept;
+bool move_waiter_forward(descriptor& d, const descriptor& other) noexcept;
 
 /// Resets the slots in the child of a fork: the slots of other threads are free, and no transaction waits for one.
 void forget_other_occupants(const descriptor* self) noexcept;

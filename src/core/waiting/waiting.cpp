@@ -122,12 +122,12 @@ private:
 /// Returns true if the context of `self` may hold something that another execution needs before it can commit. This is
 /// so while a transaction around self runs. It is also so in an undo action or an on_abort handler, because the attempt
 /// that is undone still holds its abstract locks and possessions.
-bool may_own_outside(const descriptor& self) noexcept { return undoes(self) || ancestor_runs(self); }
+bool may_own_outside(const descriptor& self) noexcept { return runs_undo_action(self) || ancestor_runs(self); }
 
 /// Waits for one attempt, the part of wait_for_commit that such a context may wait for. An attempt always ends: it
 /// waits for an abstract lock only for a while, and owns nothing afterwards.
 void wait_for_attempt(descriptor& self, descriptor& other, word seen, std::optional<base::deadline> until) noexcept {
-    std::optional<base::deadline> late = patience(self);
+    std::optional<base::deadline> late = wait_limit(self);
     if (until && (!late || *until < *late)) late = until;
     wait_for(self, other, seen, late);
 }
@@ -139,17 +139,18 @@ void wait_for_quiescence(descriptor& self, descriptor& other, word published) no
                [&] { return other.privatizing.load(std::memory_order_acquire) != published; });
 }
 
-void wait_for_settlement(descriptor& self, descriptor& other, base::deadline until) noexcept {
-    wait_until(self, other, other.state.load(std::memory_order_acquire), until, [&] { return !is_settling(other); });
+void wait_for_quiescence_end(descriptor& self, descriptor& other, base::deadline until) noexcept {
+    wait_until(self, other, other.state.load(std::memory_order_acquire), until,
+               [&] { return !has_quiescence_in_progress(other); });
 }
 
 void wait_for_word(descriptor& self, descriptor& other, const detail::shared<word>& what, word value) noexcept {
     wait_until(self, other, other.state.load(std::memory_order_acquire), std::nullopt,
-               [&] { return what.load(std::memory_order_acquire) != value || ends_here(self); });
+               [&] { return what.load(std::memory_order_acquire) != value || is_interrupted_before_attempt(self); });
 }
 
 void wait_for(descriptor& self, descriptor& other, word seen, std::optional<base::deadline> until) noexcept {
-    wait_until(self, other, seen, until, [&] { return is_over(other, seen) || ends_here(self); });
+    wait_until(self, other, seen, until, [&] { return is_over(other, seen) || is_interrupted_before_attempt(self); });
 }
 
 void wait_for_current_reads(descriptor& self, descriptor& other, word seen, std::uint32_t asked_before) noexcept {
@@ -166,21 +167,26 @@ void wait_for_current_reads(descriptor& self, descriptor& other, word seen, std:
     wait_until(self, other, seen, std::nullopt, [&] { return is_over(other, seen) || has_answered(); });
 }
 
-void wait_for_passage(descriptor& self, descriptor& other, word seen, std::optional<base::deadline> until) noexcept {
-    wait_until(self, other, seen, until,
-               [&] { return is_over(other, seen) || may_pass(self, other) || ends_here(self); });
+void wait_for_end_or_yield(descriptor& self, descriptor& other, word seen,
+                           std::optional<base::deadline> until) noexcept {
+    wait_until(self, other, seen, until, [&] {
+        return is_over(other, seen) || may_commit_beside(self, other) || is_interrupted_before_attempt(self);
+    });
 }
 
 void wait_for(descriptor& self, descriptor& other, word seen, const orec& r, word value,
               std::optional<base::deadline> until) noexcept {
-    wait_until(self, other, seen, until,
-               [&] { return r.load(std::memory_order_acquire) != value || is_over(other, seen) || ends_here(self); });
+    wait_until(self, other, seen, until, [&] {
+        return r.load(std::memory_order_acquire) != value || is_over(other, seen) ||
+               is_interrupted_before_attempt(self);
+    });
 }
 
-void wait_in_place(descriptor& self, descriptor& other, word seen, const orec* r, word value) noexcept {
-    wait_until(self, other, seen, patience(self), [&] {
-        const bool goes_on = r != nullptr ? r->load(std::memory_order_acquire) != value : may_pass(self, other);
-        return goes_on || is_over(other, seen) || self.asked_to_die();
+void wait_holding_locks(descriptor& self, descriptor& other, word seen, const orec* r, word value) noexcept {
+    wait_until(self, other, seen, wait_limit(self), [&] {
+        const bool goes_on =
+            r != nullptr ? r->load(std::memory_order_acquire) != value : may_commit_beside(self, other);
+        return goes_on || is_over(other, seen) || self.kill_requested();
     });
 }
 
@@ -188,8 +194,8 @@ void wait_for_commit(descriptor& self, descriptor& other, word seen, bool spinni
                      std::optional<base::deadline> until) noexcept {
     if (may_own_outside(self)) return wait_for_attempt(self, other, seen, until);
     const waiting w{self, other, seen};
-    const auto done = [&] { return is_settled(other, seen) || w.in_a_cycle() || ends_here(self); };
-    std::optional<base::deadline> late = patience(self);
+    const auto done = [&] { return is_settled(other, seen) || w.in_a_cycle() || is_interrupted_before_attempt(self); };
+    std::optional<base::deadline> late = wait_limit(self);
     if (until && (!late || *until < *late)) late = until;
     if (spinning && self.hooks == nullptr) {
         while (!done() && !(late && base::now() >= *late)) base::spin_turn();
@@ -204,14 +210,16 @@ void wait_for_commit(descriptor& self, descriptor& other, word seen, const kerne
     if (self.hooks != nullptr || may_own_outside(self)) return wait_for_commit(self, other, seen, false);
     {
         const waiting w{self, other, seen};
-        const auto done = [&] { return is_settled(other, seen) || w.in_a_cycle() || ends_here(self); };
+        const auto done = [&] {
+            return is_settled(other, seen) || w.in_a_cycle() || is_interrupted_before_attempt(self);
+        };
         if (spin_until(done)) return;
-        const std::optional<base::deadline> late = patience(self);
+        const std::optional<base::deadline> late = wait_limit(self);
         self.shows_wait_for.store(&other, std::memory_order_relaxed);
         // The key is read first: if it belongs to a later execution, the awaited execution is settled already.
         bool asleep = true;
         while (asleep) {
-            const word on = how.look(other);
+            const word on = how.key_of(other);
             if (done() || (late && base::now() >= *late)) break;
             asleep = on != 0 && how.sleep(self, on, *base::nap_until(late));
         }
@@ -221,7 +229,7 @@ void wait_for_commit(descriptor& self, descriptor& other, word seen, const kerne
     wait_for_commit(self, other, seen, false);
 }
 
-bool wait_briefly(descriptor& self, descriptor& other, word seen, const orec& r, word value) noexcept {
+bool wait_bounded(descriptor& self, descriptor& other, word seen, const orec& r, word value) noexcept {
     const auto done = [&] { return r.load(std::memory_order_acquire) != value || is_over(other, seen); };
     constexpr auto longest = std::chrono::milliseconds{1};
     if (self.hooks != nullptr && self.hooks->wait != nullptr) {
@@ -229,7 +237,7 @@ bool wait_briefly(descriptor& self, descriptor& other, word seen, const orec& r,
         return done();
     }
     const waiting w{self, other, seen};
-    sleep_until(other, base::now() + longest, [&] { return done() || w.in_a_cycle() || self.asked_to_die(); });
+    sleep_until(other, base::now() + longest, [&] { return done() || w.in_a_cycle() || self.kill_requested(); });
     return done();
 }
 

@@ -20,8 +20,8 @@ void wait_for(descriptor& self, descriptor& other, word seen,
 void wait_for_current_reads(descriptor& self, descriptor& other, word seen, std::uint32_t asked_before) noexcept;
 
 /// Waits as wait_for does, and returns also when `other` lets self pass. For a self that met `other` as a whole.
-void wait_for_passage(descriptor& self, descriptor& other, word seen,
-                      std::optional<base::deadline> until = std::nullopt) noexcept;
+void wait_for_end_or_yield(descriptor& self, descriptor& other, word seen,
+                           std::optional<base::deadline> until = std::nullopt) noexcept;
 
 /// Waits as wait_for does, and returns also when `r` no longer reads `value`. A transaction that changes `r` before its
 /// end calls wake_sleepers.
@@ -37,10 +37,10 @@ void wait_for_quiescence(descriptor& self, descriptor& other, word published) no
 
 /// Waits until `other` neither announces a publication nor settles any more, or until `until`. REQUIRES: self runs no
 /// transaction.
-void wait_for_settlement(descriptor& self, descriptor& other, base::deadline until) noexcept;
+void wait_for_quiescence_end(descriptor& self, descriptor& other, base::deadline until) noexcept;
 
 /// Returns true if `other` announces a publication, or settles. Acquire: what `other` did before it stopped is visible.
-[[nodiscard]] inline bool is_settling(const descriptor& other) noexcept {
+[[nodiscard]] inline bool has_quiescence_in_progress(const descriptor& other) noexcept {
     return other.privatizing.load(std::memory_order_acquire) != 0 ||
            other.settling.load(std::memory_order_acquire) != 0;
 }
@@ -48,7 +48,7 @@ void wait_for_settlement(descriptor& self, descriptor& other, base::deadline unt
 /// Waits as wait_for does, in the middle of a transaction. Returns also when self is asked to die, or has to become
 /// stricter to meet its deadline. `r` is null if self met `other` as a whole: then the wait also ends when `other` lets
 /// self pass.
-void wait_in_place(descriptor& self, descriptor& other, word seen, const orec* r, word value) noexcept;
+void wait_holding_locks(descriptor& self, descriptor& other, word seen, const orec* r, word value) noexcept;
 
 /// Waits until the execution whose attempt's state read `seen` has committed or been given up, however often it starts
 /// over. Returns earlier when that execution waits for self in the same way, directly or through others. Also returns
@@ -65,6 +65,6 @@ void wait_for_commit(descriptor& self, descriptor& other, word seen, const kerne
 /// Returns true once that transaction has ended or `r` no longer reads `value`. Returns false when that takes longer
 /// than about a millisecond, or when `other` waits for self in the same way. For a self that owns something. The time
 /// limit rules out deadlock; the search for a cycle only saves that time in the most frequent case.
-[[nodiscard]] bool wait_briefly(descriptor& self, descriptor& other, word seen, const orec& r, word value) noexcept;
+[[nodiscard]] bool wait_bounded(descriptor& self, descriptor& other, word seen, const orec& r, word value) noexcept;
 
 }  // namespace tutti::core

@@ -6,7 +6,7 @@
 
 #include "base/fence.hpp"
 #include "core/state/critical.hpp"
-#include "core/state/fault.hpp"
+#include "core/state/fault_injection.hpp"
 
 namespace tutti::core {
 
@@ -22,38 +22,38 @@ constexpr unsigned woken_by_commit = 2;
 constexpr unsigned woken_by_woken = 2;
 
 /// The latest place that was drawn. The first execution to wait looks first, even if it has to wait again.
-constinit detail::shared<std::uint64_t> places{0};  // 5,845 years at 100 million a second
+constinit detail::shared<std::uint64_t> last_order{0};  // 5,845 years at 100 million a second
 
-// W6
-constinit base::lock census_lock;
-constinit detail::shared<std::uint32_t> census{0};
+// WKP6
+constinit base::lock waiter_count_lock;
+constinit detail::shared<std::uint32_t> waiter_count{0};
 
 /// Adds `change` to the census, unless this waiter is the first to come or the last to leave. Returns true if it did.
 bool count_among_others(std::uint32_t change, std::uint32_t at_least) noexcept {
-    std::uint32_t seen = census.load(std::memory_order_relaxed);
+    std::uint32_t seen = waiter_count.load(std::memory_order_relaxed);
     while (seen >= at_least) {
         // Acquire: partner of the release in count_in, after its fence.
-        if (census.compare_exchange(seen, seen + change, std::memory_order_acq_rel)) return true;
+        if (waiter_count.compare_exchange(seen, seen + change, std::memory_order_acq_rel)) return true;
     }
     return false;
 }
 
 void count_in() noexcept {
     if (count_among_others(1, 1)) return;
-    const base::lock_guard guard{census_lock};
+    const base::lock_guard guard{waiter_count_lock};
     if (count_among_others(1, 1)) return;
-    attention.fetch_or(attention_waiters, std::memory_order_seq_cst);
-    base::heavy_fence();  // partner: the load of `attention` after publishing, in commit
-    census.store(1, std::memory_order_release);
+    commit_flags.fetch_or(flag_retry_waiters, std::memory_order_seq_cst);
+    base::heavy_fence();  // partner: the load of `commit_flags` after publishing, in commit
+    waiter_count.store(1, std::memory_order_release);
 }
 
 void count_out() noexcept {
     constexpr std::uint32_t minus_one = ~std::uint32_t{0};
     if (count_among_others(minus_one, 2)) return;
-    const base::lock_guard guard{census_lock};
+    const base::lock_guard guard{waiter_count_lock};
     // While the count is zero, a waiter counts itself in only under the lock.
-    if (census.fetch_add(minus_one, std::memory_order_acq_rel) == 1) {
-        attention.fetch_and(~attention_waiters, std::memory_order_relaxed);
+    if (waiter_count.fetch_add(minus_one, std::memory_order_acq_rel) == 1) {
+        commit_flags.fetch_and(~flag_retry_waiters, std::memory_order_relaxed);
     }
 }
 
@@ -62,22 +62,22 @@ void count_out() noexcept {
 /// The waiters whose orecs map to this bucket, in the order in which they look, and how far their wake-ups have come.
 struct waiter::bucket {
     struct change {
-        const orec* of = nullptr;
+        const orec* target = nullptr;
         std::uint64_t number = 0;
     };
 
     base::lock lock;
-    watch* first = nullptr;
-    watch* last = nullptr;
+    watched_orec* first = nullptr;
+    watched_orec* last = nullptr;
     // Every waiter before this one has been woken for the newest change, or does not wait for it.
-    watch* rest = nullptr;
-    watch* near = nullptr;  // the watch that was entered last
+    watched_orec* not_woken = nullptr;
+    watched_orec* last_entered = nullptr;  // the watch that was entered last
     change newest;
-    std::uint64_t newest_place = 0;  // the latest place drawn before the newest change
-    change swept;                    // the change whose chain is never cut short; number 0: none
+    std::uint64_t newest_order = 0;  // the latest place drawn before the newest change
+    change full_pass;                // the change whose chain is never cut short; number 0: none
 
-    void join(watch& w, std::uint64_t place) noexcept;
-    void leave(watch& w) noexcept;
+    void join(watched_orec& w, std::uint64_t order) noexcept;
+    void leave(watched_orec& w) noexcept;
     void announce(const orec* r, sleepers& woken) noexcept;
     void pass_on(const change& c, sleepers& woken) noexcept;
     void wake_next(const change& c, unsigned at_most, sleepers& woken) noexcept;
@@ -107,77 +107,78 @@ waiter::bucket& waiter::bucket_of(const orec* r) noexcept {
     return buckets[(reinterpret_cast<std::uintptr_t>(r) >> 3) * 0x9E3779B97F4A7C15U >> 54];
 }
 
-void waiter::bucket::join(watch& w, std::uint64_t place) noexcept {
+void waiter::bucket::join(watched_orec& w, std::uint64_t order) noexcept {
     w.since = newest.number;
-    w.place = place;
+    w.order = order;
     // The list is ordered by place. A waiter that has looked and waits again usually belongs behind the one that did so
     // before it.
-    watch* before = last == nullptr || place > last->place ? last : near;
-    while (before != nullptr && before->place > place) before = before->before;
-    watch* after = before != nullptr ? before->next : first;
-    while (after != nullptr && after->place < place) before = std::exchange(after, after->next);
-    w.before = before;
+    watched_orec* previous = last == nullptr || order > last->order ? last : last_entered;
+    while (previous != nullptr && previous->order > order) previous = previous->previous;
+    watched_orec* after = previous != nullptr ? previous->next : first;
+    while (after != nullptr && after->order < order) previous = std::exchange(after, after->next);
+    w.previous = previous;
     w.next = after;
-    (before != nullptr ? before->next : first) = &w;
-    (after != nullptr ? after->before : last) = &w;
-    near = &w;
+    (previous != nullptr ? previous->next : first) = &w;
+    (after != nullptr ? after->previous : last) = &w;
+    last_entered = &w;
     w.linked = true;
 }
 
-void waiter::bucket::leave(watch& w) noexcept {
+void waiter::bucket::leave(watched_orec& w) noexcept {
     if (!w.linked) return;
     w.linked = false;
-    (w.before != nullptr ? w.before->next : first) = w.next;
-    (w.next != nullptr ? w.next->before : last) = w.before;
-    if (rest == &w) rest = w.next;
-    if (near == &w) near = w.before;
+    (w.previous != nullptr ? w.previous->next : first) = w.next;
+    (w.next != nullptr ? w.next->previous : last) = w.previous;
+    if (not_woken == &w) not_woken = w.next;
+    if (last_entered == &w) last_entered = w.previous;
 }
 
 void waiter::bucket::wake_next(const change& c, unsigned at_most, sleepers& woken) noexcept {
-    watch* next = nullptr;
-    // W5
-    for (watch* w = rest; w != nullptr && w->place <= newest_place; w = next) {
+    watched_orec* next = nullptr;
+    // WKP5
+    for (watched_orec* w = not_woken; w != nullptr && w->order <= newest_order; w = next) {
         next = w->next;
-        if (w->on != c.of || w->since >= c.number) continue;
+        if (w->target != c.target || w->since >= c.number) continue;
         if (at_most == 0) return;
         // The watch is removed, because one wake-up is enough; under the lock a waiter that is found here cannot go
         // away.
         leave(*w);
-        if (w->who->wake_soon(woken)) {
+        if (w->owner->wake_soon(woken)) {
             w->owes = c.number;
             --at_most;
         }
     }
     // All have been woken, here or by waiters that owed the wake-up.
-    if (swept.number == c.number && at_most != 0) swept = {};
+    if (full_pass.number == c.number && at_most != 0) full_pass = {};
 }
 
 void waiter::bucket::announce(const orec* r, sleepers& woken) noexcept {
     if (first == nullptr) return;
     newest = {r, newest.number + 1};
-    newest_place = places.load(std::memory_order_relaxed);
-    rest = first;
-    if (swept.number == 0) swept = newest;
+    newest_order = last_order.load(std::memory_order_relaxed);
+    not_woken = first;
+    if (full_pass.number == 0) full_pass = newest;
     wake_next(newest, woken_by_commit, woken);
 }
 
 void waiter::bucket::pass_on(const change& c, sleepers& woken) noexcept {
     const bool is_newest = newest.number == c.number;
-    // W4
-    const bool is_cut = !is_newest && newest.of == c.of && swept.of == c.of && swept.number != c.number;
+    // WKP4
+    const bool is_cut =
+        !is_newest && newest.target == c.target && full_pass.target == c.target && full_pass.number != c.number;
     if (!is_cut) wake_next(c, is_newest ? woken_by_woken : 1, woken);
 }
 
 waiter::waiter(descriptor& d) : self_{d} {
-    if (d.run.place == 0) d.run.place = places.fetch_add(1, std::memory_order_relaxed) + 1;
+    if (d.run.retry_order == 0) d.run.retry_order = last_order.fetch_add(1, std::memory_order_relaxed) + 1;
     std::size_t reads = 0;
     for_each_read(d, [&](const orec&) { ++reads; });
-    watches_.reserve(reads);
+    watched_.reserve(reads);
     for_each_read(d, [&](const orec& r) {
-        watches_.push_reserved({.on = &r, .who = this});
+        watched_.push_reserved({.target = &r, .owner = this});
         bucket& b = bucket_of(&r);
         const base::lock_guard guard{b.lock};
-        b.join(watches_.back(), d.run.place);
+        b.join(watched_.back(), d.run.retry_order);
     });
     count_in();
 }
@@ -190,13 +191,13 @@ void sleep_on(descriptor& self, const detail::shared<std::uint32_t>& flag, std::
 }
 
 waiter::~waiter() {
-    if (mine_ != generation) return;
-    for (watch& w : watches_) {
-        bucket& b = bucket_of(w.on);
+    if (own_generation_ != generation) return;
+    for (watched_orec& w : watched_) {
+        bucket& b = bucket_of(w.target);
         sleepers woken;
         const base::lock_guard guard{b.lock};
         b.leave(w);
-        if (w.owes != 0 && !broken(fault::keep_the_wake_up)) b.pass_on({w.on, w.owes}, woken);
+        if (w.owes != 0 && !injected(fault::skip_next_wake_up)) b.pass_on({w.target, w.owes}, woken);
     }
     count_out();
 }
@@ -204,7 +205,7 @@ waiter::~waiter() {
 void waiter::sleep(std::optional<base::deadline> until, cancellable c) {
     // Partner: wake_soon, which finds this store, or has stored `woken_` before it.
     sleeps_.store(1, std::memory_order_seq_cst);
-    while (woken_.load(std::memory_order_seq_cst) == 0 && mine_ == generation) {
+    while (woken_.load(std::memory_order_seq_cst) == 0 && own_generation_ == generation) {
         if (until && base::now() >= *until) return;
         sleep_on(self_, woken_, until, c);
     }
@@ -240,25 +241,25 @@ void wake_waiters(descriptor& d) noexcept {
 
 void wake_all_waiters() noexcept {
     // No fence before this load: the caller has heard of every context that raised the bit.
-    if ((attention.load(std::memory_order_relaxed) & attention_waiters) == 0) return;
+    if ((commit_flags.load(std::memory_order_relaxed) & flag_retry_waiters) == 0) return;
     for (waiter::bucket& b : waiter::buckets) {
         const base::lock_guard guard{b.lock};
-        for (waiter::watch* w = b.first; w != nullptr; w = w->next) w->who->wake();
+        for (waiter::watched_orec* w = b.first; w != nullptr; w = w->next) w->owner->wake();
     }
 }
 
-std::uint32_t waiters() noexcept { return census.load(std::memory_order_relaxed); }
+std::uint32_t count_waiters() noexcept { return waiter_count.load(std::memory_order_relaxed); }
 
 void forget_all_waiters() noexcept {
     for (waiter::bucket& b : waiter::buckets) {
         b.lock.forget_holder();
-        b.first = b.last = b.rest = b.near = nullptr;
-        b.swept = {};
+        b.first = b.last = b.not_woken = b.last_entered = nullptr;
+        b.full_pass = {};
     }
-    census_lock.forget_holder();
-    census.store(0, std::memory_order_relaxed);
+    waiter_count_lock.forget_holder();
+    waiter_count.store(0, std::memory_order_relaxed);
     ++waiter::generation;
-    attention.fetch_and(~attention_waiters, std::memory_order_relaxed);
+    commit_flags.fetch_and(~flag_retry_waiters, std::memory_order_relaxed);
 }
 
 }  // namespace tutti::core

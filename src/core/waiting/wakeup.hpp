@@ -1,10 +1,10 @@
 // `retry`: which contexts sleep for which orecs, and how commits wake them.
 //
-//   a waiter:  enters its orecs in the table; raises attention_waiters; executes a heavy fence; checks whether any of
+//   a waiter:  enters its orecs in the table; raises flag_retry_waiters; executes a heavy fence; checks whether any of
 //              its reads has changed; if not, sleeps on its own word
 //   a commit:  publishes; reads attention (no fence); if the bit is up, wakes the waiters entered for its writes
 //
-// By core/state/attention.hpp a commit that does not see the bit had published before the waiter's check. A commit that
+// By core/state/commit_flags.hpp a commit that does not see the bit had published before the waiter's check. A commit that
 // sees the bit may find the waiter under the bucket's lock. Otherwise it published before the waiter took that lock,
 // and so before the waiter's check. A commit wakes only waiters whose reads include an orec that it wrote.
 //
@@ -22,29 +22,29 @@
 // their turns, and a change first wakes the thread whose turn it is.
 //
 // Invariants
-//   W1  for every change n of an orec, and each waiter that entered the orec before n: the waiter has been woken since,
-//       or some waiter owes n and will wake the next, or the chain of n was cut (W4). A waiter that owes wakes the next
+//   WKP1  for every change n of an orec, and each waiter that entered the orec before n: the waiter has been woken since,
+//       or some waiter owes n and will wake the next, or the chain of n was cut (WKP4). A waiter that owes wakes the next
 //       in its destructor, which always runs: after a wake-up, a timeout, an interruption or an exception
-//   W2  only a waiter that sleeps owes. It runs no user code before its destructor. So between one wake-up and the next
+//   WKP2  only a waiter that sleeps owes. It runs no user code before its destructor. So between one wake-up and the next
 //       lies no body, handler or wait for a transaction, only the time in which the kernel gives a thread a processor.
 //       A waiter that has entered and does not sleep yet is told, owes nothing, and the next waiter is woken too
-//   W3  a preemptable context owes nothing, because its worker may have more urgent work: the next waiter is woken too
-//   W4  the chain of n ends early only if the newest change and the change `swept` are others than n, and all three
+//   WKP3  a preemptable context owes nothing, because its worker may have more urgent work: the next waiter is woken too
+//   WKP4  the chain of n ends early only if the newest change and the change `full_pass` are others than n, and all three
 //       are changes of the same orec. The chain of the newest change is not cut, and reaches every waiter that n's
-//       chain would have reached; if a newer change cuts it in turn, the argument repeats. The chain of `swept` is
-//       never cut. It goes through the whole list, and then the bucket's next change becomes `swept`. So, if an orec
+//       chain would have reached; if a newer change cuts it in turn, the argument repeats. The chain of `full_pass` is
+//       never cut. It goes through the whole list, and then the bucket's next change becomes `full_pass`. So, if an orec
 //       changes all the time, a waiter is passed over for at most two passes through the waiters before it
-//   W5  places are drawn before the lock is taken. A waiter whose place is later than all places drawn at the newest
+//   WKP5  places are drawn before the lock is taken. A waiter whose place is later than all places drawn at the newest
 //       change entered after that change: otherwise the load under the lock would have seen its draw. So the search for
 //       the next waiter ends there
-//   W6  while `census` is not zero, attention_waiters is up, and a waiter has fenced since it was raised. So a waiter
-//       that finds others counted need not fence. (Acquire and release on `census`.)
+//   WKP6  while `waiter_count` is not zero, flag_retry_waiters is up, and a waiter has fenced since it was raised. So a waiter
+//       that finds others counted need not fence. (Acquire and release on `waiter_count`.)
 //
 // While a change is the newest, a woken waiter wakes two, so that all processors help to wake a crowd that can go on.
 // When the orec has changed again, it wakes one.
 #pragma once
 
-#include "core/state/attention.hpp"
+#include "core/state/commit_flags.hpp"
 #include "core/state/descriptor.hpp"
 
 namespace tutti::core {
@@ -69,12 +69,12 @@ private:
     friend void wake_all_waiters() noexcept;
     friend void forget_all_waiters() noexcept;
     /// One orec that a waiter waits for; guarded by the lock of its bucket.
-    struct watch {
-        const orec* on;
-        waiter* who;
-        watch* next = nullptr;
-        watch* before = nullptr;
-        std::uint64_t place = 0;  // the place of its execution, in the order of first waits
+    struct watched_orec {
+        const orec* target;
+        waiter* owner;
+        watched_orec* next = nullptr;
+        watched_orec* previous = nullptr;
+        std::uint64_t order = 0;  // the place of its execution, in the order of first waits
         std::uint64_t since = 0;  // the bucket's newest change when this watch was entered
         std::uint64_t owes = 0;   // the change for which it still has to wake others; 0: none
         bool linked = false;
@@ -94,8 +94,8 @@ private:
     static std::uint32_t generation;  // incremented in the child of a fork, which then has one thread
 
     descriptor& self_;
-    const std::uint32_t mine_ = generation;
-    memory::log<watch> watches_;  // sized once, before any is linked, so the watches do not move
+    const std::uint32_t own_generation_ = generation;
+    memory::log<watched_orec> watched_;  // sized once, before any is linked, so the watches do not move
     detail::shared<std::uint32_t> woken_{0};
     detail::shared<std::uint32_t> sleeps_{0};  // from then on no user code runs before the destructor
 };
@@ -109,7 +109,7 @@ void sleep_on(descriptor& self, const detail::shared<std::uint32_t>& flag, std::
 template <class F>
 void for_each_read(const descriptor& d, F&& f) {
     for (const orec** r = d.read_begin; r != d.read_next_; ++r) f(**r);
-    for (const value_read& r : d.kept.values) f(*r.under);
+    for (const value_read& r : d.algorithm_data.values) f(*r.under);
 }
 
 /// Wakes the waiters for every orec that d's published transaction wrote. REQUIRES: d still has its write set.
@@ -118,7 +118,7 @@ void wake_waiters(descriptor& d) noexcept;
 void wake_all_waiters() noexcept;
 
 /// Returns the number of waiters.
-[[nodiscard]] std::uint32_t waiters() noexcept;
+[[nodiscard]] std::uint32_t count_waiters() noexcept;
 
 /// Forgets all waiters in the child of a fork, because they belonged to other threads. The caller itself may have
 /// forked in an undo action on its way to sleep; its waiter is then in no list, and does not sleep.

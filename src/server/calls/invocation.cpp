@@ -30,7 +30,7 @@ constexpr microseconds longest_deadline{std::chrono::hours{24 * 365}};
     try {
         throw;
     } catch (const tutti::detail::unwind&) {
-        core::throw_again();
+        core::throw_pending();
     }
 }
 
@@ -214,7 +214,7 @@ ending run(const job& of, const invocation& i, std::span<const std::string_view>
         to = reply{answer, i.spoken};
     };
     const entry* at = nullptr;
-    static_cast<void>(core::take_passed_refusal());  // resets the flag of an earlier call
+    static_cast<void>(core::consume_passed_noexcept());  // resets the flag of an earlier call
     try {
         if (refuses_late(i) && i.due != no_deadline && std::chrono::steady_clock::now() > i.due) {
             to.error(code_of(ending::deadline), p.name + ": its deadline passed before it began");
@@ -240,7 +240,8 @@ ending run(const job& of, const invocation& i, std::span<const std::string_view>
     } catch (...) {
         start_over();
         try {
-            return explain(of, at == nullptr ? p.name : p.name + ": " + at->what.name, core::take_passed_refusal(), to);
+            return explain(of, at == nullptr ? p.name : p.name + ": " + at->what.name, core::consume_passed_noexcept(),
+                           to);
         } catch (...) {
             answer = "-EXCEPTION .\r\n";  // no memory for the text; any string has room for these few bytes
             return ending::exception;

@@ -79,7 +79,7 @@ public:
     }
     /// Returns true if the sleeping job can be interrupted. REQUIRES: the pool's mutex is held. Its own thread has
     /// stored `asleep->asleep` before it took that mutex to sleep.
-    [[nodiscard]] bool can_be_ended() const noexcept { return asleep != nullptr && asleep->asleep != nullptr; }
+    [[nodiscard]] bool can_be_ended() const noexcept { return asleep != nullptr && asleep->sleeping_waiter != nullptr; }
     /// Attaches the calling thread. Called by the worker's own thread; `handle` must live as long as the thread.
     void attach(interruption& handle) noexcept {
         handle_ = &handle;

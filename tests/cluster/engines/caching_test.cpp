@@ -9,7 +9,7 @@
 
 #include "cluster/backend/address.hpp"
 #include "cluster/backend/caching.hpp"
-#include "cluster/backend/fault.hpp"
+#include "cluster/backend/fault_injection.hpp"
 #include "cluster/engines/chronicle.hpp"
 #include "support/effort.hpp"
 #include "support/watchdog.hpp"

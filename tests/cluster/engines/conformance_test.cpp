@@ -11,7 +11,7 @@
 #include <tutti/cluster/ref.hpp>
 #include <tutti/tutti.hpp>
 
-#include "cluster/backend/fault.hpp"
+#include "cluster/backend/fault_injection.hpp"
 #include "cluster/engines/proxy.hpp"
 #include "cluster/engines/servers.hpp"
 #include "cluster/engines/suite.hpp"

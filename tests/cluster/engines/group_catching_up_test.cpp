@@ -9,7 +9,7 @@
 #include "cluster/engines/member_network.hpp"
 #include "cluster/engines/secured_group.hpp"
 #include "cluster/engines/siege.hpp"
-#include "cluster/replica/fault.hpp"
+#include "cluster/replica/fault_injection.hpp"
 #include "support/watchdog.hpp"
 
 namespace {

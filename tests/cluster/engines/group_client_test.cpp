@@ -12,7 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "cluster/backend/address.hpp"
-#include "cluster/backend/fault.hpp"
+#include "cluster/backend/fault_injection.hpp"
 #include "cluster/backend/group_protocol.hpp"
 #include "support/watchdog.hpp"
 

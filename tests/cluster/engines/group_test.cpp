@@ -23,7 +23,7 @@
 #include "cluster/backend/replicated.hpp"
 #include "cluster/engines/servers.hpp"
 #include "cluster/engines/siege.hpp"
-#include "cluster/replica/fault.hpp"
+#include "cluster/replica/fault_injection.hpp"
 #include "cluster/replica/machine.hpp"
 #include "support/effort.hpp"
 #include "support/watchdog.hpp"

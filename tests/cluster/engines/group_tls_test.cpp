@@ -19,7 +19,7 @@
 #include "cluster/stranger.hpp"
 #include "support/effort.hpp"
 #include "support/watchdog.hpp"
-#include "wire/fault.hpp"
+#include "wire/fault_injection.hpp"
 
 namespace {
 

@@ -21,7 +21,7 @@
 #include <tutti/cluster/ref.hpp>
 #include <tutti/tutti.hpp>
 
-#include "cluster/backend/fault.hpp"
+#include "cluster/backend/fault_injection.hpp"
 #include "cluster/engines/servers.hpp"
 #include "support/effort.hpp"
 #include "support/random.hpp"

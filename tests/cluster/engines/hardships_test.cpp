@@ -14,7 +14,7 @@
 #include <tutti/cluster/ref.hpp>
 #include <tutti/tutti.hpp>
 
-#include "cluster/backend/fault.hpp"
+#include "cluster/backend/fault_injection.hpp"
 #include "cluster/engines/meddler.hpp"
 #include "cluster/engines/servers.hpp"
 #include "cluster/engines/siege.hpp"

@@ -10,9 +10,9 @@
 
 #include <tutti/cluster/member.hpp>
 
-#include "cluster/replica/fault.hpp"
+#include "cluster/replica/fault_injection.hpp"
 #include "cluster/replica/hardship.hpp"
-#include "wire/fault.hpp"
+#include "wire/fault_injection.hpp"
 
 int main(int argc, char** argv) {
     if (argc < 4) return 2;

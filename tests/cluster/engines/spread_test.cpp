@@ -7,12 +7,12 @@
 #include <gtest/gtest.h>
 
 #include "cluster/backend/exactly_once.hpp"
-#include "cluster/backend/fault.hpp"
+#include "cluster/backend/fault_injection.hpp"
 #include "cluster/backend/group_caller.hpp"
 #include "cluster/backend/layout.hpp"
 #include "cluster/backend/spread.hpp"
 #include "cluster/engines/local_group.hpp"
-#include "cluster/replica/fault.hpp"
+#include "cluster/replica/fault_injection.hpp"
 #include "support/effort.hpp"
 #include "support/random.hpp"
 #include "support/watchdog.hpp"

@@ -15,7 +15,7 @@
 #include <tutti/cluster/ref.hpp>
 #include <tutti/tutti.hpp>
 
-#include "cluster/backend/fault.hpp"
+#include "cluster/backend/fault_injection.hpp"
 #include "cluster/engines/journal.hpp"
 
 namespace tutti::cluster::testing {

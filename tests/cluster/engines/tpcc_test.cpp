@@ -17,7 +17,7 @@
 #include "cluster/engines/servers.hpp"
 #include "cluster/engines/suite.hpp"
 #include "cluster/tpcc/copies.hpp"
-#include "cluster/tpcc/fault.hpp"
+#include "cluster/tpcc/fault_injection.hpp"
 #include "cluster/tpcc/profiles.hpp"
 #include "support/effort.hpp"
 #include "support/watchdog.hpp"

@@ -5,8 +5,8 @@
 
 #include <gtest/gtest.h>
 
-#include "cluster/backend/fault.hpp"
-#include "cluster/replica/fault.hpp"
+#include "cluster/backend/fault_injection.hpp"
+#include "cluster/replica/fault_injection.hpp"
 #include "cluster/replica/groups_world.hpp"
 
 namespace {

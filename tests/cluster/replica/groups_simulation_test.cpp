@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cluster/backend/fault.hpp"
+#include "cluster/backend/fault_injection.hpp"
 #include "cluster/replica/groups_world.hpp"
 #include "support/effort.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cluster/replica/fault.hpp"
+#include "cluster/replica/fault_injection.hpp"
 #include "cluster/replica/machine_helpers.hpp"
 #include "cluster/replica/sealed.hpp"
 

@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "cluster/replica/agenda.hpp"
-#include "cluster/replica/fault.hpp"
+#include "cluster/replica/fault_injection.hpp"
 #include "cluster/replica/seat.hpp"
 #include "cluster/replica/simulated_io.hpp"
 

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cluster/replica/fault.hpp"
+#include "cluster/replica/fault_injection.hpp"
 #include "cluster/replica/world.hpp"
 #include "support/effort.hpp"
 

@@ -13,20 +13,20 @@
 namespace tutti::core {
 
 /// The experience of one context. Attempts without a partial roll-back do not change it.
-class rewinding {
+class partial_rollback_predictor {
 public:
     /// Returns true if a conflict should try a partial roll-back. While they do not pay, one conflict in `probe` still
     /// tries one, because the load may change.
-    [[nodiscard]] bool worthwhile() noexcept { return balance_ >= 0 || ++declined_ % probe == 0; }
+    [[nodiscard]] bool is_worthwhile() noexcept { return balance_ >= 0 || ++declined_ % probe == 0; }
 
-    void note_commit() noexcept { balance_ = std::min(balance_ + 1, furthest); }
-    void note_failure() noexcept { balance_ = std::max(balance_ - 1, -furthest); }
+    void note_commit() noexcept { balance_ = std::min(balance_ + 1, max_balance); }
+    void note_failure() noexcept { balance_ = std::max(balance_ - 1, -max_balance); }
 
 private:
-    static constexpr int furthest = 8;
+    static constexpr int max_balance = 8;
     static constexpr unsigned probe = 32;
 
-    int balance_ = furthest;
+    int balance_ = max_balance;
     unsigned declined_ = 0;
 };
 

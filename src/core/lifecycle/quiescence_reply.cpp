@@ -1,18 +1,18 @@
-#include "core/lifecycle/answering.hpp"
+#include "core/lifecycle/quiescence_reply.hpp"
 
 #include "core/ports/algorithm.hpp"
 #include "core/rollback/signal.hpp"
-#include "core/state/fault.hpp"
+#include "core/state/fault_injection.hpp"
 #include "core/state/sleepers.hpp"
 
 namespace tutti::core {
 
-void answer_with_current_reads(descriptor& d) {
-    // An attempt that is being left has no snapshot to refresh, and its bounds stay closed (I3).
+void reply_to_quiescence(descriptor& d) {
+    // An attempt that is being left has no snapshot to refresh, and its bounds stay closed (DSC3).
     if ((d.slow_path & ~slow_path_timed) != 0 || d.unwinding()) return;
-    if (d.strict() || d.prevails()) return;
+    if (d.strict() || d.cannot_be_killed()) return;
     const std::uint32_t asked = d.asked.load(std::memory_order_acquire);  // partner: wait_for_current_reads
-    if (d.logging && !broken(fault::answer_without_refreshing)) d.algorithm->refresh(d);
+    if (d.logging && !injected(fault::reply_without_refreshing)) d.algorithm->refresh(d);
     // Also those of an unlogged reader, which cannot refresh, so that it does not stay slow until its end.
     d.set_bounds();
     // A killer may have closed the bounds before; its request came earlier still.

@@ -1,4 +1,4 @@
-#include "core/waiting/queue.hpp"
+#include "core/waiting/execution_queue.hpp"
 
 #include <utility>
 
@@ -6,7 +6,7 @@
 
 namespace tutti::core {
 
-void enqueue(queue& where, descriptor& self, std::optional<base::deadline> until) noexcept {
+void enqueue(execution_queue& where, descriptor& self, std::optional<base::deadline> until) noexcept {
     self.run.queued = true;
     // From now on other contexts must treat the execution as one that goes on, although it has not begun. They do so if
     // one of its attempts has been defeated (is_settled in waiting.cpp). Without such an attempt, its present number

@@ -30,20 +30,20 @@ inline bool counting_in_library() noexcept {
 }
 
 /// The block of a transaction: its place in the source, and its given name or null.
-struct block {
+struct block_id {
     const detail::call_site& at;
     const char* name;
 };
 
-class ledger {
+class transaction_counters {
 public:
-    ledger() = default;
-    ledger(const ledger&) = delete;
-    ledger& operator=(const ledger&) = delete;
+    transaction_counters() = default;
+    transaction_counters(const transaction_counters&) = delete;
+    transaction_counters& operator=(const transaction_counters&) = delete;
 
     /// Notes that an attempt of `where` begins, with the number `attempt` in its execution. Returns true if it is one
     /// of those that are timed.
-    [[nodiscard]] bool enter(const block& where, std::uint32_t attempt) noexcept;
+    [[nodiscard]] bool enter(const block_id& where, std::uint32_t attempt) noexcept;
     /// Returns the block of the running or latest attempt, or null if nothing has been counted. Other threads may find
     /// `entered` and `attempt` of different attempts.
     [[nodiscard]] const site* entered() const noexcept { return entered_.load(std::memory_order_acquire); }
@@ -51,18 +51,18 @@ public:
 
     /// Counts a commit. `restarts`: how often the block had run in vain. All count_ functions drop the count if memory
     /// runs out.
-    void count_commit(const block& where, std::uint32_t restarts) noexcept;
-    void count_duration(const block& where, std::uint64_t nanoseconds) noexcept;
+    void count_commit(const block_id& where, std::uint32_t restarts) noexcept;
+    void count_duration(const block_id& where, std::uint64_t nanoseconds) noexcept;
     /// Counts an abort. `rival`: the block that was in the way, or null; `lost`: the duration of the attempt in
     /// nanoseconds, if it was timed.
-    void count_abort(const block& where, abort_cause cause, const site* rival, std::uint64_t lost) noexcept;
-    void count_rewind(const block& where) noexcept;
-    void count_irrevocable(const block& where, const char* reason) noexcept;
+    void count_abort(const block_id& where, abort_cause cause, const site* rival, std::uint64_t lost) noexcept;
+    void count_partial_rollback(const block_id& where) noexcept;
+    void count_irrevocable(const block_id& where, const char* reason) noexcept;
     /// Counts a block with a deadline that committed in mode `m`.
-    void count_deadline(const block& where, mode m, bool met) noexcept;
-    void count_refusal(const block& where) noexcept;
-    void count_hardware_commit(const block& where) noexcept;
-    void count_hardware_abort(const block& where, hardware_abort why) noexcept;
+    void count_deadline(const block_id& where, mode m, bool met) noexcept;
+    void count_refusal(const block_id& where) noexcept;
+    void count_hardware_commit(const block_id& where) noexcept;
+    void count_hardware_abort(const block_id& where, hardware_abort why) noexcept;
 
     /// Adds the counters to those with the same site number in `sums`. Leaves out sites whose numbers are beyond its
     /// end.
@@ -76,11 +76,11 @@ private:
 #include "observe/site_counters.def"
 #undef TUTTI_SITE_COUNTER
 #undef TUTTI_SITE_COUNTERS
-        tally<std::pair<const site*, abort_cause>, counter> rivals;
+        keyed_counter<std::pair<const site*, abort_cause>, counter> conflicting_sites;
     };
     template <class F>
     static void pair_up(counters& c, site_statistics& s, F&& f);
-    counters* at(const block& where) noexcept;
+    counters* at(const block_id& where) noexcept;
     counters* make(std::uint32_t id) noexcept;
 
     std::uint32_t attempts_ = 0;

@@ -12,56 +12,57 @@
 
 namespace tutti::policies {
 
-inline core::verdict give_way(core::descriptor& /*self*/, core::descriptor& /*other*/, abort_cause /*where*/) noexcept {
+inline core::verdict choose_self_abort(core::descriptor& /*self*/, core::descriptor& /*other*/,
+                                       abort_cause /*where*/) noexcept {
     return core::verdict::abort_self;
 }
 
 /// Blocks of other processes are treated likewise: the loser waits only between two attempts.
-inline constexpr core::distant_conduct give_way_abroad{.waits = false};
+inline constexpr core::remote_conflict_rules remote_self_abort{.may_wait = false};
 
 // ---- suicide: run again at once. The baseline of Maldonado et al.; only chance keeps two transactions from aborting
 // each other forever.
 
-inline void go_on(core::descriptor& /*self*/) noexcept { base::spin_turn(); }
+inline void continue_waiting(core::descriptor& /*self*/) noexcept { base::spin_turn(); }
 
 inline constexpr core::policy suicide{.name = "suicide",
                                       .summary = "abort oneself and run again at once",
-                                      .conflict = give_way,
-                                      .pause = go_on,
+                                      .conflict = choose_self_abort,
+                                      .pause = continue_waiting,
                                       .bounded = false,
-                                      .abroad = {.waits = false, .pauses = false}};
+                                      .remote = {.may_wait = false, .may_pause = false}};
 
 // ---- delay: wait until the contended orec is free (TinySTM's CM_DELAY).
 
 inline void pause_for_orec(core::descriptor& self) noexcept {
-    const core::obstacle& o = self.run.in_the_way;
-    if (o.who == nullptr) return;
-    if (o.at != nullptr) {
-        core::wait_for(self, *o.who, o.state, *o.at, o.seen, core::patience(self));
+    const core::wait_target& o = self.run.blocked_by;
+    if (o.awaited == nullptr) return;
+    if (o.contended_orec != nullptr) {
+        core::wait_for(self, *o.awaited, o.state, *o.contended_orec, o.seen, core::wait_limit(self));
     } else {
-        core::wait_for(self, *o.who, o.state, core::patience(self));
+        core::wait_for(self, *o.awaited, o.state, core::wait_limit(self));
     }
 }
 
 inline constexpr core::policy delay{.name = "delay",
                                     .summary = "abort oneself and wait until what it met is free",
-                                    .conflict = give_way,
+                                    .conflict = choose_self_abort,
                                     .pause = pause_for_orec,
-                                    .abroad = give_way_abroad};
+                                    .remote = remote_self_abort};
 
 // ---- backoff: wait for a random time that doubles with each attempt, up to some 60 us.
 
 inline constexpr core::policy backoff{.name = "backoff",
                                       .summary = "abort oneself and wait for a random time that doubles each time",
-                                      .conflict = give_way,
+                                      .conflict = choose_self_abort,
                                       .pause = core::back_off,
-                                      .abroad = give_way_abroad};
+                                      .remote = remote_self_abort};
 
 // ---- yield: yield the processor once (Maldonado et al., 2.3 and algorithm 3).
 
 inline void pause_by_yielding(core::descriptor& self) noexcept {
-    if (self.hooks != nullptr && self.hooks->wait != nullptr && self.run.in_the_way.who != nullptr) {
-        self.hooks->wait(self, *self.run.in_the_way.who, self.run.in_the_way.state);
+    if (self.hooks != nullptr && self.hooks->wait != nullptr && self.run.blocked_by.awaited != nullptr) {
+        self.hooks->wait(self, *self.run.blocked_by.awaited, self.run.blocked_by.state);
     } else {
         base::yield();
     }
@@ -69,9 +70,9 @@ inline void pause_by_yielding(core::descriptor& self) noexcept {
 
 inline constexpr core::policy yield{.name = "yield",
                                     .summary = "abort oneself and give the processor to others once",
-                                    .conflict = give_way,
+                                    .conflict = choose_self_abort,
                                     .pause = pause_by_yielding,
-                                    .abroad = give_way_abroad};
+                                    .remote = remote_self_abort};
 
 // ---- serialize-spin and serialize: run again after the winner has committed (hard serialization: Maldonado et al.,
 // 2.1 and algorithm 1). The paper's WAIT and RELEASEALL are core::wait_for_commit and the end of every attempt, which
@@ -83,20 +84,20 @@ inline constexpr core::policy yield{.name = "yield",
 
 template <bool Spinning>
 void pause_until_commit(core::descriptor& self) noexcept {
-    if (const core::obstacle& o = self.run.in_the_way; o.who != nullptr) {
-        core::wait_for_commit(self, *o.who, o.state, Spinning);
+    if (const core::wait_target& o = self.run.blocked_by; o.awaited != nullptr) {
+        core::wait_for_commit(self, *o.awaited, o.state, Spinning);
     }
 }
 
 inline constexpr core::policy serialize_spin{.name = "serialize-spin",
                                              .summary = "run after the commit of the winner; spin until then",
-                                             .conflict = give_way,
+                                             .conflict = choose_self_abort,
                                              .pause = pause_until_commit<true>,
-                                             .abroad = give_way_abroad};
+                                             .remote = remote_self_abort};
 inline constexpr core::policy serialize{.name = "serialize",
                                         .summary = "run after the commit of the winner; sleep until then",
-                                        .conflict = give_way,
+                                        .conflict = choose_self_abort,
                                         .pause = pause_until_commit<false>,
-                                        .abroad = give_way_abroad};
+                                        .remote = remote_self_abort};
 
 }  // namespace tutti::policies

@@ -20,7 +20,7 @@
 
 #include <algorithm>
 
-#include "core/ports/timetable.hpp"
+#include "core/ports/deadline_schedule.hpp"
 #include "tutti/deadline.hpp"
 
 namespace tutti::policies {
@@ -34,8 +34,8 @@ inline base::deadline before(base::deadline due, double nanoseconds) noexcept {
 }
 
 /// Returns the times from which attempts are stricter, by factors of L alone. `expected` is L, or 0 if L is not known.
-inline core::timetable draw_up(base::deadline due, std::chrono::nanoseconds expected,
-                               const deadline_tuning& tuning) noexcept {
+inline core::deadline_schedule make_schedule(base::deadline due, std::chrono::nanoseconds expected,
+                                             const deadline_tuning& tuning) noexcept {
     const auto usual = static_cast<double>(expected.count());
     return {.visible_from = before(due, tuning.visible_factor * usual),
             .irrevocable_from = before(due, tuning.irrevocable_factor * usual),
@@ -43,8 +43,9 @@ inline core::timetable draw_up(base::deadline due, std::chrono::nanoseconds expe
 }
 
 /// Returns a timetable by measurements, unless `tuning` has factors of its own.
-inline core::timetable draw_up(base::deadline due, const core::outlook& seen, const deadline_tuning& tuning) noexcept {
-    if (core::by_factors_alone(tuning)) return draw_up(due, seen.expected, tuning);
+inline core::deadline_schedule make_schedule(base::deadline due, const core::schedule_inputs& seen,
+                                             const deadline_tuning& tuning) noexcept {
+    if (core::uses_factors_only(tuning)) return make_schedule(due, seen.expected, tuning);
     const auto usual = static_cast<double>(seen.expected.count());
     const auto known_or = [](std::chrono::nanoseconds measured, double otherwise) {
         return measured.count() != 0 ? static_cast<double>(measured.count()) : otherwise;
@@ -52,7 +53,8 @@ inline core::timetable draw_up(base::deadline due, const core::outlook& seen, co
     const double for_both = known_or(seen.visible.expected, 2 * usual) + 2 * known_or(seen.irrevocable.expected, usual);
     // How long before the deadline the evidence exists.
     const auto left = static_cast<double>((due - seen.planned).count());
-    const double late = seen.rolled_back ? left : std::max(left - 2 * usual, usual + 2 * seen.in_vain * usual);
+    const double late =
+        seen.rolled_back ? left : std::max(left - 2 * usual, usual + 2 * seen.rollbacks_per_commit * usual);
     return {.visible_from = before(due, std::min(for_both + 2 * usual, late)),
             .irrevocable_from = before(due, std::min(for_both, late)),
             .latest_start = before(due, usual),

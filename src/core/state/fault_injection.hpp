@@ -1,7 +1,7 @@
 // Steps of the protocol that a test can leave out, to prove that the tests notice the omission.
 //
-// At each such step the engine asks: `if (!broken(fault::skip_validation) && !validate(t)) …`. In the library for users
-// `broken` is a constant, so the compiler removes the branch. Two builds can break steps. The interleaving build
+// At each such step the engine asks: `if (!injected(fault::skip_validation) && !validate(t)) …`. In the library for users
+// `injected` is a constant, so the compiler removes the branch. Two builds can break steps. The interleaving build
 // (TUTTI_INTERLEAVE) does so in tests/interleaving/faults_test.cpp. The library with faults (TUTTI_FAULTS) does so in
 // tests/mutations, which runs the suite named for a fault and demands that the suite fails.
 #pragma once
@@ -21,9 +21,9 @@ enum class fault : std::uint8_t {
 #if defined(TUTTI_INTERLEAVE) || defined(TUTTI_FAULTS)
 /// Change it only while no transaction runs.
 inline constinit fault injected_fault = fault::none;
-[[nodiscard]] inline bool broken(fault f) noexcept { return injected_fault == f; }
+[[nodiscard]] inline bool injected(fault f) noexcept { return injected_fault == f; }
 #else
-[[nodiscard]] constexpr bool broken(fault) noexcept { return false; }
+[[nodiscard]] constexpr bool injected(fault) noexcept { return false; }
 #endif
 
 }  // namespace tutti::core

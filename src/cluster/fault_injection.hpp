@@ -1,5 +1,5 @@
 // Steps of the protocol that a test can disable, to prove that the checker of histories would notice. In the library,
-// `broken` is a constant, so the compiler removes each branch that tests it.
+// `injected` is a constant, so the compiler removes each branch that tests it.
 #pragma once
 
 #include <cstdint>
@@ -113,13 +113,13 @@ enum class fault : std::uint8_t {
 #if defined(TUTTI_CLUSTER_FAULTS)
 /// The disabled step. Set while no transaction runs.
 inline constinit fault injected_fault = fault::none;
-[[nodiscard]] inline bool broken(fault f) noexcept { return injected_fault == f; }
+[[nodiscard]] inline bool injected(fault f) noexcept { return injected_fault == f; }
 /// Yields if `f` is disabled, because only another thread can notice the missing step, and only at this point.
 inline void invite_others(fault f) noexcept {
-    if (broken(f)) std::this_thread::yield();
+    if (injected(f)) std::this_thread::yield();
 }
 #else
-[[nodiscard]] constexpr bool broken(fault) noexcept { return false; }
+[[nodiscard]] constexpr bool injected(fault) noexcept { return false; }
 constexpr void invite_others(fault) noexcept {}
 #endif
 

@@ -23,7 +23,7 @@ namespace tutti::core {
 class hardware_trial {
 public:
     /// Notes that an attempt has ended for `why`. Returns true if another attempt of this execution would end likewise.
-    [[nodiscard]] bool is_over_after(hardware_abort why) noexcept {
+    [[nodiscard]] bool ends_after(hardware_abort why) noexcept {
         switch (why) {
             case hardware_abort::conflict:
             case hardware_abort::busy: return false;
@@ -42,13 +42,13 @@ private:
 };
 
 /// A block whose hardware attempts have failed. One of 2^level of its executions tries hardware. Each execution that
-/// fails there adds one to the level, up to `rarest`; each hardware commit subtracts one.
-class hardware_habit {
+/// fails there adds one to the level, up to `max_level`; each hardware commit subtracts one.
+class hardware_record {
 public:
-    static constexpr unsigned rarest = 6;
+    static constexpr unsigned max_level = 6;
 
     /// Counts an execution that begins. Returns whether it tries hardware.
-    [[nodiscard]] bool tries() noexcept {
+    [[nodiscard]] bool tries_hardware() noexcept {
         if (++begun_ < 1U << level_) return false;
         begun_ = 0;
         return true;
@@ -57,45 +57,45 @@ public:
     [[nodiscard]] hardware_abort why() const noexcept { return why_; }
     /// Returns false and true alternately, starting with false: for a caller with two ways to run a block that hardware
     /// fails.
-    [[nodiscard]] bool takes_turn() noexcept { return (turns_++ & 1) != 0; }
+    [[nodiscard]] bool alternate() noexcept { return (alternations_++ & 1) != 0; }
 
 private:
-    friend class hardware_habits;
+    friend class hardware_history;
 
     std::uintptr_t block_ = 0;  // meaningful while the level is not 0
     std::uint8_t level_ = 0;    // 0: the entry is free
     std::uint8_t begun_ = 0;    // executions since the latest one that tried
-    std::uint8_t turns_ = 0;
+    std::uint8_t alternations_ = 0;
     hardware_abort why_ = hardware_abort::conflict;
 };
 
 /// The table of blocks whose hardware attempts have failed. A key tells the blocks of one user apart: an address in the
 /// program that belongs to one block only. All calls are O(1).
-class hardware_habits {
+class hardware_history {
 public:
     using key = std::uintptr_t;
 
     /// Returns the entry of a block, or null if hardware serves the block.
-    [[nodiscard]] TUTTI_ALWAYS_INLINE hardware_habit* find(key block) noexcept {
+    [[nodiscard]] TUTTI_ALWAYS_INLINE hardware_record* find(key block) noexcept {
         return used_ == 0 ? nullptr : search(block);
     }
     /// Counts an execution that begins. Returns whether it tries hardware.
-    [[nodiscard]] bool tries(key block) noexcept {
-        hardware_habit* const known = find(block);
-        return known == nullptr || known->tries();
+    [[nodiscard]] bool tries_hardware(key block) noexcept {
+        hardware_record* const known = find(block);
+        return known == nullptr || known->tries_hardware();
     }
     /// Notes that the hardware attempts of an execution have failed for `why`, a reason of the block's own. Returns the
     /// block's entry. If its set is full, the entry replaces the one that tries hardware most often.
-    hardware_habit& note_failure(key block, hardware_abort why) noexcept {
-        hardware_habit* known = find(block);
+    hardware_record& note_failure(key block, hardware_abort why) noexcept {
+        hardware_record* known = find(block);
         if (known == nullptr) {
             set& all = set_of(block);
-            known = std::ranges::min_element(all, {}, &hardware_habit::level_);
+            known = std::ranges::min_element(all, {}, &hardware_record::level_);
             used_ += known->level_ == 0 ? 1 : 0;
             *known = {};
             known->block_ = block;
         }
-        known->level_ = static_cast<std::uint8_t>(std::min(known->level_ + 1U, hardware_habit::rarest));
+        known->level_ = static_cast<std::uint8_t>(std::min(known->level_ + 1U, hardware_record::max_level));
         known->begun_ = 0;
         known->why_ = why;
         return *known;
@@ -103,21 +103,21 @@ public:
     /// Notes that an attempt of the block has committed in hardware. A caller may call it inside the attempt: if the
     /// processor then ends the attempt, it undoes the note.
     void note_commit(key block) noexcept {
-        hardware_habit* const known = find(block);
+        hardware_record* const known = find(block);
         if (known != nullptr && --known->level_ == 0) --used_;
     }
 
 private:
     static constexpr std::size_t ways = 4;
     static constexpr unsigned set_bits = 4;
-    using set = std::array<hardware_habit, ways>;
+    using set = std::array<hardware_record, ways>;
 
     [[nodiscard]] set& set_of(key block) noexcept {
         constexpr std::uint64_t golden = 0x9e3779b97f4a7c15U;
         return sets_[(std::uint64_t{block} * golden) >> (64 - set_bits)];
     }
-    [[nodiscard]] hardware_habit* search(key block) noexcept {
-        for (hardware_habit& h : set_of(block)) {
+    [[nodiscard]] hardware_record* search(key block) noexcept {
+        for (hardware_record& h : set_of(block)) {
             if (h.block_ == block && h.level_ != 0) return &h;
         }
         return nullptr;

@@ -5,15 +5,15 @@
 
 namespace tutti::core {
 
-enum class footing : std::uint8_t {
-    sound,     ///< go on
-    shielded,  ///< go on, but catch the unwind: a destructor runs while an exception is in flight
-    detached,  ///< the attempt is over: read from memory, drop writes
+enum class access_check : std::uint8_t {
+    proceed,        ///< go on
+    during_unwind,  ///< go on, but catch the unwind: a destructor runs while an exception is in flight
+    attempt_over,   ///< the attempt is over: read from memory, drop writes
 };
 
 /// Returns how the barrier may go on. Throws usage_error if the transaction must not be touched. Raises the pending
 /// signal if the body swallowed it. Restarts the attempt if it was killed, or has to become stricter to meet its
 /// deadline.
-footing examine(descriptor& d);
+access_check check_access(descriptor& d);
 
 }  // namespace tutti::core

@@ -1,4 +1,4 @@
-#include "observe/ledger.hpp"
+#include "observe/transaction_counters.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -8,7 +8,7 @@ namespace tutti::observe {
 constinit std::atomic<bool> counting{false};
 constinit std::atomic<bool> counting_library{false};
 
-bool ledger::enter(const block& where, std::uint32_t attempt) noexcept {
+bool transaction_counters::enter(const block_id& where, std::uint32_t attempt) noexcept {
     try {
         // Release: a thread that finds the site also finds its content. Stored only if the site is another one, which
         // spares its readers.
@@ -19,7 +19,7 @@ bool ledger::enter(const block& where, std::uint32_t attempt) noexcept {
     return ++attempts_ % statistics_sampling == 0;
 }
 
-ledger::counters* ledger::at(const block& where) noexcept {
+transaction_counters::counters* transaction_counters::at(const block_id& where) noexcept {
     try {
         const std::uint32_t id = site_of(where.at, where.name).id;
         if (id < by_site_.size() && by_site_[id] != nullptr) return by_site_[id].get();
@@ -29,7 +29,7 @@ ledger::counters* ledger::at(const block& where) noexcept {
     }
 }
 
-ledger::counters* ledger::make(std::uint32_t id) noexcept {
+transaction_counters::counters* transaction_counters::make(std::uint32_t id) noexcept {
     try {
         auto fresh = std::make_unique<counters>();
         const std::lock_guard guard{growth_};
@@ -41,7 +41,7 @@ ledger::counters* ledger::make(std::uint32_t id) noexcept {
     }
 }
 
-void ledger::count_commit(const block& where, std::uint32_t restarts) noexcept {
+void transaction_counters::count_commit(const block_id& where, std::uint32_t restarts) noexcept {
     counters* const c = at(where);
     if (c == nullptr) return;
     c->commits.add_one();
@@ -51,54 +51,55 @@ void ledger::count_commit(const block& where, std::uint32_t restarts) noexcept {
         .add_one();
 }
 
-void ledger::count_duration(const block& where, std::uint64_t nanoseconds) noexcept {
+void transaction_counters::count_duration(const block_id& where, std::uint64_t nanoseconds) noexcept {
     counters* const c = at(where);
     if (c == nullptr) return;
     const auto bucket = static_cast<std::size_t>(std::bit_width(nanoseconds | 1) - 1);
     c->durations[std::min(bucket, c->durations.size() - 1)].add_one();
 }
 
-void ledger::count_abort(const block& where, abort_cause cause, const site* rival, std::uint64_t lost) noexcept {
+void transaction_counters::count_abort(const block_id& where, abort_cause cause, const site* rival,
+                                       std::uint64_t lost) noexcept {
     counters* const c = at(where);
     if (c == nullptr) return;
     c->aborts_by_cause[static_cast<std::size_t>(cause)].add_one();
     c->lost_nanoseconds.add(lost * statistics_sampling);
     if (rival == nullptr) return;
-    if (counter* const against = c->rivals.at({rival, cause})) against->add_one();
+    if (counter* const against = c->conflicting_sites.at({rival, cause})) against->add_one();
 }
 
-void ledger::count_rewind(const block& where) noexcept {
-    if (counters* const c = at(where)) c->rewinds.add_one();
+void transaction_counters::count_partial_rollback(const block_id& where) noexcept {
+    if (counters* const c = at(where)) c->partial_rollbacks.add_one();
 }
 
-void ledger::count_irrevocable(const block& where, const char* reason) noexcept {
+void transaction_counters::count_irrevocable(const block_id& where, const char* reason) noexcept {
     counters* const c = at(where);
     if (c == nullptr) return;
     c->irrevocable.add_one();
     site_of(where.at, where.name).irrevocable_reason.store(reason, std::memory_order_relaxed);
 }
 
-void ledger::count_deadline(const block& where, mode m, bool met) noexcept {
+void transaction_counters::count_deadline(const block_id& where, mode m, bool met) noexcept {
     counters* const c = at(where);
     if (c == nullptr) return;
     (met ? c->deadlines_met : c->deadlines_missed)[static_cast<std::size_t>(m)].add_one();
 }
 
-void ledger::count_refusal(const block& where) noexcept {
+void transaction_counters::count_refusal(const block_id& where) noexcept {
     if (counters* const c = at(where)) c->deadlines_refused.add_one();
 }
 
-void ledger::count_hardware_commit(const block& where) noexcept {
+void transaction_counters::count_hardware_commit(const block_id& where) noexcept {
     if (counters* const c = at(where)) c->hardware_commits.add_one();
 }
 
-void ledger::count_hardware_abort(const block& where, hardware_abort why) noexcept {
+void transaction_counters::count_hardware_abort(const block_id& where, hardware_abort why) noexcept {
     if (counters* const c = at(where)) c->hardware_aborts[static_cast<std::size_t>(why)].add_one();
 }
 
 /// Calls f(counter, sum) for every counter, except those by rival, with the member of site_statistics that sums it up.
 template <class F>
-void ledger::pair_up(counters& c, site_statistics& s, F&& f) {
+void transaction_counters::pair_up(counters& c, site_statistics& s, F&& f) {
     const auto each = [&f](auto& many, auto& sums) {
         for (std::size_t i = 0; i < many.size(); ++i) f(many[i], sums[i]);
     };
@@ -109,13 +110,13 @@ void ledger::pair_up(counters& c, site_statistics& s, F&& f) {
 #undef TUTTI_SITE_COUNTERS
 }
 
-void ledger::add_to(std::vector<site_statistics>& sums) const {
+void transaction_counters::add_to(std::vector<site_statistics>& sums) const {
     const std::lock_guard guard{growth_};
     for (std::size_t id = 0; id < std::min(by_site_.size(), sums.size()); ++id) {
         if (by_site_[id] == nullptr) continue;
         site_statistics& to = sums[id];
         pair_up(*by_site_[id], to, [](const counter& from, std::uint64_t& sum) { sum += from.get(); });
-        by_site_[id]->rivals.for_each([&](const auto& key, const counter& c) {
+        by_site_[id]->conflicting_sites.for_each([&](const auto& key, const counter& c) {
             if (c.get() == 0) return;
             const auto known = std::ranges::find_if(
                 to.rivals, [&](const rival_statistics& r) { return r.site == key.first->id && r.cause == key.second; });
@@ -125,13 +126,13 @@ void ledger::add_to(std::vector<site_statistics>& sums) const {
     }
 }
 
-void ledger::reset() noexcept {
+void transaction_counters::reset() noexcept {
     const std::lock_guard guard{growth_};
     site_statistics unused;
     for (const auto& c : by_site_) {
         if (c == nullptr) continue;
         pair_up(*c, unused, [](counter& x, std::uint64_t&) { x.reset(); });
-        c->rivals.for_each_to_change([](counter& x) { x.reset(); });
+        c->conflicting_sites.for_each_to_change([](counter& x) { x.reset(); });
     }
 }
 

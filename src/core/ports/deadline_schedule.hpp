@@ -13,24 +13,24 @@ struct strict_durations {
 };
 
 /// Measurements that an attempt is planned with. 0: unknown.
-struct outlook {
+struct schedule_inputs {
     std::chrono::nanoseconds expected{0};  ///< L: how long a commit takes in the mode that the block asks for
     strict_durations visible;
     strict_durations irrevocable;
-    double in_vain = 0;        ///< how many attempts are usually rolled back for each one that commits
-    bool rolled_back = false;  ///< this execution has lost an attempt to other transactions
-    base::deadline planned;    ///< when the attempt was planned
+    double rollbacks_per_commit = 0;  ///< how many attempts are usually rolled back for each one that commits
+    bool rolled_back = false;         ///< this execution has lost an attempt to other transactions
+    base::deadline planned;           ///< when the attempt was planned
 };
 
 /// Returns true if only the factors of `tuning`, and no measurements, decide when attempts become stricter.
-[[nodiscard]] constexpr bool by_factors_alone(const deadline_tuning& tuning) noexcept {
+[[nodiscard]] constexpr bool uses_factors_only(const deadline_tuning& tuning) noexcept {
     constexpr deadline_tuning defaults{};
     return tuning.visible_factor != defaults.visible_factor || tuning.irrevocable_factor != defaults.irrevocable_factor;
 }
 
 /// When attempts become stricter, until when that is in time, and when the deadline can no longer be met. The spans of
 /// the two modes leave no gap: if both are possible, the span of `irrevocable` begins within that of `visible`.
-struct timetable {
+struct deadline_schedule {
     base::deadline visible_from;
     base::deadline irrevocable_from;
     base::deadline latest_start;
@@ -41,7 +41,7 @@ struct timetable {
         if (now >= irrevocable_from && now <= irrevocable_until) return status::irrevocable;
         return now >= visible_from && now <= visible_until ? status::visible : status::active;
     }
-    [[nodiscard]] bool hopeless_at(base::deadline now, base::deadline due) const noexcept {
+    [[nodiscard]] bool cannot_meet_after(base::deadline now, base::deadline due) const noexcept {
         return now > latest_start || now >= due;
     }
     /// Returns the mode that is due but takes too long; active if that is true of no mode.
@@ -50,7 +50,7 @@ struct timetable {
         return now >= visible_from && now > visible_until ? status::visible : status::active;
     }
     /// Returns when an attempt in mode `m` is due to become stricter; the maximum if it is not.
-    [[nodiscard]] base::deadline end_of(status m) const noexcept {
+    [[nodiscard]] base::deadline next_switch_after(status m) const noexcept {
         if (m == status::active && visible_from <= visible_until) return visible_from;
         if (m >= status::irrevocable || irrevocable_from > irrevocable_until) return base::deadline::max();
         return irrevocable_from;
@@ -58,6 +58,7 @@ struct timetable {
 };
 
 /// Returns the timetable of the deadline policy. api/configuration.cpp chooses it, as it chooses the other policies.
-[[nodiscard]] timetable timetable_of(base::deadline due, const outlook& seen, const deadline_tuning& tuning) noexcept;
+[[nodiscard]] deadline_schedule schedule_of(base::deadline due, const schedule_inputs& seen,
+                                            const deadline_tuning& tuning) noexcept;
 
 }  // namespace tutti::core

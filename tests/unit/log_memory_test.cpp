@@ -1,6 +1,6 @@
 // Catches logs that never shrink after one large transaction, or that shrink so eagerly that every large transaction
 // grows them again. Runs under every algorithm, because their logs differ (CMakeLists.txt).
-#include "core/lifecycle/room.hpp"
+#include "core/lifecycle/log_memory.hpp"
 
 #include <gtest/gtest.h>
 
@@ -17,23 +17,23 @@ namespace {
 constexpr std::size_t many = 50'000;  // entries: more than kept_bytes of the smallest
 
 std::size_t bytes_of(descriptor& d) {
-    std::size_t sum = d.read_room() * sizeof *d.read_begin;
+    std::size_t sum = d.read_capacity() * sizeof *d.read_begin;
     for_each_log(d, [&](const auto& log) { sum += log.bytes(); });
     return sum;
 }
 
 void expect_none_large(descriptor& d) {
-    EXPECT_LE(d.read_room() * sizeof *d.read_begin, memory::kept_bytes);
+    EXPECT_LE(d.read_capacity() * sizeof *d.read_begin, memory::kept_bytes);
     for_each_log(d, [](const auto& log) { EXPECT_LE(log.bytes(), memory::kept_bytes); });
 }
 
-class room : public ::testing::Test {
+class log_memory_test : public ::testing::Test {
 protected:
-    room() {
+    log_memory_test() {
         detach();
         self_ = &attach();
     }
-    ~room() override { detach(); }
+    ~log_memory_test() override { detach(); }
 
     void read_much() {
         atomically([&](tx& t) {
@@ -87,7 +87,7 @@ protected:
     std::unique_ptr<var<int*>[]> made_ = std::make_unique<var<int*>[]>(many);
 };
 
-TEST(room_of_a_log, grows_by_factors_also_for_who_reserves_one_more_each_time) {
+TEST(log_growth_test, grows_by_factors_when_reserved_one_by_one) {
     memory::log<long> of_numbers;
     std::size_t changes = 0;
     for (std::size_t reserved = 1, before = 0; reserved <= many; ++reserved) {
@@ -97,20 +97,20 @@ TEST(room_of_a_log, grows_by_factors_also_for_who_reserves_one_more_each_time) {
     EXPECT_LE(changes, 10u) << "of " << many;
 }
 
-TEST_F(room, of_reads_is_given_back) {
+TEST_F(log_memory_test, releases_the_read_log) {
     expect_given_back([&] { read_much(); });
 }
-TEST_F(room, of_writes_is_given_back) {
+TEST_F(log_memory_test, releases_the_write_set) {
     expect_given_back([&] { write_much(); });
 }
-TEST_F(room, of_what_was_overwritten_is_given_back) {
+TEST_F(log_memory_test, releases_the_log_of_overwritten_entries) {
     expect_given_back([&] { write_much_twice(); });
 }
-TEST_F(room, of_what_was_made_and_destroyed_is_given_back) {
+TEST_F(log_memory_test, releases_the_log_of_objects) {
     expect_given_back([&] { make_and_destroy_much(); });
 }
 
-TEST_F(room, of_attempts_that_were_given_up_is_given_back) {
+TEST_F(log_memory_test, releases_logs_of_abandoned_attempts) {
     struct failure {};
     EXPECT_THROW(atomically([&](tx& t) {
                      for (std::size_t i = 0; i < many; ++i) words_[i].set(t, words_[i].get(t) + 1);
@@ -127,7 +127,7 @@ TEST_F(room, of_attempts_that_were_given_up_is_given_back) {
     expect_none_large(*self_);
 }
 
-TEST_F(room, stays_with_a_context_that_needs_it_now_and_then) {
+TEST_F(log_memory_test, keeps_memory_that_is_needed_now_and_then) {
     write_much();
     small(2 * transactions_per_period);
     write_much();
@@ -140,7 +140,7 @@ TEST_F(room, stays_with_a_context_that_needs_it_now_and_then) {
     }
 }
 
-TEST_F(room, is_given_back_with_the_descriptor) {
+TEST_F(log_memory_test, releases_memory_with_the_descriptor) {
     descriptor* its = nullptr;
     std::thread{[&] {
         its = &attach();

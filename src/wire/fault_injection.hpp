@@ -1,4 +1,4 @@
-// Checks of connections that a test can disable, to prove that the test would notice. In the library, `broken` is a
+// Checks of connections that a test can disable, to prove that the test would notice. In the library, `injected` is a
 // constant, so the compiler removes each branch that tests it.
 #pragma once
 
@@ -17,9 +17,9 @@ enum class fault : std::uint8_t {
 #if defined(TUTTI_CLUSTER_FAULTS)
 /// The disabled check. Set while no node exists.
 inline constinit fault injected_fault = fault::none;
-[[nodiscard]] inline bool broken(fault f) noexcept { return injected_fault == f; }
+[[nodiscard]] inline bool injected(fault f) noexcept { return injected_fault == f; }
 #else
-[[nodiscard]] constexpr bool broken(fault) noexcept { return false; }
+[[nodiscard]] constexpr bool injected(fault) noexcept { return false; }
 #endif
 
 }  // namespace tutti::wire

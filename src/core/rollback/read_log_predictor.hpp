@@ -14,17 +14,17 @@ namespace tutti::core {
 
 inline constinit std::array<std::atomic<const detail::site_slot*>, 64> logged_sites{};
 
-[[nodiscard]] inline std::atomic<const detail::site_slot*>& place_of_log(const detail::call_site& where) noexcept {
+[[nodiscard]] inline std::atomic<const detail::site_slot*>& read_log_slot(const detail::call_site& where) noexcept {
     return logged_sites[reinterpret_cast<std::uintptr_t>(where.slot) / sizeof(detail::site_slot) % logged_sites.size()];
 }
 
-[[nodiscard]] inline bool expects_log(const detail::call_site& where) noexcept {
-    return where.slot != nullptr && place_of_log(where).load(std::memory_order_relaxed) == where.slot;
+[[nodiscard]] inline bool predicts_read_log(const detail::call_site& where) noexcept {
+    return where.slot != nullptr && read_log_slot(where).load(std::memory_order_relaxed) == where.slot;
 }
 
 /// Does what need_current_reads does, for a participant that votes on the transaction in every execution of the block.
-inline void need_reads_to_vote_on(descriptor& d) {
-    if (!d.logging) place_of_log(d.run.where).store(d.run.where.slot, std::memory_order_relaxed);
+inline void need_reads_for_vote(descriptor& d) {
+    if (!d.logging) read_log_slot(d.run.where).store(d.run.where.slot, std::memory_order_relaxed);
     need_current_reads(d);
 }
 

@@ -1,11 +1,11 @@
-#include "core/lifecycle/footing.hpp"
+#include "core/lifecycle/access_check.hpp"
 
 #include "core/modes/deadline.hpp"
 #include "core/rollback/signal.hpp"
 
 namespace tutti::core {
 
-footing examine(descriptor& d) {
+access_check check_access(descriptor& d) {
     if ((d.slow_path & slow_path_idle) != 0) {
         throw usage_error{"tutti: this tx's transaction has ended; a tx may only be used inside the body that got it"};
     }
@@ -17,19 +17,19 @@ footing examine(descriptor& d) {
     if ((d.slow_path & slow_path_pending) != 0) {
         if (!d.unwinding()) raise_again(d);
         // A block that is only being left still owns its writes, so its algorithm can answer reads.
-        return d.given_back ? footing::detached : footing::shielded;
+        return d.ownership_released ? access_check::attempt_over : access_check::during_unwind;
     }
     if (d.unwinding()) {
-        if (!d.asked_to_die()) return footing::shielded;
+        if (!d.kill_requested()) return access_check::during_unwind;
         const base::lock_guard guard{d.eviction};
         doom(d, signal::restart, abort_cause::killed);
-        return footing::detached;
+        return access_check::attempt_over;
     }
     attempt_abort_if_doomed(d);
-    if ((d.slow_path & slow_path_timed) != 0) look_at_clock(d);
+    if ((d.slow_path & slow_path_timed) != 0) check_deadline(d);
     // Another transaction closed the bounds, with a request for a transaction that is over by now.
     d.set_bounds();
-    return footing::sound;
+    return access_check::proceed;
 }
 
 }  // namespace tutti::core

@@ -1,6 +1,6 @@
 // The memory that a descriptor's logs keep from one transaction to the next, by the policy of memory/log.hpp.
 //
-// A log that becomes large raises slow_commit_large (I4 in descriptor.hpp), which stays up until no log is large. So
+// A log that becomes large raises slow_commit_large (DSC4 in descriptor.hpp), which stays up until no log is large. So
 // only a descriptor with a large log counts its transactions, and a commit without slow_commit does nothing for this.
 #pragma once
 
@@ -16,19 +16,19 @@ template <class F>
 void for_each_log(descriptor& d, F&& f) {
     f(d.writes);
     f(d.overwritten);
-    f(d.kept.index.memory());
-    f(d.kept.values);
+    f(d.algorithm_data.index.memory());
+    f(d.algorithm_data.values);
     f(d.deferred_log);
     f(d.retry_calls);
     d.limbo.for_each_log(f);
 }
 
 /// Records the sizes of the logs at a commit, before they are emptied.
-void note_use(descriptor& d) noexcept;
+void note_log_use(descriptor& d) noexcept;
 /// Counts an execution at its end, when its logs are no longer read. Frees memory after every transactions_per_period
 /// executions. REQUIRES: d is idle, and slow_commit_large is up.
-void count_towards_settling(descriptor& d) noexcept;
+void count_towards_shrink(descriptor& d) noexcept;
 /// Frees the memory of all logs that are large and empty. REQUIRES: d is idle.
-void give_back_room(descriptor& d) noexcept;
+void release_log_memory(descriptor& d) noexcept;
 
 }  // namespace tutti::core

@@ -1,5 +1,5 @@
 // Steps of a replicated group that a test can disable, to prove that the simulation would notice. In the library,
-// `broken` is a constant.
+// `injected` is a constant.
 #pragma once
 
 #include <cstdint>
@@ -43,9 +43,9 @@ enum class fault : std::uint8_t {
 
 #if defined(TUTTI_CLUSTER_FAULTS)
 inline constinit fault injected_fault = fault::none;
-[[nodiscard]] inline bool broken(fault f) noexcept { return injected_fault == f; }
+[[nodiscard]] inline bool injected(fault f) noexcept { return injected_fault == f; }
 #else
-[[nodiscard]] constexpr bool broken(fault) noexcept { return false; }
+[[nodiscard]] constexpr bool injected(fault) noexcept { return false; }
 #endif
 
 }  // namespace tutti::cluster::replica

@@ -7,12 +7,12 @@
 namespace tutti::core {
 
 /// Returns true if a commit has asked d. Called in a barrier of d that is not inlined.
-[[nodiscard]] TUTTI_ALWAYS_INLINE bool is_asked(const descriptor& d) noexcept {
+[[nodiscard]] TUTTI_ALWAYS_INLINE bool quiescence_requested(const descriptor& d) noexcept {
     return d.asked.raw().load(std::memory_order_relaxed) != d.answered.raw().load(std::memory_order_relaxed);
 }
 
 /// Refreshes d's snapshot, and tells the commits that have asked. May abort. Does not answer in a transaction whose end
 /// the commits must wait for.
-void answer_with_current_reads(descriptor& d);
+void reply_to_quiescence(descriptor& d);
 
 }  // namespace tutti::core

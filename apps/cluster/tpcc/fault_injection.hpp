@@ -1,5 +1,5 @@
 // Steps of the profiles that a test may leave out, to prove that the consistency conditions find this. In the program,
-// `broken` is a constant.
+// `injected` is a constant.
 #pragma once
 
 #include <cstdint>
@@ -21,9 +21,9 @@ enum class fault : std::uint8_t {
 
 #if defined(TUTTI_TPCC_FAULTS)
 inline constinit fault injected_fault = fault::none;
-[[nodiscard]] inline bool broken(fault f) noexcept { return injected_fault == f; }
+[[nodiscard]] inline bool injected(fault f) noexcept { return injected_fault == f; }
 #else
-[[nodiscard]] constexpr bool broken(fault) noexcept { return false; }
+[[nodiscard]] constexpr bool injected(fault) noexcept { return false; }
 #endif
 
 }  // namespace tpcc::remote

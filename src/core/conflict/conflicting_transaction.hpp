@@ -12,6 +12,6 @@ void note_kill(const descriptor& victim, const descriptor& killer) noexcept;
 /// Returns the descriptor in the way of the attempt of `d` that ended, or is about to end, for `cause`. Returns null if
 /// it was not another one's fault, or if that is not known. REQUIRES: d belongs to the caller and has not begun another
 /// attempt.
-[[nodiscard]] const descriptor* rival_of(const descriptor& d, abort_cause cause) noexcept;
+[[nodiscard]] const descriptor* conflicting_descriptor(const descriptor& d, abort_cause cause) noexcept;
 
 }  // namespace tutti::core
