@@ -54,7 +54,7 @@ void connection::send(std::string_view bytes) {
     while (!bytes.empty()) {
         std::size_t sent = 0;
         if (secure_ != nullptr) {
-            const without_sigpipe guard;
+            const sigpipe_guard guard;
             errno = 0;
             if (::SSL_write_ex(secure_.get(), bytes.data(), bytes.size(), &sent) != 1) went_away(tls_failure());
         } else {
@@ -70,7 +70,7 @@ void connection::send(std::string_view bytes) {
 std::size_t connection::receive(char* buffer, std::size_t size) {
     if (secure_ != nullptr) {
         std::size_t got = 0;
-        const without_sigpipe guard;
+        const sigpipe_guard guard;
         errno = 0;
         if (::SSL_read_ex(secure_.get(), buffer, size, &got) != 1) went_away(tls_failure());
         return got;

@@ -49,14 +49,14 @@ tls_context read_files(const tls_files& how) {
     return c;
 }
 
-without_sigpipe::without_sigpipe() noexcept {
+sigpipe_guard::sigpipe_guard() noexcept {
     sigset_t pipe;
     ::sigemptyset(&pipe);
     ::sigaddset(&pipe, SIGPIPE);
     ::pthread_sigmask(SIG_BLOCK, &pipe, &before_);
 }
 
-without_sigpipe::~without_sigpipe() {
+sigpipe_guard::~sigpipe_guard() {
     const int error = errno;
     sigset_t pipe;
     ::sigemptyset(&pipe);
@@ -83,7 +83,7 @@ std::string tls_failure() {
 }
 
 std::unique_ptr<SSL, void (*)(SSL*)> shake_hands(int socket, const std::string& host, const tls_context& by) {
-    const without_sigpipe guard;
+    const sigpipe_guard guard;
     ::ERR_clear_error();
     std::unique_ptr<SSL, void (*)(SSL*)> made{::SSL_new(by.get()), ::SSL_free};
     if (made == nullptr || ::SSL_set_fd(made.get(), socket) != 1) fail("no memory");

@@ -27,12 +27,12 @@ using tls_context = std::unique_ptr<ssl_ctx_st, void (*)(ssl_ctx_st*)>;
 
 /// While an object lives, a socket closed by the other side raises no SIGPIPE in this thread; OpenSSL's writes would
 /// raise it. A closed standard output still ends the program as usual.
-class without_sigpipe {
+class sigpipe_guard {
 public:
-    without_sigpipe() noexcept;
-    ~without_sigpipe();
-    without_sigpipe(const without_sigpipe&) = delete;
-    without_sigpipe& operator=(const without_sigpipe&) = delete;
+    sigpipe_guard() noexcept;
+    ~sigpipe_guard();
+    sigpipe_guard(const sigpipe_guard&) = delete;
+    sigpipe_guard& operator=(const sigpipe_guard&) = delete;
 
 private:
     sigset_t before_;

@@ -37,21 +37,21 @@ struct exclusive {
         d.close_bounds();
     }
 
-    template <class Place>
-    static word read(descriptor& d, const Place& place) {
-        if (d.logging) log_for_retry(d, place.orec());
-        return place.read();
+    template <class Location>
+    static word read(descriptor& d, const Location& location) {
+        if (d.logging) log_for_retry(d, location.orec());
+        return location.read();
     }
 
-    template <class Place>
-    static void write(descriptor& d, const Place& place, word value) {
-        memory::orec& r = place.orec();
+    template <class Location>
+    static void write(descriptor& d, const Location& location, word value) {
+        memory::orec& r = location.orec();
         const word there = r.load(std::memory_order_relaxed);
-        if (d.owns(there)) return undo::write_owned(d, place, there, value);
+        if (d.owns(there)) return undo::write_owned(d, location, there, value);
         d.writes.reserve_one();
         // seq_cst, like the draw that follows: version_clock.hpp, 1. No other transaction stores orecs.
         r.store(d.self_lock | d.writes.size(), std::memory_order_seq_cst);
-        undo::write_taken(d, place, {memory::version_of(there), false}, value);
+        undo::write_taken(d, location, {memory::version_of(there), false}, value);
     }
 
     static abort_cause prepare(descriptor& d) noexcept {
@@ -114,7 +114,7 @@ struct global_lock_token {
     static constexpr std::string_view summary = "one lock around every transaction, for comparison";
 
     [[nodiscard]] static bool acquire(descriptor& d) noexcept {
-        while (!lock_.take(base::nap_until(std::nullopt))) {
+        while (!lock_.acquire(base::recheck_deadline(std::nullopt))) {
             if (core::is_interrupted_before_attempt(d)) return false;
         }
         d.algorithm_data.holds_lock = true;

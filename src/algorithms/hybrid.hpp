@@ -15,7 +15,7 @@
 //   software attempt    as in norec.hpp, where "the sequence" is the sum of both
 //   software commit     lock the sequence; have hardware commits been counted since the snapshot? unlock, revalidate
 //
-// Hardware has failed a block after attempts_in_hardware attempts, or earlier if another try would fail as well. If it
+// Hardware has failed a block after max_hardware_attempts attempts, or earlier if another try would fail as well. If it
 // has failed the block often, an execution may skip it (core/state/hardware_history.hpp). The two algorithms differ in
 // what follows. Under `hytm` the block runs as any optimistic transaction of NOrec, beside others of both kinds. Under
 // `htm` it becomes irrevocable at its first access, so only one such block runs at a time, and no transaction commits
@@ -57,7 +57,7 @@
 #include "core/modes/mode_switch.hpp"
 #include "core/tokens/serial_token.hpp"
 #include "hardware/aborts.hpp"
-#include "hardware/in_use.hpp"
+#include "hardware/selected.hpp"
 
 namespace tutti::algorithms {
 
@@ -93,7 +93,7 @@ struct hybrid {
 
     static void begin(descriptor& d) noexcept {
         if (d.run.attempt == 1) {
-            d.algorithm_data.hardware.tries_left = hardware::attempts_in_hardware;
+            d.algorithm_data.hardware.tries_left = hardware::max_hardware_attempts;
             d.algorithm_data.hardware.trial = {};
         }
         if (!may_run_in_hardware(d)) {
@@ -106,15 +106,15 @@ struct hybrid {
         d.close_bounds();
     }
 
-    template <class Place>
-    static word read(descriptor& d, const Place& at) {
+    template <class Location>
+    static word read(descriptor& d, const Location& at) {
         if (d.algorithm_data.hardware.runs_in == run_mode::undecided) decide(d);
         if (!in_hardware(d)) return software::read(d, at);
         return redo::read_indexed(d, at, [&] { return H::read(d, at); });
     }
 
-    template <class Place>
-    static void write(descriptor& d, const Place& at, word value) {
+    template <class Location>
+    static void write(descriptor& d, const Location& at, word value) {
         if (d.algorithm_data.hardware.runs_in == run_mode::undecided) decide(d);
         redo::write_indexed(d, at, value);
     }
@@ -196,7 +196,7 @@ private:
     TUTTI_NOINLINE static void decide(descriptor& d) {
         core::hardware_state& h = d.algorithm_data.hardware;
         // Decided once for each execution: each try decrements tries_left.
-        const bool has_tried = h.tries_left != hardware::attempts_in_hardware;
+        const bool has_tried = h.tries_left != hardware::max_hardware_attempts;
         if (!has_tried && !hardware::tries_hardware(d)) h.tries_left = 0;
         while (h.tries_left != 0 && (d.slow_commit & software_only) == 0) {
             --h.tries_left;
@@ -256,7 +256,7 @@ private:
     /// Notes that the hardware attempt has ended well.
     static void close(descriptor& d) noexcept {
         d.algorithm_data.hardware.runs_in = run_mode::software;
-        hardware::note_commit(d);
+        hardware::record_commit(d);
     }
 
     static void replay(descriptor& d) {
@@ -278,7 +278,7 @@ struct htm_kind {
     static constexpr bool falls_back_to_irrevocable = true;
 };
 
-using hytm = hybrid<hytm_kind, hardware::in_use>;
-using htm = hybrid<htm_kind, hardware::in_use>;
+using hytm = hybrid<hytm_kind, hardware::selected>;
+using htm = hybrid<htm_kind, hardware::selected>;
 
 }  // namespace tutti::algorithms

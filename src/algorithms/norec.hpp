@@ -85,14 +85,14 @@ struct norec_beside {
         d.snapshot_bound = stable(d);
     }
 
-    template <class Place>
-    static word read(descriptor& d, const Place& place) {
-        return redo::read_indexed(d, place, [&] { return read_shared(d, place); });
+    template <class Location>
+    static word read(descriptor& d, const Location& location) {
+        return redo::read_indexed(d, location, [&] { return read_shared(d, location); });
     }
 
-    template <class Place>
-    static void write(descriptor& d, const Place& place, word value) {
-        redo::write_indexed(d, place, value);
+    template <class Location>
+    static void write(descriptor& d, const Location& location, word value) {
+        redo::write_indexed(d, location, value);
     }
 
     static abort_cause prepare(descriptor& d) {
@@ -182,10 +182,10 @@ struct norec_beside {
             const word number = lock_.holder.load(std::memory_order_acquire);
             if (number == 0) {
                 // The thread that took the lock was switched away before it stored its number. It needs the processor.
-                base::nap();
+                base::short_sleep();
                 continue;
             }
-            descriptor& other = descriptor::of(memory::activity_of(static_cast<std::uint32_t>(number - 1)));
+            descriptor& other = descriptor::of(memory::status_record_of(static_cast<std::uint32_t>(number - 1)));
             // If the state is not that of the transaction that has the lock, that transaction is over, and so is this
             // wait.
             core::wait_for(d, other, other.state.load(std::memory_order_acquire), lock_.holder, number);
@@ -218,9 +218,9 @@ private:
         unsigned count_ = 0;
     };
 
-    template <class Place>
-    static word read_shared(descriptor& d, const Place& place) {
-        word value = place.read();
+    template <class Location>
+    static word read_shared(descriptor& d, const Location& location) {
+        word value = location.read();
         // Acquire on both: the value is at least as old as the look that follows.
         while (now(std::memory_order_acquire) != d.snapshot_bound && !injected(fault::single_orec_load)) {
             if (!d.logging) core::attempt_abort(d, abort_cause::read_only_overtaken);
@@ -231,25 +231,25 @@ private:
             }
             core::attempt_abort_if_doomed(d);
             core::follow_snapshot(d);
-            value = place.read();
+            value = location.read();
         }
-        if (d.logging && !is_written_directly(d, place)) d.algorithm_data.values.push(logged(place, value));
+        if (d.logging && !is_written_directly(d, location)) d.algorithm_data.values.push(logged(location, value));
         return value;
     }
 
-    /// Returns true if the block may still write `place` without the write set, because it has just allocated that
+    /// Returns true if the block may still write `location` without the write set, because it has just allocated that
     /// memory (detail::access::write). Such a write leaves no trace, and a comparison would take it for a commit of
     /// another transaction, in every attempt. The read needs no log: no other transaction can reach the memory before
     /// this one has published an address of it. Once the block has allocated other memory, or has opened a nested
-    /// block, it writes `place` only through the write set. So reads logged from then on stay comparable.
-    template <class Place>
-    static bool is_written_directly(const descriptor& d, const Place& place) noexcept {
-        return reinterpret_cast<std::uintptr_t>(place.location()) - d.captured_begin_ < d.captured_size_;
+    /// block, it writes `location` only through the write set. So reads logged from then on stay comparable.
+    template <class Location>
+    static bool is_written_directly(const descriptor& d, const Location& location) noexcept {
+        return reinterpret_cast<std::uintptr_t>(location.location()) - d.captured_begin_ < d.captured_size_;
     }
 
-    template <class Place>
-    static core::value_read logged(const Place& place, word value) noexcept {
-        return {place.location(), place.size(), value, &place.orec()};
+    template <class Location>
+    static core::value_read logged(const Location& location, word value) noexcept {
+        return {location.location(), location.size(), value, &location.orec()};
     }
 
     /// Returns true if the snapshot is current: no commit has taken the lock since all reads had their values. seq_cst:
@@ -339,10 +339,10 @@ private:
     static bool changes_reads_of(const descriptor& d, const descriptor& ancestor) noexcept {
         return std::any_of(ancestor.algorithm_data.values.begin(), ancestor.algorithm_data.values.end(),
                            [&d](const core::value_read& r) {
-                               const memory::plain_place place{r.from, r.size};
-                               const std::uint32_t entry = d.algorithm_data.index.find(d.writes, place.address());
+                               const memory::plain_location location{r.from, r.size};
+                               const std::uint32_t entry = d.algorithm_data.index.find(d.writes, location.address());
                                return entry != memory::no_entry &&
-                                      memory::overlay(place, d.writes.begin()[entry]) != r.value;
+                                      memory::overlay(location, d.writes.begin()[entry]) != r.value;
                            });
     }
 

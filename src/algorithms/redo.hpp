@@ -20,23 +20,23 @@ inline void save_for_parent(descriptor& d, std::uint32_t entry) {
     d.overwritten.push({entry, e.bytes, e.value});
 }
 
-template <class Place>
-void put(write_entry& e, const Place& place, word value) noexcept {
-    if constexpr (Place::plain) {
-        const word bits = memory::expand(place.bytes());
-        e.value = (e.value & ~bits) | place.spread(value);
-        e.bytes |= place.bytes();
+template <class Location>
+void put(write_entry& e, const Location& location, word value) noexcept {
+    if constexpr (Location::is_plain) {
+        const word bits = memory::bit_mask_of(location.bytes());
+        e.value = (e.value & ~bits) | location.spread(value);
+        e.bytes |= location.bytes();
     } else {
         e.value = value;
     }
 }
 
-/// Returns the entry of `place` under an orec that d locked with `locked`, or no_entry.
-template <class Place>
-std::uint32_t find_under(descriptor& d, const Place& place, word locked) noexcept {
+/// Returns the entry of `location` under an orec that d locked with `locked`, or no_entry.
+template <class Location>
+std::uint32_t find_under(descriptor& d, const Location& location, word locked) noexcept {
     std::uint32_t entry = memory::entry_of(locked);
-    if constexpr (Place::plain) {
-        while (entry != no_entry && d.writes[entry].address != place.address()) entry = d.writes[entry].next;
+    if constexpr (Location::is_plain) {
+        while (entry != no_entry && d.writes[entry].address != location.address()) entry = d.writes[entry].next;
     }
     return entry;
 }
@@ -44,53 +44,54 @@ std::uint32_t find_under(descriptor& d, const Place& place, word locked) noexcep
 /// Logs the read of a nested block, under an orec that d locked with `locked`, of bytes that the block has not written
 /// itself. The block's roll-back may release the orec, and then the read has to count like any other. So it is logged,
 /// and in a strict attempt marked.
-template <class Place>
-void note_read_under(descriptor& d, const Place& place, word locked, std::uint32_t entry) {
-    if constexpr (Place::plain) {
+template <class Location>
+void note_read_under(descriptor& d, const Location& location, word locked, std::uint32_t entry) {
+    if constexpr (Location::is_plain) {
         if (d.frame_->parent == nullptr) return;
-        if (entry != no_entry && (d.writes[entry].bytes & place.bytes()) == place.bytes()) return;
-        d.log_read(place.orec());
+        if (entry != no_entry && (d.writes[entry].bytes & location.bytes()) == location.bytes()) return;
+        d.log_read(location.orec());
         if (d.strict()) d.writes[memory::entry_of(locked)].marked = true;
     }
 }
 
 /// Adds an entry for another word under an orec that entry number `first` locked.
-template <class Place>
-void add_under(descriptor& d, const Place& place, std::uint32_t first, word value) {
+template <class Location>
+void add_under(descriptor& d, const Location& location, std::uint32_t first, word value) {
     d.writes.reserve_one();
     const auto added = static_cast<std::uint32_t>(d.writes.size());
-    d.writes.push_reserved(
-        {place.address(), &place.orec(), place.spread(value), no_version, d.writes[first].next, place.bytes(), false});
+    d.writes.push_reserved({location.address(), &location.orec(), location.spread(value), no_version,
+                            d.writes[first].next, location.bytes(), false});
     d.writes[first].next = added;
 }
 
 /// Writes without taking the orec, and finds the entry by address. For algorithms that lock at commit.
-template <class Place>
-void write_indexed(descriptor& d, const Place& place, word value) {
-    if (const std::uint32_t entry = d.algorithm_data.index.find(d.writes, place.address()); entry != no_entry) {
+template <class Location>
+void write_indexed(descriptor& d, const Location& location, word value) {
+    if (const std::uint32_t entry = d.algorithm_data.index.find(d.writes, location.address()); entry != no_entry) {
         save_for_parent(d, entry);
-        return put(d.writes[entry], place, value);
+        return put(d.writes[entry], location, value);
     }
-    d.writes.push({place.address(), &place.orec(), place.spread(value), no_version, no_entry, place.bytes(), false});
+    d.writes.push(
+        {location.address(), &location.orec(), location.spread(value), no_version, no_entry, location.bytes(), false});
     try {
         d.algorithm_data.index.add(d.writes);
     } catch (const std::bad_alloc&) {
         d.writes.pop();
         throw;
     }
-    if constexpr (Place::plain) d.wrote_plain = true;
+    if constexpr (Location::is_plain) d.wrote_plain = true;
 }
 
-/// Returns the value of `place` for an attempt that may have written it; `shared()` reads memory by the algorithm's
+/// Returns the value of `location` for an attempt that may have written it; `shared()` reads memory by the algorithm's
 /// rules.
-template <class Place, class Shared>
-word read_indexed(descriptor& d, const Place& place, Shared&& shared) {
-    const std::uint32_t entry = d.writes.empty() ? no_entry : d.algorithm_data.index.find(d.writes, place.address());
+template <class Location, class Shared>
+word read_indexed(descriptor& d, const Location& location, Shared&& shared) {
+    const std::uint32_t entry = d.writes.empty() ? no_entry : d.algorithm_data.index.find(d.writes, location.address());
     if (entry == no_entry) return shared();
     const write_entry& e = d.writes[entry];
-    if ((e.bytes & place.bytes()) == place.bytes()) return place.extract(e.value);
-    const word own = memory::expand(e.bytes);
-    return place.extract((e.value & own) | (place.spread(shared()) & ~own));
+    if ((e.bytes & location.bytes()) == location.bytes()) return location.extract(e.value);
+    const word own = memory::bit_mask_of(e.bytes);
+    return location.extract((e.value & own) | (location.spread(shared()) & ~own));
 }
 
 /// Drops the writes of nested blocks since `mark`. `release(e)` releases the orec of a dropped entry that locked it.

@@ -99,9 +99,9 @@ TUTTI_NOINLINE inline void extend(descriptor& d, orec& r, word seen) {
 
 /// Reads strictly: marks the orec, then reads. `seen` was just loaded from it, and is not locked. Returns true if
 /// `value` is valid; returns false if the caller has to look again.
-template <class Place>
-bool read_marked(descriptor& d, const Place& place, word seen, word& value) {
-    orec& r = place.orec();
+template <class Location>
+bool read_marked(descriptor& d, const Location& location, word seen, word& value) {
+    orec& r = location.orec();
     const word slots = memory::is_marked(seen) ? memory::slots_of_readers(seen) : 0;
     if ((slots & d.slot) == 0) {
         const word version = memory::version_of(seen);
@@ -116,7 +116,7 @@ bool read_marked(descriptor& d, const Place& place, word seen, word& value) {
         }
         d.log_read(r);
     }
-    value = place.read();
+    value = location.read();
     // The orec is still marked, so no writer has taken it, and the value is as old as the mark.
     const word after = r.load(std::memory_order_acquire);
     if (memory::is_marked(after) && (memory::slots_of_readers(after) & d.slot) != 0) [[likely]]
@@ -126,9 +126,9 @@ bool read_marked(descriptor& d, const Place& place, word seen, word& value) {
 }
 
 /// Reads a place that d has not written. `own(locked)` returns the value if d owns the orec.
-template <class Place, class Own>
-word read(descriptor& d, const Place& place, Own&& own) {
-    const orec& r = place.orec();
+template <class Location, class Own>
+word read(descriptor& d, const Location& location, Own&& own) {
+    const orec& r = location.orec();
     for (;;) {
         const word seen = r.load(std::memory_order_acquire);
         if (memory::is_locked(seen)) {
@@ -138,20 +138,20 @@ word read(descriptor& d, const Place& place, Own&& own) {
         }
         word value = 0;
         if (d.strict()) {
-            if (read_marked(d, place, seen, value)) return value;
+            if (read_marked(d, location, seen, value)) return value;
             continue;
         }
-        value = place.read();
+        value = location.read();
         // The same check as in detail::access::read. Marks may come and go while the version stays the same; then look
         // again.
         if (!injected(fault::single_orec_load) && r.load(std::memory_order_relaxed) != seen) continue;
         const word version = memory::version_of(seen);
         if (version > d.snapshot_bound) {
             if (!is_own_version(d, version)) {
-                extend(d, place.orec(), seen);
+                extend(d, location.orec(), seen);
                 continue;
             }
-            version_clock::note_own_hit(d, place.orec(), seen);
+            version_clock::note_own_hit(d, location.orec(), seen);
         }
         if (d.logging) d.log_read(r);
         return value;

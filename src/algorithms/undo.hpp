@@ -22,40 +22,40 @@ inline void note_private(descriptor& d, word* address, word value, std::uint8_t 
 }
 
 /// Adds bytes to an entry that were not written before; `there` is the word's present value.
-inline void add_bytes(descriptor& d, std::uint32_t entry, const memory::plain_place& place, word there) {
+inline void add_bytes(descriptor& d, std::uint32_t entry, const memory::plain_location& location, word there) {
     write_entry& e = d.writes[entry];
-    const auto fresh = static_cast<std::uint8_t>(place.bytes() & ~e.bytes);
+    const auto fresh = static_cast<std::uint8_t>(location.bytes() & ~e.bytes);
     if (fresh == 0) return;
     // These bytes may have been written without a barrier since the entry was made, and an entry for their old value
     // may exist.
-    if (entry < d.notes_end) return note_private(d, place.address(), there, fresh);
-    e.value = (e.value & ~memory::expand(fresh)) | (there & memory::expand(fresh));
+    if (entry < d.notes_end) return note_private(d, location.address(), there, fresh);
+    e.value = (e.value & ~memory::bit_mask_of(fresh)) | (there & memory::bit_mask_of(fresh));
     e.bytes |= fresh;
 }
 
 /// Writes under an orec that d holds. `locked` is the orec's word.
-template <class Place>
-void write_owned(descriptor& d, const Place& place, word locked, word value) {
-    const word there = place.spread(place.read());
-    const std::uint32_t entry = redo::find_under(d, place, locked);
+template <class Location>
+void write_owned(descriptor& d, const Location& location, word locked, word value) {
+    const word there = location.spread(location.read());
+    const std::uint32_t entry = redo::find_under(d, location, locked);
     if (entry == no_entry) {
-        redo::add_under(d, place, memory::entry_of(locked), place.read());
+        redo::add_under(d, location, memory::entry_of(locked), location.read());
     } else {
         // In a nested block, a roll-back restores the parent's value, because it restores in the reverse order of the
         // entries.
-        if (d.is_of_parent(entry)) note_private(d, place.address(), there, place.bytes());
-        if constexpr (Place::plain) add_bytes(d, entry, place, there);
+        if (d.is_of_parent(entry)) note_private(d, location.address(), there, location.bytes());
+        if constexpr (Location::is_plain) add_bytes(d, entry, location, there);
     }
-    place.write(value);
+    location.write(value);
 }
 
 /// Does the first write under an orec that was just taken. REQUIRES: d.writes has room.
-template <class Place>
-TUTTI_ALWAYS_INLINE void write_taken(descriptor& d, const Place& place, const time_based::taken& t,
+template <class Location>
+TUTTI_ALWAYS_INLINE void write_taken(descriptor& d, const Location& location, const time_based::taken& t,
                                      word value) noexcept {
-    d.writes.push_reserved(
-        {place.address(), &place.orec(), place.spread(place.read()), t.version, no_entry, place.bytes(), t.marked});
-    place.write(value);
+    d.writes.push_reserved({location.address(), &location.orec(), location.spread(location.read()), t.version, no_entry,
+                            location.bytes(), t.marked});
+    location.write(value);
 }
 
 /// Restores bytes, except those in frames that the roll-back jumps over: that memory may hold frames of the roll-back.

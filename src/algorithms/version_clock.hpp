@@ -70,10 +70,10 @@ public:
 
     /// The time from which commits try to begin a new era. At 100 million commits a second it comes 114 days after the
     /// begin of an era, and leaves 8 days for the tries.
-    static constexpr word late = memory::last_time - (word{1} << 46);
+    static constexpr word late = memory::max_time - (word{1} << 46);
     /// The time from which a descriptor that reads the time ends the process. The remaining times last until every
     /// descriptor has read it: 2^20 descriptors read it at least once in 2^16 of their commits.
-    static constexpr word end_of_time = memory::last_time - (word{1} << 40);
+    static constexpr word end_of_time = memory::max_time - (word{1} << 40);
     /// The earliest time of an era. Each era gives one of the times before it to stale versions. These times last 1,280
     /// years at 100 million commits a second, and are then used again.
     static constexpr word first_time = word{1} << 12;
@@ -82,11 +82,13 @@ public:
     TUTTI_ALWAYS_INLINE static word sample(descriptor& d) noexcept {
         const word c = clock_.now.load(std::memory_order_seq_cst);
         d.algorithm_data.clock.sampled = c;
-        return memory::make_limit(c >> 1);
+        return memory::make_snapshot_bound(c >> 1);
     }
 
     /// Returns the largest version that the time has reached, for a reader without a snapshot.
-    static word reached() noexcept { return memory::make_limit(clock_.now.load(std::memory_order_seq_cst) >> 1); }
+    static word reached() noexcept {
+        return memory::make_snapshot_bound(clock_.now.load(std::memory_order_seq_cst) >> 1);
+    }
 
     struct drawn {
         word version;
@@ -142,14 +144,14 @@ public:
     /// Returns true if a load outside of transactions may rely on two equal looks that show `version`. `reached`: what
     /// the time had reached before the first look. See 8 and 10.
     static bool is_recent(word reached, word version) noexcept {
-        return reached - version <= memory::make_limit(memory::last_time / 2) || version == 0;
+        return reached - version <= memory::make_snapshot_bound(memory::max_time / 2) || version == 0;
     }
     /// Makes the version in `seen` recent. REQUIRES: as for advance_to.
     static void make_recent(memory::orec& r, word seen) noexcept {
         if (advance_to(r, seen) != advance_result::already) return;
         const word now = clock_.now.load(std::memory_order_acquire) >> 1;
         // The time has reached the version, so no later draw repeats it (8), and readers with earlier bounds validate.
-        if (now - memory::time_of(seen) >= memory::last_time / 2) renew(r, seen, now);
+        if (now - memory::time_of(seen) >= memory::max_time / 2) renew(r, seen, now);
     }
 
     /// Returns true if commits have to try to begin a new era.
@@ -188,7 +190,7 @@ private:
     }
     /// Gives `r` the version of `time`, unless `r` has changed. Release: the store that made the value `seen` is older.
     static void renew(memory::orec& r, word seen, word time) noexcept {
-        const word version = memory::make_version(time, memory::anonymous);
+        const word version = memory::make_version(time, memory::unknown_writer);
         const word fresh =
             memory::is_marked(seen) ? memory::make_marked(version, memory::slots_of_readers(seen)) : version;
         r.compare_exchange(seen, fresh, std::memory_order_acq_rel);

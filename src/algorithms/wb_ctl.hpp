@@ -17,16 +17,16 @@ struct wb_ctl {
 
     TUTTI_ALWAYS_INLINE static void begin(descriptor& d) noexcept { time_based::begin(d); }
 
-    template <class Place>
-    static word read(descriptor& d, const Place& place) {
-        return redo::read_indexed(d, place, [&] {
-            return time_based::read(d, place, [](word) -> word { base::panic("an orec is locked before commit"); });
+    template <class Location>
+    static word read(descriptor& d, const Location& location) {
+        return redo::read_indexed(d, location, [&] {
+            return time_based::read(d, location, [](word) -> word { base::panic("an orec is locked before commit"); });
         });
     }
 
-    template <class Place>
-    static void write(descriptor& d, const Place& place, word value) {
-        redo::write_indexed(d, place, value);
+    template <class Location>
+    static void write(descriptor& d, const Location& location, word value) {
+        redo::write_indexed(d, location, value);
         if (d.writes.size() == 1) {  // from now on, reads have to search the write set first
             d.inlined = false;
             d.set_bounds();

@@ -22,42 +22,42 @@ struct wb_etl {
 
     TUTTI_ALWAYS_INLINE static void begin(descriptor& d) noexcept { time_based::begin(d); }
 
-    template <class Place>
-    static word read(descriptor& d, const Place& place) {
-        return time_based::read(d, place, [&](word locked) {
-            const std::uint32_t entry = redo::find_under(d, place, locked);
-            redo::note_read_under(d, place, locked, entry);
+    template <class Location>
+    static word read(descriptor& d, const Location& location) {
+        return time_based::read(d, location, [&](word locked) {
+            const std::uint32_t entry = redo::find_under(d, location, locked);
+            redo::note_read_under(d, location, locked, entry);
             // Under an orec of d's, memory does not change: bytes that d did not write are as they were when d took the
             // orec.
-            return entry == memory::no_entry ? place.read() : memory::overlay(place, d.writes[entry]);
+            return entry == memory::no_entry ? location.read() : memory::overlay(location, d.writes[entry]);
         });
     }
 
-    template <class Place>
-    TUTTI_ALWAYS_INLINE static void write(descriptor& d, const Place& place, word value) {
-        memory::orec& r = place.orec();
+    template <class Location>
+    TUTTI_ALWAYS_INLINE static void write(descriptor& d, const Location& location, word value) {
+        memory::orec& r = location.orec();
         word seen = r.load(std::memory_order_acquire);
         // Neither locked nor marked: only the orec itself matters.
         if (time_based::is_current(d, seen)) [[likely]] {
             d.writes.reserve_one();
             // seq_cst: version_clock.hpp, 1.
             if (r.compare_exchange(seen, d.self_lock | d.writes.size(), std::memory_order_seq_cst)) [[likely]]
-                return add(d, place, value, {seen, false});
+                return add(d, location, value, {seen, false});
         }
-        write_carefully(d, place, value);
+        write_carefully(d, location, value);
     }
 
-    template <class Place>
-    TUTTI_NOINLINE static void write_carefully(descriptor& d, const Place& place, word value) {
-        memory::orec& r = place.orec();
+    template <class Location>
+    TUTTI_NOINLINE static void write_carefully(descriptor& d, const Location& location, word value) {
+        memory::orec& r = location.orec();
         if (const word locked = r.load(std::memory_order_relaxed); d.owns(locked)) {
-            const std::uint32_t entry = redo::find_under(d, place, locked);
-            if (entry == memory::no_entry) return redo::add_under(d, place, memory::entry_of(locked), value);
+            const std::uint32_t entry = redo::find_under(d, location, locked);
+            if (entry == memory::no_entry) return redo::add_under(d, location, memory::entry_of(locked), value);
             redo::save_for_parent(d, entry);
-            return redo::put(d.writes[entry], place, value);
+            return redo::put(d.writes[entry], location, value);
         }
         d.writes.reserve_one();
-        add(d, place, value, time_based::acquire(d, r, d.writes.size(), true));
+        add(d, location, value, time_based::acquire(d, r, d.writes.size(), true));
     }
 
     static abort_cause prepare(descriptor& d) noexcept { return time_based::decide(d); }
@@ -104,11 +104,11 @@ struct wb_etl {
 
 private:
     /// Adds the entry whose number is in the orec's lock word. REQUIRES: room was reserved.
-    template <class Place>
-    static void add(descriptor& d, const Place& place, word value, time_based::taken t) noexcept {
-        d.writes.push_reserved({place.address(), &place.orec(), place.spread(value), t.version, memory::no_entry,
-                                place.bytes(), t.marked});
-        if constexpr (Place::plain) d.wrote_plain = true;
+    template <class Location>
+    static void add(descriptor& d, const Location& location, word value, time_based::taken t) noexcept {
+        d.writes.push_reserved({location.address(), &location.orec(), location.spread(value), t.version,
+                                memory::no_entry, location.bytes(), t.marked});
+        if constexpr (Location::is_plain) d.wrote_plain = true;
     }
 };
 

@@ -20,26 +20,26 @@ struct wt_etl {
 
     TUTTI_ALWAYS_INLINE static void begin(descriptor& d) noexcept { time_based::begin(d); }
 
-    template <class Place>
-    static word read(descriptor& d, const Place& place) {
-        return time_based::read(d, place, [&](word locked) {
-            if constexpr (Place::plain) {
+    template <class Location>
+    static word read(descriptor& d, const Location& location) {
+        return time_based::read(d, location, [&](word locked) {
+            if constexpr (Location::is_plain) {
                 if (d.frame_->parent != nullptr) {
-                    redo::note_read_under(d, place, locked, redo::find_under(d, place, locked));
+                    redo::note_read_under(d, location, locked, redo::find_under(d, location, locked));
                 }
             }
-            return place.read();
+            return location.read();
         });
     }
 
-    template <class Place>
-    TUTTI_ALWAYS_INLINE static void write(descriptor& d, const Place& place, word value) {
-        memory::orec& r = place.orec();
+    template <class Location>
+    TUTTI_ALWAYS_INLINE static void write(descriptor& d, const Location& location, word value) {
+        memory::orec& r = location.orec();
         if (const word locked = r.load(std::memory_order_relaxed); d.owns(locked)) {
-            return undo::write_owned(d, place, locked, value);
+            return undo::write_owned(d, location, locked, value);
         }
         d.writes.reserve_one();
-        undo::write_taken(d, place, time_based::acquire(d, r, d.writes.size(), true), value);
+        undo::write_taken(d, location, time_based::acquire(d, r, d.writes.size(), true), value);
     }
 
     static abort_cause prepare(descriptor& d) noexcept { return time_based::decide(d); }

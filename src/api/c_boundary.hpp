@@ -21,7 +21,7 @@
 namespace tutti::api {
 
 /// Stores the text for `tutti_last_error` and returns the code.
-int remember(int code, const char* text) noexcept;
+int set_last_error(int code, const char* text) noexcept;
 
 /// Converts the library's exception that is being handled into a result. Rethrows any other exception. REQUIRES: called
 /// in a catch block.

@@ -15,8 +15,9 @@ void tutti_retry(tutti_tx* handle) {
 
 void tutti_retry_for(tutti_tx* handle, uint64_t nanoseconds) {
     // An endless wait is a century: the sum of a longer wait and the current time could overflow.
-    constexpr std::uint64_t longest = 100ULL * 366 * 24 * 3600 * 1'000'000'000;
-    const std::chrono::nanoseconds limit{static_cast<std::int64_t>(nanoseconds < longest ? nanoseconds : longest)};
+    constexpr std::uint64_t max_nanoseconds = 100ULL * 366 * 24 * 3600 * 1'000'000'000;
+    const std::chrono::nanoseconds limit{
+        static_cast<std::int64_t>(nanoseconds < max_nanoseconds ? nanoseconds : max_nanoseconds)};
     const tutti::detail::retry_place here{.of = __builtin_return_address(0)};
     guarded(handle, [limit, &here](tx& t) { tutti::detail::raise_retry_for(t, limit, here); });
 }

@@ -17,7 +17,7 @@ constexpr const char* out_of_memory = "memory ran out";
 
 namespace api {
 
-int remember(int code, const char* text) noexcept {
+int set_last_error(int code, const char* text) noexcept {
     std::snprintf(last_error, sizeof last_error, "%s", text);
     return code;
 }
@@ -30,9 +30,9 @@ int result_of_exception() {
     } catch (const deadline_missed&) {
         return TUTTI_DEADLINE_MISSED;
     } catch (const usage_error& e) {
-        return remember(TUTTI_ERROR_USE, e.what());
+        return set_last_error(TUTTI_ERROR_USE, e.what());
     } catch (const std::bad_alloc&) {
-        return remember(TUTTI_ERROR_MEMORY, out_of_memory);
+        return set_last_error(TUTTI_ERROR_MEMORY, out_of_memory);
     }
 }
 

@@ -54,7 +54,7 @@ H& put(tutti_tx* handle, deferred::kind point, const Arguments&... arguments) {
 }
 
 template <class F>
-void put_function(tutti_tx* handle, deferred::kind point, const F& f) {
+void register_function(tutti_tx* handle, deferred::kind point, const F& f) {
     put<tutti::detail::handler_of<F>>(handle, point, f);
 }
 
@@ -62,23 +62,23 @@ void put_function(tutti_tx* handle, deferred::kind point, const F& f) {
 
 void tutti_before_commit(tutti_tx* handle, tutti_body* handler, void* argument) {
     if (handler == nullptr) fail_use(handle, "tutti_before_commit: the handler is null");
-    put_function(handle, deferred::kind::before_commit, [=](tx& t) { handler(tutti::to_c(t), argument); });
+    register_function(handle, deferred::kind::before_commit, [=](tx& t) { handler(tutti::to_c(t), argument); });
 }
 
 void tutti_at_commit(tutti_tx* handle, void (*handler)(void*), void* argument) {
     if (handler == nullptr) fail_use(handle, "tutti_at_commit: the handler is null");
-    put_function(handle, deferred::kind::at_commit, [=] { handler(argument); });
+    register_function(handle, deferred::kind::at_commit, [=] { handler(argument); });
 }
 
 void tutti_on_commit(tutti_tx* handle, void (*handler)(void*), void* argument) {
     if (handler == nullptr) fail_use(handle, "tutti_on_commit: the handler is null");
-    put_function(handle, deferred::kind::on_commit, [=] { handler(argument); });
+    register_function(handle, deferred::kind::on_commit, [=] { handler(argument); });
 }
 
 void tutti_on_abort(tutti_tx* handle, void (*handler)(tutti_abort_cause, void*), void* argument) {
     if (handler == nullptr) fail_use(handle, "tutti_on_abort: the handler is null");
-    put_function(handle, deferred::kind::on_abort,
-                 [=](abort_cause cause) { handler(static_cast<tutti_abort_cause>(cause), argument); });
+    register_function(handle, deferred::kind::on_abort,
+                      [=](abort_cause cause) { handler(static_cast<tutti_abort_cause>(cause), argument); });
 }
 
 void tutti_join(tutti_tx* handle, const tutti_participant* calls, void* argument) {

@@ -13,17 +13,17 @@ public:
     c_options(const c_options&) = delete;
     c_options& operator=(const c_options&) = delete;
 
-    [[nodiscard]] const options& get() const noexcept { return how_; }
+    [[nodiscard]] const options& get() const noexcept { return options_; }
     /// Stores the outcome after the block, if the caller asked for it.
     void report() const noexcept;
 
 private:
-    void take_deadline(const tutti_options& from);
+    void read_deadline(const tutti_options& from);
 
-    options how_;
+    options options_;
     deadline_tuning tuning_;
     deadline_outcome outcome_;
-    tutti_deadline_outcome* wanted_ = nullptr;
+    tutti_deadline_outcome* result_ = nullptr;
 };
 
 }  // namespace tutti::api

@@ -1,8 +1,8 @@
 // Plain memory in transactions for C: words and ranges of bytes.
 #include <cstring>
 
+#include "api/aligned_pieces.hpp"
 #include "api/c_boundary.hpp"
-#include "api/pieces.hpp"
 
 using tutti::tx;
 using tutti::api::for_each_piece;

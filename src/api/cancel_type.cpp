@@ -9,11 +9,11 @@
 
 namespace tutti::api {
 
-void note_cancel_type(int type) noexcept { core::note_cancel_type(type); }
+void record_cancel_type(int type) noexcept { core::record_cancel_type(type); }
 
 }  // namespace tutti::api
 
 // A static library would define the function for the program, in addition to the C library's.
 #if defined(TUTTI_IS_SHARED)
-TUTTI_CANCEL_TYPE(tutti::api::note_cancel_type)
+TUTTI_CANCEL_TYPE(tutti::api::record_cancel_type)
 #endif

@@ -9,14 +9,14 @@
 
 #include "tutti/detail/annotations.hpp"
 
-/// Defines pthread_setcanceltype, which calls the next function of that name, and then note(type). The next function
-/// may unwind its caller because of a pending cancellation. That is the caller's choice, so note is not called then.
+/// Defines pthread_setcanceltype, which calls the next function of that name, and then record(type). The next function
+/// may unwind its caller because of a pending cancellation. That is the caller's choice, so record is not called then.
 /// The next function is looked up at the first call, which may precede the library's own initializers.
-#define TUTTI_CANCEL_TYPE(note)                                                                                      \
+#define TUTTI_CANCEL_TYPE(record)                                                                                    \
     extern "C" TUTTI_EXPORT int tutti_pthread_setcanceltype(int type, int* before) __asm__("pthread_setcanceltype"); \
     extern "C" int tutti_pthread_setcanceltype(int type, int* before) {                                              \
         static const auto next = reinterpret_cast<int (*)(int, int*)>(::dlsym(RTLD_NEXT, "pthread_setcanceltype"));  \
         const int error = next(type, before);                                                                        \
-        if (error == 0) note(type);                                                                                  \
+        if (error == 0) record(type);                                                                                \
         return error;                                                                                                \
     }

@@ -8,12 +8,12 @@
 #include <string>
 
 #include "algorithms/table.hpp"
-#include "api/on_demand.hpp"
 #include "api/report.hpp"
+#include "api/statistics_on_signal.hpp"
 #include "base/panic.hpp"
 #include "core/ports/deadline_schedule.hpp"
 #include "core/ports/policy.hpp"
-#include "memory/activity.hpp"
+#include "memory/status_record.hpp"
 #include "policies/deadline_schedule.hpp"
 #include "policies/table.hpp"
 #include "tutti/algorithm.hpp"
@@ -29,24 +29,24 @@ namespace {
 using core::chosen_policy;
 
 /// Returns true if this machine has the features that the algorithm needs.
-bool is_served(const core::instance& i) noexcept { return i.is_served == nullptr || i.is_served(); }
+bool is_supported(const core::instance& i) noexcept { return i.is_served == nullptr || i.is_served(); }
 
 /// Returns `wanted`, or the algorithm that replaces it if this machine lacks a feature. Reports a replacement once.
-const core::instance& served(const core::instance& wanted) {
-    if (is_served(wanted)) return wanted;
-    const core::instance& otherwise = *algorithms::all().front();
-    static std::atomic_flag said = ATOMIC_FLAG_INIT;
-    if (!said.test_and_set()) {
+const core::instance& supported_or_default(const core::instance& wanted) {
+    if (is_supported(wanted)) return wanted;
+    const core::instance& fallback = *algorithms::all().front();
+    static std::atomic_flag reported = ATOMIC_FLAG_INIT;
+    if (!reported.test_and_set()) {
         const std::string line = "tutti: this processor has no hardware transactions (RTM); " +
-                                 std::string{otherwise.name} + " runs in the place of " + std::string{wanted.name} +
+                                 std::string{fallback.name} + " runs in the place of " + std::string{wanted.name} +
                                  '\n';
         std::fputs(line.c_str(), stderr);
     }
-    return otherwise;
+    return fallback;
 }
 
 const core::instance& algorithm_named(std::string_view name, const char* given_by) {
-    if (const core::instance* found = algorithms::find(name)) return served(*found);
+    if (const core::instance* found = algorithms::find(name)) return supported_or_default(*found);
     std::string message =
         "tutti: " + std::string{given_by} + ": unknown algorithm '" + std::string{name} + "'; valid are";
     for (const core::instance* i : algorithms::all()) message += ' ' + std::string{i->name};
@@ -62,10 +62,10 @@ const core::policy& policy_named(std::string_view name, const char* given_by) {
 
 /// Returns the choice that `variable` names, or the default.
 template <class Choice>
-const Choice& from_environment(const char* variable, const Choice& otherwise,
+const Choice& from_environment(const char* variable, const Choice& fallback,
                                const Choice& (*find)(std::string_view, const char*)) {
     const char* const name = std::getenv(variable);
-    if (name == nullptr || *name == '\0') return otherwise;
+    if (name == nullptr || *name == '\0') return fallback;
     try {
         return find(name, variable);
     } catch (const usage_error& e) {
@@ -108,21 +108,21 @@ const core::policy& process_policy() noexcept {
 struct environment {
     environment() {
         const char* const given = std::getenv("TUTTI_STATISTICS");
-        std::string_view wishes = given != nullptr ? given : "";
+        std::string_view remaining = given != nullptr ? given : "";
         bool counts = false;
         bool listens = false;
-        while (!wishes.empty()) {
-            const std::string_view wish = wishes.substr(0, wishes.find(','));
-            wishes.remove_prefix(std::min(wish.size() + 1, wishes.size()));
+        while (!remaining.empty()) {
+            const std::string_view word = remaining.substr(0, remaining.find(','));
+            remaining.remove_prefix(std::min(word.size() + 1, remaining.size()));
             // As for the other two variables, an unknown value is an error.
-            if (wish != "off" && wish != "on" && wish != "report" && wish != "signal") {
+            if (word != "off" && word != "on" && word != "report" && word != "signal") {
                 const std::string message = "TUTTI_STATISTICS: unknown value '" + std::string{given} +
                                             "'; valid are off, or one or more of on report signal with commas between";
                 base::panic(message.c_str());
             }
-            counts = counts || wish != "off";
-            report = report || wish == "report";
-            listens = listens || wish == "signal";
+            counts = counts || word != "off";
+            report = report || word == "report";
+            listens = listens || word == "signal";
         }
         if (counts) enable_statistics(true);
         api::begin_report();
@@ -168,7 +168,7 @@ void choose_algorithm_for_test(std::string_view name) {
 
 void use_algorithm(std::string_view name) {
     const core::instance& wanted = algorithm_named(name, "use_algorithm");
-    if (memory::activities() != 0 && &core::chosen_instance() != &wanted) {
+    if (memory::status_records() != 0 && &core::chosen_instance() != &wanted) {
         throw usage_error{"tutti: use_algorithm: transactions have begun already; choose before the first one"};
     }
     chosen.store(&wanted, std::memory_order_release);
@@ -179,7 +179,7 @@ std::string_view algorithm() { return core::chosen_instance().name; }
 std::vector<algorithm_description> available_algorithms() {
     std::vector<algorithm_description> all;
     for (const core::instance* i : algorithms::all()) {
-        if (is_served(*i)) all.push_back({i->name, i->summary});
+        if (is_supported(*i)) all.push_back({i->name, i->summary});
     }
     return all;
 }

@@ -18,8 +18,8 @@ struct debug_layout {
     std::uint32_t version = 1;
     std::uint32_t bytes = sizeof(debug_layout);
     const memory::directory_view* directory = &memory::directory_for_debuggers;
-    /// Offset of the activity to which the directory leads. The activity is a base of the descriptor.
-    std::uint64_t activity = offsetof(core::descriptor, id) - offsetof(memory::activity, id);
+    /// Offset of the status record to which the directory leads. The status record is a base of the descriptor.
+    std::uint64_t status_record = offsetof(core::descriptor, id) - offsetof(memory::status_record, id);
     std::uint64_t state = offsetof(core::descriptor, state);
     std::uint64_t kill_request = offsetof(core::descriptor, kill_request);
     std::uint64_t frame = offsetof(core::descriptor, frame_);

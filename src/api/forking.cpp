@@ -22,27 +22,27 @@ constinit detail::site_slot uncounted{.site{nullptr}, .file = "", .function = ""
 
 /// The state of the calling thread's fork_alone.
 struct forking {
-    at_rest& first;
+    quiescent_action& action;
     std::optional<::pid_t> child{};
     int error = 0;
 };
-constinit thread_local forking* mine = nullptr;
+constinit thread_local forking* current_fork = nullptr;
 
 void copy_the_process() noexcept {
-    if (!mine->first.prepare()) return;
-    hold_for_copy();
-    mine->child = ::fork();
-    mine->error = errno;
-    if (mine->child == 0) forget_others();
-    let_go_of_copy();
+    if (!current_fork->action.prepare()) return;
+    begin_fork_copy();
+    current_fork->child = ::fork();
+    current_fork->error = errno;
+    if (current_fork->child == 0) reset_other_contexts();
+    end_fork_copy();
 }
 
 /// Waits until no transaction holds an abstract lock. A transaction that has been rolled back holds its abstract locks
 /// until it has undone the commits of its open nested blocks. A transaction that has committed holds them a moment
 /// longer. Returns false if one still holds a lock at `until`, or after a moment, because an undo may wait for d.
-bool nothing_is_to_be_undone(core::descriptor& d, base::deadline until) noexcept {
-    constexpr auto a_moment = std::chrono::microseconds{200};
-    const base::deadline end = std::min(until, base::now() + a_moment);
+bool abstract_locks_are_free(core::descriptor& d, base::deadline until) noexcept {
+    constexpr auto max_wait = std::chrono::microseconds{200};
+    const base::deadline end = std::min(until, base::now() + max_wait);
     while (core::any_abstract_lock_is_held(d)) {
         if (base::now() >= end) return false;
     }
@@ -50,31 +50,31 @@ bool nothing_is_to_be_undone(core::descriptor& d, base::deadline until) noexcept
 }
 
 /// REQUIRES: d runs alone.
-bool copy_if_settled(core::descriptor& d, base::deadline until) noexcept {
+bool copy_if_quiesced(core::descriptor& d, base::deadline until) noexcept {
     // The data that a commit has published become private to its thread only after the commit's wait.
-    if (core::await_no_quiescence(d, until) && nothing_is_to_be_undone(d, until)) copy_the_process();
-    return mine->child.has_value();
+    if (core::await_no_quiescence(d, until) && abstract_locks_are_free(d, until)) copy_the_process();
+    return current_fork->child.has_value();
 }
 
 }  // namespace
 
-std::optional<::pid_t> fork_alone(base::deadline until, at_rest& first) {
-    forking now{.first = first};
+std::optional<::pid_t> fork_alone(base::deadline until, quiescent_action& action) {
+    forking now{.action = action};
     auto& d = core::descriptor::of(detail::current_or_attach());
-    mine = &now;
+    current_fork = &now;
     if (!d.algorithm->one_at_a_time) {
-        static_cast<void>(core::run_while_alone(d, until, copy_if_settled));
+        static_cast<void>(core::run_while_alone(d, until, copy_if_quiesced));
     } else {
         detail::frame around{};
         d.operations_->open(d, around, {&uncounted, {}}, irrevocable_at_once);
         copy_the_process();
         static_cast<void>(d.operations_->commit(d));
     }
-    mine = nullptr;
+    current_fork = nullptr;
     errno = now.error;
     return now.child;
 }
 
-bool forks_alone() noexcept { return mine != nullptr; }
+bool is_in_fork_alone() noexcept { return current_fork != nullptr; }
 
 }  // namespace tutti::api

@@ -13,15 +13,15 @@
 namespace tutti::api {
 
 /// An action at an instant at which no transaction runs.
-class at_rest {
+class quiescent_action {
 public:
     /// Runs before the copy is made. Returns false to prevent the copy. Must not open a transaction or wait for a
     /// thread.
     virtual bool prepare() noexcept = 0;
 
 protected:
-    at_rest() = default;
-    ~at_rest() = default;
+    quiescent_action() = default;
+    ~quiescent_action() = default;
 };
 
 /// Forks while no transaction of another thread runs. Asks transactions that can run again to restart, and lets new
@@ -33,9 +33,9 @@ protected:
 ///
 /// REQUIRES: the calling thread is in no transaction, and does not share its processor with contexts of a scheduler.
 /// @throws std::bad_alloc
-[[nodiscard]] TUTTI_EXPORT std::optional<::pid_t> fork_alone(base::deadline until, at_rest& first);
+[[nodiscard]] TUTTI_EXPORT std::optional<::pid_t> fork_alone(base::deadline until, quiescent_action& action);
 
 /// Returns true if the calling thread is in fork_alone, which itself does the work of a fork handler.
-[[nodiscard]] TUTTI_EXPORT bool forks_alone() noexcept;
+[[nodiscard]] TUTTI_EXPORT bool is_in_fork_alone() noexcept;
 
 }  // namespace tutti::api

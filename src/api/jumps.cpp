@@ -14,7 +14,7 @@
 
 namespace tutti::api {
 
-void heed_jump(const void* target) noexcept {
+void check_jump(const void* target) noexcept {
     if (detail::current_transaction == nullptr) return;
     auto& d = core::descriptor::of(*detail::current_transaction);
     // This is the engine's own jump to an open block, under a sanitizer: the target is in the frame of that block.
@@ -29,5 +29,5 @@ void heed_jump(const void* target) noexcept {
 
 // A static library would define these functions for the program, in addition to the C library's.
 #if defined(TUTTI_IS_SHARED)
-TUTTI_JUMPS(tutti::api::heed_jump)
+TUTTI_JUMPS(tutti::api::check_jump)
 #endif

@@ -38,21 +38,21 @@ using jump_function = void (*)(void* target, int value);
 
 }  // namespace tutti::api
 
-/// Defines one function that calls `heed(target)` and then the next function of the same name. The next function is
+/// Defines one function that calls `check(target)` and then the next function of the same name. The next function is
 /// looked up when the library is loaded, because a signal handler may jump.
-#define TUTTI_JUMP(name, heed)                                                                      \
+#define TUTTI_JUMP(name, check)                                                                     \
     namespace {                                                                                     \
     const tutti::api::jump_function next_##name =                                                   \
         reinterpret_cast<tutti::api::jump_function>(::dlsym(RTLD_NEXT, #name));                     \
     }                                                                                               \
     extern "C" [[noreturn]] TUTTI_EXPORT void tutti_##name(void* target, int value) __asm__(#name); \
     extern "C" void tutti_##name(void* target, int value) {                                         \
-        heed(target);                                                                               \
+        check(target);                                                                              \
         next_##name(target, value);                                                                 \
         __builtin_unreachable();                                                                    \
     }
-#define TUTTI_JUMPS(heed)        \
-    TUTTI_JUMP(longjmp, heed)    \
-    TUTTI_JUMP(_longjmp, heed)   \
-    TUTTI_JUMP(siglongjmp, heed) \
-    TUTTI_JUMP(__longjmp_chk, heed)
+#define TUTTI_JUMPS(check)        \
+    TUTTI_JUMP(longjmp, check)    \
+    TUTTI_JUMP(_longjmp, check)   \
+    TUTTI_JUMP(siglongjmp, check) \
+    TUTTI_JUMP(__longjmp_chk, check)

@@ -42,7 +42,7 @@ bool is_off(const char* wish) noexcept {
 
 const core::descriptor* current() noexcept { return static_cast<const core::descriptor*>(detail::current_transaction); }
 
-void tell_policies(core::copying step) noexcept {
+void notify_policies(core::copying step) noexcept {
     for (const core::policy* p : policies::all()) {
         if (p->copy != nullptr) p->copy(step, current());
     }
@@ -66,7 +66,7 @@ void prepare_for_language() noexcept {
     const char* const wish = std::getenv("TUTTI_ALGORITHM");
     // If transactions have run before this library was loaded (dlopen), the algorithm is fixed, and the first block
     // checks it.
-    if ((wish == nullptr || *wish == '\0') && memory::activities() == 0) use_algorithm("wt-etl");
+    if ((wish == nullptr || *wish == '\0') && memory::status_records() == 0) use_algorithm("wt-etl");
     if (wish != nullptr && *wish != '\0') require_in_place(core::chosen_instance());
 }
 
@@ -87,7 +87,7 @@ bool open_alone(core::descriptor& d, detail::frame& f, detail::call_site where, 
 
 void become_serial(core::descriptor& d) noexcept { core::become_serial(d); }
 
-bool goes_on(core::descriptor& d) { return core::check_access(d) != core::access_check::attempt_over; }
+bool attempt_continues(core::descriptor& d) { return core::check_access(d) != core::access_check::attempt_over; }
 
 void enter_language(core::descriptor& d) {
     const core::access_check found = d.healthy() ? core::access_check::proceed : core::check_access(d);
@@ -102,55 +102,55 @@ void enter_language(core::descriptor& d) {
     }
 }
 
-const core::descriptor* rival_of(const core::descriptor& d, abort_cause cause) noexcept {
+const core::descriptor* conflicting_descriptor(const core::descriptor& d, abort_cause cause) noexcept {
     return core::conflicting_descriptor(d, cause);
 }
 
-void meet_outside(core::descriptor& d, core::descriptor& owner, detail::word state, bool owns_more) {
+void resolve_conflict_outside(core::descriptor& d, core::descriptor& owner, detail::word state, bool owns_more) {
     core::resolve_conflict_outside(d, owner, state, owns_more);
 }
 
-void own(core::descriptor& d, core::owned_resource& p) {
+void add_owned_resource(core::descriptor& d, core::owned_resource& p) {
     core::add_owned_resource(d, p);
     core::leave_hardware(d, hardware_abort::system_call);
     core::need_current_reads(d);
 }
 
-void keep_possessions(core::descriptor& d) noexcept { core::release_owned_resources(d); }
-void settle_possessions(core::descriptor& d) noexcept { core::make_resources_effective(d); }
+void release_owned_resources(core::descriptor& d) noexcept { core::release_owned_resources(d); }
+void make_resources_effective(core::descriptor& d) noexcept { core::make_resources_effective(d); }
 
-void note_allocation(core::descriptor& d, void* memory, detail::destroyer free) {
+void record_allocation(core::descriptor& d, void* memory, detail::destroyer free) {
     core::defer(d, core::deferred::kind::allocated, memory, free);
 }
 
-void note_free(core::descriptor& d, void* memory, detail::destroyer free) {
+void record_free(core::descriptor& d, void* memory, detail::destroyer free) {
     d.limbo.reserve(d.deferred_log.size() + 1);  // the commit itself must not run out of memory
     core::defer(d, core::deferred::kind::freed, memory, free);
 }
 
 void retire(void* object, detail::destroyer free) {
-    if (memory::activities() == 0) return free(object);  // no transaction has ever run
+    if (memory::status_records() == 0) return free(object);  // no transaction has ever run
     auto& d = core::descriptor::of(detail::current_or_attach());
     d.limbo.reserve(d.deferred_log.size() + 1);  // in addition to the space reserved for its commit
     d.limbo.retire({object, free});
 }
 
-bool transactions_have_run() noexcept { return memory::activities() != 0; }
+bool transactions_have_run() noexcept { return memory::status_records() != 0; }
 
-void hold_for_copy() noexcept {
-    tell_policies(core::copying::begins);
+void begin_fork_copy() noexcept {
+    notify_policies(core::copying::begins);
     core::lock_registry();
 }
-void let_go_of_copy() noexcept {
+void end_fork_copy() noexcept {
     core::unlock_registry();
-    tell_policies(core::copying::is_over);
+    notify_policies(core::copying::is_over);
 }
-void forget_others() noexcept {
+void reset_other_contexts() noexcept {
     core::forget_others(current());
-    tell_policies(core::copying::in_child);
+    notify_policies(core::copying::in_child);
 }
 
-bool hardware_serves(const core::descriptor& d) noexcept {
+bool hardware_is_usable(const core::descriptor& d) noexcept {
     static const bool wanted = !is_off(std::getenv("TUTTI_HARDWARE"));
     return wanted && !report_wanted() && hardware::rtm::exists() && !d.algorithm->one_at_a_time;
 }
@@ -158,21 +158,21 @@ bool hardware_serves(const core::descriptor& d) noexcept {
 const detail::shared<detail::word>& serial_token() noexcept { return core::serial_token; }
 const detail::shared<std::uint32_t>& listeners() noexcept { return core::listeners_to_language; }
 
-void stand_aside(core::descriptor& d) noexcept { core::wait_for_serial_owner(d); }
-void try_to_still_the_world(core::descriptor& d) noexcept { core::try_stop_the_world(d); }
+void wait_for_serial_owner(core::descriptor& d) noexcept { core::wait_for_serial_owner(d); }
+void try_stop_the_world(core::descriptor& d) noexcept { core::try_stop_the_world(d); }
 
 const std::atomic<bool>& counting() noexcept { return observe::counting; }
 
-void introduce(const core::language_blocks& blocks) noexcept {
+void register_language_blocks(const core::language_blocks& blocks) noexcept {
     core::blocks_of_language.store(&blocks, std::memory_order_release);
 }
-void refuse_if_left_behind(const core::descriptor& d, std::uintptr_t stack) noexcept {
-    core::refuse_if_left_behind(d, stack);
+void die_if_left_behind(const core::descriptor& d, std::uintptr_t stack) noexcept {
+    core::die_if_left_behind(d, stack);
 }
-void refuse_left_behind(const core::descriptor& d) noexcept { core::refuse_left_behind(d); }
+void die_left_behind(const core::descriptor& d) noexcept { core::die_left_behind(d); }
 bool ends_cancellable_anywhere() noexcept { return core::ends_cancellable_anywhere(); }
-void refuse_asynchronous_cancel(const core::descriptor& d) noexcept { core::refuse_asynchronous_cancel(d); }
+void die_of_asynchronous_cancel(const core::descriptor& d) noexcept { core::die_of_asynchronous_cancel(d); }
 
-void refuse(const char* message) noexcept { base::panic(message); }
+void panic(const char* message) noexcept { base::panic(message); }
 
 }  // namespace tutti::api

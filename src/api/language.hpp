@@ -18,19 +18,19 @@ TUTTI_EXPORT void prepare_for_language() noexcept;
 TUTTI_EXPORT core::descriptor& attach_language();
 
 /// Registers `blocks` with the engine. REQUIRES: `blocks` lives on.
-TUTTI_EXPORT void introduce(const core::language_blocks& blocks) noexcept;
+TUTTI_EXPORT void register_language_blocks(const core::language_blocks& blocks) noexcept;
 
-/// These functions call core::refuse_if_left_behind, core::refuse_left_behind, core::ends_cancellable_anywhere and
-/// core::refuse_asynchronous_cancel.
-TUTTI_EXPORT void refuse_if_left_behind(const core::descriptor& d, std::uintptr_t stack) noexcept;
-[[noreturn]] TUTTI_EXPORT void refuse_left_behind(const core::descriptor& d) noexcept;
+/// These functions call core::die_if_left_behind, core::die_left_behind, core::ends_cancellable_anywhere and
+/// core::die_of_asynchronous_cancel.
+TUTTI_EXPORT void die_if_left_behind(const core::descriptor& d, std::uintptr_t stack) noexcept;
+[[noreturn]] TUTTI_EXPORT void die_left_behind(const core::descriptor& d) noexcept;
 [[nodiscard]] TUTTI_EXPORT bool ends_cancellable_anywhere() noexcept;
-[[noreturn]] TUTTI_EXPORT void refuse_asynchronous_cancel(const core::descriptor& d) noexcept;
-/// Calls core::note_cancel_type.
-TUTTI_EXPORT void note_cancel_type(int type) noexcept;
+[[noreturn]] TUTTI_EXPORT void die_of_asynchronous_cancel(const core::descriptor& d) noexcept;
+/// Calls core::record_cancel_type.
+TUTTI_EXPORT void record_cancel_type(int type) noexcept;
 /// Checks a jump of the calling context to `target`, before the C library jumps. Calls core::roll_back_blocks_left_by_jump if a
 /// transaction runs.
-TUTTI_EXPORT void heed_jump(const void* target) noexcept;
+TUTTI_EXPORT void check_jump(const void* target) noexcept;
 
 /// Calls core::become_serial.
 TUTTI_EXPORT void become_serial(core::descriptor& d) noexcept;
@@ -52,30 +52,31 @@ TUTTI_EXPORT void enter_language(core::descriptor& d);
 
 /// Handles a descriptor that is not healthy. Leaves by the signal that is due, or returns true if the attempt is still
 /// running.
-[[nodiscard]] TUTTI_EXPORT bool goes_on(core::descriptor& d);
+[[nodiscard]] TUTTI_EXPORT bool attempt_continues(core::descriptor& d);
 
-/// Calls core::rival_of.
-[[nodiscard]] TUTTI_EXPORT const core::descriptor* rival_of(const core::descriptor& d,
-                                                                  abort_cause cause) noexcept;
+/// Calls core::conflicting_descriptor.
+[[nodiscard]] TUTTI_EXPORT const core::descriptor* conflicting_descriptor(const core::descriptor& d,
+                                                                                abort_cause cause) noexcept;
 
-/// Calls core::meet_outside.
-TUTTI_EXPORT void meet_outside(core::descriptor& d, core::descriptor& owner, detail::word state, bool owns_more);
+/// Calls core::resolve_conflict_outside.
+TUTTI_EXPORT void resolve_conflict_outside(core::descriptor& d, core::descriptor& owner, detail::word state,
+                                                  bool owns_more);
 
 /// Makes the attempt own `p` from here on. May leave the frame. REQUIRES: d is healthy, and its log has room for one
 /// more entry.
-TUTTI_EXPORT void own(core::descriptor& d, core::owned_resource& p);
+TUTTI_EXPORT void add_owned_resource(core::descriptor& d, core::owned_resource& p);
 
-/// Calls core::keep_possessions.
-TUTTI_EXPORT void keep_possessions(core::descriptor& d) noexcept;
-/// Calls core::settle_possessions.
-TUTTI_EXPORT void settle_possessions(core::descriptor& d) noexcept;
+/// Calls core::release_owned_resources.
+TUTTI_EXPORT void release_owned_resources(core::descriptor& d) noexcept;
+/// Calls core::make_resources_effective.
+TUTTI_EXPORT void make_resources_effective(core::descriptor& d) noexcept;
 
 /// Registers `memory`: a roll-back of the block calls `free` for it. Throws std::bad_alloc.
-TUTTI_EXPORT void note_allocation(core::descriptor& d, void* memory, detail::destroyer free);
+TUTTI_EXPORT void record_allocation(core::descriptor& d, void* memory, detail::destroyer free);
 
 /// Calls `free` for `memory` once the transaction has committed and no other transaction can see the memory. Throws
 /// std::bad_alloc.
-TUTTI_EXPORT void note_free(core::descriptor& d, void* memory, detail::destroyer free);
+TUTTI_EXPORT void record_free(core::descriptor& d, void* memory, detail::destroyer free);
 
 /// Calls `free` for `object` once no running transaction can see it. REQUIRES: later transactions cannot find the
 /// object. Throws std::bad_alloc.
@@ -85,27 +86,27 @@ TUTTI_EXPORT void retire(void* object, detail::destroyer free);
 [[nodiscard]] TUTTI_EXPORT bool transactions_have_run() noexcept;
 
 /// Functions to call around a fork; see core/lifecycle/fork.hpp.
-TUTTI_EXPORT void hold_for_copy() noexcept;
-TUTTI_EXPORT void let_go_of_copy() noexcept;
-TUTTI_EXPORT void forget_others() noexcept;
+TUTTI_EXPORT void begin_fork_copy() noexcept;
+TUTTI_EXPORT void end_fork_copy() noexcept;
+TUTTI_EXPORT void reset_other_contexts() noexcept;
 
 /// Returns true if blocks of the language may run in hardware. The processor must have RTM, the algorithm must run
 /// several transactions at a time, no report is wanted, and TUTTI_HARDWARE is `auto`. The result is constant during the
 /// life of the process.
-[[nodiscard]] TUTTI_EXPORT bool hardware_serves(const core::descriptor& d) noexcept;
+[[nodiscard]] TUTTI_EXPORT bool hardware_is_usable(const core::descriptor& d) noexcept;
 
 /// Return core::serial_token and core::listeners_to_language.
 [[nodiscard]] TUTTI_EXPORT const detail::shared<detail::word>& serial_token() noexcept;
 [[nodiscard]] TUTTI_EXPORT const detail::shared<std::uint32_t>& listeners() noexcept;
 
-/// Call core::stand_aside and core::try_to_still_the_world.
-TUTTI_EXPORT void stand_aside(core::descriptor& d) noexcept;
-TUTTI_EXPORT void try_to_still_the_world(core::descriptor& d) noexcept;
+/// Call core::wait_for_serial_owner and core::try_stop_the_world.
+TUTTI_EXPORT void wait_for_serial_owner(core::descriptor& d) noexcept;
+TUTTI_EXPORT void try_stop_the_world(core::descriptor& d) noexcept;
 
 /// Returns a flag that is true if transactions are counted, so that blocks need a site.
 [[nodiscard]] TUTTI_EXPORT const std::atomic<bool>& counting() noexcept;
 
 /// Prints "tutti: <message>" and aborts.
-[[noreturn]] TUTTI_EXPORT void refuse(const char* message) noexcept;
+[[noreturn]] TUTTI_EXPORT void panic(const char* message) noexcept;
 
 }  // namespace tutti::api

@@ -15,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/last_words.hpp"
+#include "base/emergency_output.hpp"
 #include "core/ports/policy.hpp"
 #include "observe/transaction_counters.hpp"
 #include "tutti/statistics.hpp"
@@ -25,7 +25,7 @@ extern "C" char** environ;
 namespace tutti::api {
 namespace {
 
-struct wish {
+struct report_request {
     /// The requested file, as an absolute path, because the program may change its working folder. Empty: no report.
     std::string file;
     bool shown = false;  ///< true: also show the report as text at exit
@@ -40,7 +40,7 @@ int open_to_write(const std::string& file) noexcept {
     return ::open(file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
 }
 
-void open_early(wish& w, const std::string& file) noexcept {
+void open_early(report_request& w, const std::string& file) noexcept {
     struct stat about{};
     // A pipe is not opened early: its reader would take the first close for the end of the report.
     if (::stat(file.c_str(), &about) == 0 && !S_ISREG(about.st_mode)) return;
@@ -51,7 +51,7 @@ void open_early(wish& w, const std::string& file) noexcept {
 }
 
 /// Returns the file that was opened early if it is still open and has a name, or -1. A forked copy opens its own file.
-int opened_early(const wish& w) noexcept {
+int opened_early(const report_request& w) noexcept {
     struct stat about{};
     const bool is_it = w.early >= 0 && ::getpid() == w.process && ::fstat(w.early, &about) == 0 &&
                        about.st_dev == w.device && about.st_ino == w.inode && about.st_nlink != 0;
@@ -80,13 +80,13 @@ std::string absolute(const std::string& path) {
 
 /// Returns the value of a variable. Returns an empty string if the process has more rights than its user, because the
 /// user could make it write files.
-std::string_view asked_for(const char* variable) noexcept {
+std::string_view variable_text(const char* variable) noexcept {
     const char* const given = ::secure_getenv(variable);
     return given != nullptr ? given : "";
 }
 
-wish read_environment() {
-    const std::string_view text = asked_for("TUTTI_REPORT");
+report_request read_request() {
+    const std::string_view text = variable_text("TUTTI_REPORT");
     if (text.empty() || text == "0" || text == "off") return {};
     const bool shown = text == "1" || text == "on";
     return {
@@ -95,19 +95,19 @@ wish read_environment() {
 
 // The object is made at its first use, because registered objects may run blocks before the objects of this file are
 // made. It is never destroyed, because the report is written after that.
-wish& what_is_wanted() noexcept {
-    static wish& w = *new wish{read_environment()};
+report_request& requested_report() noexcept {
+    static report_request& w = *new report_request{read_request()};
     return w;
 }
 
-std::string file_name(const wish& w) {
+std::string file_name(const report_request& w) {
     const std::string number = std::to_string(::getpid());
     std::string name = w.file;
     if (const std::size_t at = name.find("%p"); at != std::string::npos) return name.replace(at, 2, number);
     return ::getpid() != w.process ? name + '.' + number : name;
 }
 
-bool write(const wish& w, const std::string& file, const std::string& text) {
+bool write(const report_request& w, const std::string& file, const std::string& text) {
     const int early = opened_early(w);
     const int to = early >= 0 ? early : open_to_write(file);
     bool written = to >= 0 && rewind_and_write(to, text);
@@ -117,7 +117,8 @@ bool write(const wish& w, const std::string& file, const std::string& text) {
         written = false;
     }
     if (!written)
-        base::say_last_words("tutti: TUTTI_REPORT: " + file + " cannot be written: " + std::strerror(why) + '\n');
+        base::write_emergency_message("tutti: TUTTI_REPORT: " + file + " cannot be written: " + std::strerror(why) +
+                                      '\n');
     return written;
 }
 
@@ -135,8 +136,8 @@ std::vector<char*> quiet_environment() {
 
 /// Shows the report. Returns false if the command does not exist or has failed, or if standard error has no reader.
 bool show(const std::string& file) {
-    if (!base::takes_output(STDERR_FILENO)) return false;
-    std::string command{asked_for("TUTTI_COMMAND")};
+    if (!base::accepts_output(STDERR_FILENO)) return false;
+    std::string command{variable_text("TUTTI_COMMAND")};
     if (command.empty()) command = "tutti";
     std::string verb = "report";
     std::string path = file;
@@ -160,29 +161,29 @@ bool show(const std::string& file) {
 
 }  // namespace
 
-bool report_wanted() noexcept { return !what_is_wanted().file.empty(); }
+bool report_wanted() noexcept { return !requested_report().file.empty(); }
 
 void begin_report() {
     if (!report_wanted()) return;
-    wish& w = what_is_wanted();
+    report_request& w = requested_report();
     if (::getpid() == w.process) open_early(w, file_name(w));
     observe::counting_library.store(true, std::memory_order_relaxed);
     core::listen_to_library();
 }
 
-void report_anew() noexcept {
+void reset_report() noexcept {
     if (report_wanted()) reset_statistics();
 }
 
 void write_report() {
-    const wish& w = what_is_wanted();
+    const report_request& w = requested_report();
     if (w.file.empty()) return;
     try {
         const std::string file = file_name(w);
         if (!write(w, file, report_text(false)) || !w.shown || show(file)) return;
-        base::say_last_words("tutti: the report is in " + file + "; 'tutti report " + file + "' shows it\n");
+        base::write_emergency_message("tutti: the report is in " + file + "; 'tutti report " + file + "' shows it\n");
     } catch (const std::bad_alloc&) {
-        base::say_last_words("tutti: TUTTI_REPORT: no memory is left for the report\n");
+        base::write_emergency_message("tutti: TUTTI_REPORT: no memory is left for the report\n");
     }
 }
 

@@ -23,7 +23,7 @@ namespace tutti::api {
 TUTTI_EXPORT void add_to_report(void (*write)(observe::json_writer& to)) noexcept;
 
 /// Forgets all earlier counts, in the child after a fork. REQUIRES: no other thread runs.
-TUTTI_EXPORT void report_anew() noexcept;
+TUTTI_EXPORT void reset_report() noexcept;
 
 /// Returns the present report. If `live`, includes the activity of each context. Throws std::bad_alloc.
 [[nodiscard]] std::string report_text(bool live);

@@ -20,10 +20,10 @@ namespace {
 
 using observe::json_writer;
 
-constinit std::atomic<void (*)(json_writer&)> others_part{nullptr};
+constinit std::atomic<void (*)(json_writer&)> added_part{nullptr};
 
 /// The time when counting began: the start of the process, as this library sees it.
-const base::deadline began = base::real_now();
+const base::deadline counting_began = base::real_now();
 
 std::string path_of_program() {
     std::string path(4096, '\0');
@@ -53,12 +53,12 @@ public:
         out_.begin_object().field("format", "tutti-report").field("version", std::uint64_t{4});
         out_.field("program", path_of_program()).field("process", static_cast<std::uint64_t>(::getpid()));
         out_.field("algorithm", std::string_view{algorithm()}).field("policy", policy_in_force());
-        out_.field("nanoseconds", static_cast<std::uint64_t>((base::real_now() - began).count()));
+        out_.field("nanoseconds", static_cast<std::uint64_t>((base::real_now() - counting_began).count()));
         out_.key("sites").begin_array();
         for (const site_statistics& s : all_) write_site(s);
         out_.end_array();
         if (live) write_transactions();
-        if (auto* const add = others_part.load(std::memory_order_acquire)) add(out_);
+        if (auto* const add = added_part.load(std::memory_order_acquire)) add(out_);
         out_.end_object();
         return out_.text() + '\n';
     }
@@ -78,7 +78,7 @@ private:
         out_.field("irrevocable_reason", s.irrevocable_reason);
         out_.field("p50_nanoseconds", duration_percentile(s, 0.5))
             .field("p99_nanoseconds", duration_percentile(s, 0.99));
-        out_.field("deadlines_met", in_all(s.deadlines_met)).field("deadlines_missed", in_all(s.deadlines_missed));
+        out_.field("deadlines_met", sum_of(s.deadlines_met)).field("deadlines_missed", sum_of(s.deadlines_missed));
         out_.key("hardware_aborts").begin_array();
         for (std::size_t i = 0; i < s.hardware_aborts.size(); ++i) {
             if (s.hardware_aborts[i] == 0) continue;
@@ -109,9 +109,9 @@ private:
     /// Writes the activity of contexts that run a block, wait, or sleep in retry. Reads each context while it changes.
     void write_transactions() {
         out_.key("transactions").begin_array();
-        const std::uint32_t count = memory::activities();
+        const std::uint32_t count = memory::status_records();
         for (std::uint32_t id = 0; id < count; ++id) {
-            const core::descriptor& d = core::descriptor::of(memory::activity_of(id));
+            const core::descriptor& d = core::descriptor::of(memory::status_record_of(id));
             const core::word state = d.state.load(std::memory_order_acquire);
             const core::descriptor* other = d.shows_wait_for.load(std::memory_order_relaxed);
             if (other == nullptr) other = d.waits_for.load(std::memory_order_relaxed);
@@ -149,7 +149,7 @@ private:
 
 }  // namespace
 
-void add_to_report(void (*write)(json_writer& to)) noexcept { others_part.store(write, std::memory_order_release); }
+void add_to_report(void (*write)(json_writer& to)) noexcept { added_part.store(write, std::memory_order_release); }
 
 std::string report_text(bool live) {
     std::vector<site_statistics> all = statistics();

@@ -13,9 +13,9 @@ namespace tutti {
 namespace {
 
 template <class F>
-void for_each_ledger(F&& f) {
-    const std::uint32_t count = memory::activities();
-    for (std::uint32_t id = 0; id < count; ++id) f(core::descriptor::of(memory::activity_of(id)).counters);
+void for_each_counters(F&& f) {
+    const std::uint32_t count = memory::status_records();
+    for (std::uint32_t id = 0; id < count; ++id) f(core::descriptor::of(memory::status_record_of(id)).counters);
 }
 
 std::string label(const site_statistics& s) {
@@ -40,15 +40,15 @@ void print_deadlines(std::ostream& to, const std::vector<site_statistics>& all) 
     };
     bool titled = false;
     for (const site_statistics& s : all) {
-        if (api::in_all(s.deadlines_met) + api::in_all(s.deadlines_missed) + s.deadlines_refused == 0) continue;
+        if (api::sum_of(s.deadlines_met) + api::sum_of(s.deadlines_missed) + s.deadlines_refused == 0) continue;
         if (!titled) row("site with deadlines", "met", "missed", "refused", "optimistic", "visible", "irrevocable");
         titled = true;
         const auto committed_in = [&](mode m) {
             const auto i = static_cast<std::size_t>(m);
             return std::to_string(s.deadlines_met[i] + s.deadlines_missed[i]);
         };
-        row(label(s).c_str(), std::to_string(api::in_all(s.deadlines_met)).c_str(),
-            std::to_string(api::in_all(s.deadlines_missed)).c_str(), std::to_string(s.deadlines_refused).c_str(),
+        row(label(s).c_str(), std::to_string(api::sum_of(s.deadlines_met)).c_str(),
+            std::to_string(api::sum_of(s.deadlines_missed)).c_str(), std::to_string(s.deadlines_refused).c_str(),
             committed_in(mode::optimistic).c_str(), committed_in(mode::visible).c_str(),
             committed_in(mode::irrevocable).c_str());
     }
@@ -58,7 +58,7 @@ void print_deadlines(std::ostream& to, const std::vector<site_statistics>& all) 
 void print_hardware(std::ostream& to, const std::vector<site_statistics>& all) {
     bool titled = false;
     for (const site_statistics& s : all) {
-        if (s.hardware_commits == 0 && api::in_all(s.hardware_aborts) == 0) continue;
+        if (s.hardware_commits == 0 && api::sum_of(s.hardware_aborts) == 0) continue;
         char line[256];
         if (!titled) {
             std::snprintf(line, sizeof line, "%-28s %12s %12s  %s\n", "site in hardware", "commits", "aborts",
@@ -68,7 +68,7 @@ void print_hardware(std::ostream& to, const std::vector<site_statistics>& all) {
         titled = true;
         std::snprintf(line, sizeof line, "%-28s %12s %12s ", label(s).c_str(),
                       std::to_string(s.hardware_commits).c_str(),
-                      std::to_string(api::in_all(s.hardware_aborts)).c_str());
+                      std::to_string(api::sum_of(s.hardware_aborts)).c_str());
         to << line;
         for (std::size_t i = 0; i < s.hardware_aborts.size(); ++i) {
             if (s.hardware_aborts[i] != 0)
@@ -79,7 +79,7 @@ void print_hardware(std::ostream& to, const std::vector<site_statistics>& all) {
 }
 
 /// Prints the fourth table, if any block has conflicted with another one.
-void print_rivals(std::ostream& to, const std::vector<site_statistics>& all) {
+void print_conflicting_sites(std::ostream& to, const std::vector<site_statistics>& all) {
     char line[256];
     const auto row = [&](const auto&... columns) {
         std::snprintf(line, sizeof line, "%-28s %12s %-22s %-28s\n", columns...);
@@ -115,7 +115,7 @@ void enable_statistics(bool on) {
 
 std::vector<site_statistics> statistics() {
     std::vector<site_statistics> sums(observe::sites());
-    for_each_ledger([&](const observe::transaction_counters& l) { l.add_to(sums); });
+    for_each_counters([&](const observe::transaction_counters& l) { l.add_to(sums); });
     for (std::uint32_t id = 0; id < sums.size(); ++id) {
         const observe::site& s = observe::site_number(id);
         sums[id].id = id;
@@ -136,7 +136,7 @@ std::vector<site_statistics> statistics() {
 }
 
 void reset_statistics() {
-    for_each_ledger([](observe::transaction_counters& l) { l.reset(); });
+    for_each_counters([](observe::transaction_counters& l) { l.reset(); });
 }
 
 void print_statistics(std::ostream& to) {
@@ -161,7 +161,7 @@ void print_statistics(std::ostream& to) {
     }
     print_deadlines(to, all);
     print_hardware(to, all);
-    print_rivals(to, all);
+    print_conflicting_sites(to, all);
 }
 
 }  // namespace tutti

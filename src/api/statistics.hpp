@@ -13,7 +13,7 @@ namespace tutti::api {
 [[nodiscard]] std::uint64_t duration_percentile(const site_statistics& s, double q) noexcept;
 
 template <std::size_t Kinds>
-[[nodiscard]] std::uint64_t in_all(const std::array<std::uint64_t, Kinds>& by_kind) noexcept {
+[[nodiscard]] std::uint64_t sum_of(const std::array<std::uint64_t, Kinds>& by_kind) noexcept {
     return std::accumulate(by_kind.begin(), by_kind.end(), std::uint64_t{0});
 }
 

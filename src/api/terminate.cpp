@@ -19,7 +19,7 @@
 #include <exception>
 #include <typeinfo>
 
-#include "base/last_words.hpp"
+#include "base/emergency_output.hpp"
 #include "core/lifecycle/interrupt.hpp"
 #include "core/lifecycle/left_behind.hpp"
 #include "core/state/descriptor.hpp"
@@ -29,14 +29,14 @@
 namespace tutti::api {
 namespace {
 
-std::terminate_handler handler_before = nullptr;
+std::terminate_handler previous_handler = nullptr;
 
-bool is_about_a_signal() noexcept {
+bool is_signal() noexcept {
     const std::type_info* const type = abi::__cxa_current_exception_type();
     return type != nullptr && *type == typeid(detail::unwind);
 }
 
-const char* in_words(core::signal s) noexcept {
+const char* name_of_signal(core::signal s) noexcept {
     switch (s) {
         case core::signal::retry: return "retry";
         case core::signal::cancel: return "cancel";
@@ -44,17 +44,17 @@ const char* in_words(core::signal s) noexcept {
     }
 }
 
-void say_what_happened() noexcept {
+void print_signal_message() noexcept {
     const tx* const t = detail::current_transaction;
     if (t == nullptr) return;
     const auto& d = static_cast<const core::descriptor&>(*t);
     const std::string_view cause = name_of(d.cause);
-    if (!base::takes_output(STDERR_FILENO)) return;  // nothing is printed, and the process ends nevertheless
+    if (!base::accepts_output(STDERR_FILENO)) return;  // nothing is printed, and the process ends nevertheless
     std::fprintf(stderr,
                  "tutti: a %s (%.*s) of the atomic block at %s:%u cannot leave a function that is noexcept, such as a "
                  "destructor or a thread's first one. Take the noexcept away, or access transactional data outside "
                  "it. The calls that led here, the latest first:\n",
-                 in_words(d.pending), static_cast<int>(cause.size()), cause.data(), observe::file_of(d.run.where),
+                 name_of_signal(d.pending), static_cast<int>(cause.size()), cause.data(), observe::file_of(d.run.where),
                  observe::line_of(d.run.where));
     std::fflush(stderr);
     std::array<void*, 16> frames;
@@ -63,17 +63,17 @@ void say_what_happened() noexcept {
 }
 
 /// Reports an asynchronous cancellation, which unwinds from any instruction, and cannot pass noexcept functions.
-void refuse_if_cancelled() noexcept {
+void die_if_cancelled() noexcept {
     const tx* const t = detail::current_transaction;
     if (t == nullptr || abi::__cxa_current_exception_type() != nullptr || !core::ends_cancellable_anywhere()) return;
-    core::refuse_asynchronous_cancel(static_cast<const core::descriptor&>(*t));
+    core::die_of_asynchronous_cancel(static_cast<const core::descriptor&>(*t));
 }
 
 /// Prints the message once. Each refusal skips destructors, but usually the same function has to be changed.
-void tell_of_refusal() noexcept {
-    static constinit std::atomic<bool> told{false};
-    if (told.exchange(true, std::memory_order_relaxed) || !base::takes_output(STDERR_FILENO)) return;
-    base::say_last_words(
+void print_noexcept_message() noexcept {
+    static constinit std::atomic<bool> printed{false};
+    if (printed.exchange(true, std::memory_order_relaxed) || !base::accepts_output(STDERR_FILENO)) return;
+    base::write_emergency_message(
         "tutti: an atomic block of a procedure was restarted or cancelled inside a function that is noexcept. The "
         "server leaves that function without its destructors. Take the noexcept away. This message appears once. The "
         "calls that led here, the latest first:\n");
@@ -82,17 +82,19 @@ void tell_of_refusal() noexcept {
     ::backtrace_symbols_fd(frames.data(), count, STDERR_FILENO);
 }
 
-void end_with_words() {
-    core::continue_past_noexcept(&tell_of_refusal);
-    refuse_if_cancelled();
-    if (is_about_a_signal()) say_what_happened();
-    handler_before();
+void handle_terminate() {
+    core::continue_past_noexcept(&print_noexcept_message);
+    die_if_cancelled();
+    if (is_signal()) print_signal_message();
+    previous_handler();
 }
 
-__attribute__((constructor)) void stand_in() noexcept { handler_before = std::set_terminate(end_with_words); }
+__attribute__((constructor)) void install_handler() noexcept {
+    previous_handler = std::set_terminate(handle_terminate);
+}
 
-__attribute__((destructor)) void step_back() noexcept {
-    if (std::get_terminate() == end_with_words) std::set_terminate(handler_before);
+__attribute__((destructor)) void remove_handler() noexcept {
+    if (std::get_terminate() == handle_terminate) std::set_terminate(previous_handler);
 }
 
 }  // namespace

@@ -20,12 +20,12 @@ inline deadline real_now() noexcept {
 }
 
 /// Drives `now` in tests: while an object lives, `now` changes only by `advance`. Sleeps still use the real clock.
-class driven_clock {
+class manual_clock {
 public:
-    explicit driven_clock(deadline start = real_now()) noexcept { set(start); }
-    driven_clock(const driven_clock&) = delete;
-    driven_clock& operator=(const driven_clock&) = delete;
-    ~driven_clock() { time_.store(0, std::memory_order_relaxed); }
+    explicit manual_clock(deadline start = real_now()) noexcept { set(start); }
+    manual_clock(const manual_clock&) = delete;
+    manual_clock& operator=(const manual_clock&) = delete;
+    ~manual_clock() { time_.store(0, std::memory_order_relaxed); }
 
     void advance(std::chrono::nanoseconds by) noexcept { time_.fetch_add(by.count(), std::memory_order_relaxed); }
 
@@ -36,8 +36,8 @@ private:
 };
 
 inline deadline now() noexcept {
-    const std::int64_t driven = driven_clock::time_.load(std::memory_order_relaxed);
-    return driven == 0 ? real_now() : deadline{std::chrono::nanoseconds{driven}};
+    const std::int64_t manual = manual_clock::time_.load(std::memory_order_relaxed);
+    return manual == 0 ? real_now() : deadline{std::chrono::nanoseconds{manual}};
 }
 
 /// Returns a cheap count that always grows: on x86-64 the time stamp counter, which is invariant on every processor

@@ -7,7 +7,7 @@
 
 #include <cerrno>
 
-#include "base/errno.hpp"
+#include "base/errno_guard.hpp"
 #include "base/lock.hpp"
 #include "base/panic.hpp"
 
@@ -16,7 +16,7 @@ namespace {
 
 #if !defined(TUTTI_INTERLEAVE)
 
-constinit lock one_interrupter;
+constinit lock fallback_lock;
 
 long membarrier(int command) noexcept { return ::syscall(SYS_membarrier, command, 0, 0); }
 
@@ -31,7 +31,7 @@ void interrupt_every_processor() noexcept {
     static const std::size_t size = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
     static void* const page = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (page == MAP_FAILED) panic("cannot map the page that heavy_fence needs: out of memory");
-    const lock_guard guard{one_interrupter};
+    const lock_guard guard{fallback_lock};
     if (::mprotect(page, size, PROT_READ | PROT_WRITE) != 0) panic("heavy_fence: mprotect failed");
     // Makes the page resident and writable, so that there is a translation to flush.
     *static_cast<volatile char*>(page) = 1;
@@ -44,7 +44,7 @@ void interrupt_every_processor() noexcept {
 
 void heavy_fence() noexcept {
 #if !defined(TUTTI_INTERLEAVE)  // the interleaving scheduler is sequentially consistent
-    const kept_errno kept;
+    const errno_guard saved_errno;
     // A forked child inherits no registration, and constructors of the program may run before register_early. So this
     // function registers when the command is refused.
     if (membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) == 0) return;
@@ -56,9 +56,9 @@ void heavy_fence() noexcept {
 #endif
 }
 
-void forget_others_fences() noexcept {
+void reset_fences_in_fork_child() noexcept {
 #if !defined(TUTTI_INTERLEAVE)
-    one_interrupter.forget_holder();
+    fallback_lock.reset_in_fork_child();
 #endif
 }
 

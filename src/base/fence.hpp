@@ -16,6 +16,6 @@ inline void light_fence() noexcept { std::atomic_signal_fence(std::memory_order_
 void heavy_fence() noexcept;
 /// Resets the lock of the fall-back in the child of a fork: its holder does not exist there. REQUIRES: no other thread
 /// exists.
-void forget_others_fences() noexcept;
+void reset_fences_in_fork_child() noexcept;
 
 }  // namespace tutti::base

@@ -8,7 +8,7 @@
 #include <climits>
 #include <ctime>
 
-#include "base/errno.hpp"
+#include "base/errno_guard.hpp"
 #include "tutti/detail/config.hpp"
 
 namespace tutti::base {
@@ -46,7 +46,7 @@ void futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
     detail::interleaving_block(&word, expected, until);
 #else
     const timespec at = absolute(until.value_or(deadline{}));
-    const kept_errno kept;
+    const errno_guard saved_errno;
     sleep_on(&word, expected, until ? &at : nullptr);
 #endif
 }

@@ -14,11 +14,11 @@ public:
     lock(const lock&) = delete;
     lock& operator=(const lock&) = delete;
 
-    void take() noexcept {
-        if (!try_lock()) take_slowly(std::nullopt);
+    void acquire() noexcept {
+        if (!try_lock()) acquire_slowly(std::nullopt);
     }
     /// Takes the lock. Returns false if the lock was not free before `until`.
-    [[nodiscard]] bool take(std::optional<deadline> until) noexcept { return try_lock() || take_slowly(until); }
+    [[nodiscard]] bool acquire(std::optional<deadline> until) noexcept { return try_lock() || acquire_slowly(until); }
     /// Returns true if the lock seems free. For a caller that is about to try again: unlike a try, this look does not
     /// slow down the holder.
     [[nodiscard]] bool looks_free() const noexcept { return state_.load(std::memory_order_relaxed) == free; }
@@ -34,10 +34,10 @@ public:
         if (state_.exchange(free, std::memory_order_release) == contended) futex_wake_one(state_.raw());
     }
     /// Frees the lock in the child of a fork, where its holder does not exist. REQUIRES: no other thread exists.
-    void forget_holder() noexcept { state_.store(free, std::memory_order_relaxed); }
+    void reset_in_fork_child() noexcept { state_.store(free, std::memory_order_relaxed); }
 
 private:
-    bool take_slowly(std::optional<deadline> until) noexcept {
+    bool acquire_slowly(std::optional<deadline> until) noexcept {
         while (state_.exchange(contended, std::memory_order_acquire) != free) {
             if (until && now() >= *until) return false;  // the next unlock then makes a superfluous wake-up
             futex_wait(state_.raw(), contended, until);
@@ -52,7 +52,7 @@ private:
 
 class lock_guard {
 public:
-    explicit lock_guard(lock& l) noexcept : lock_{l} { lock_.take(); }
+    explicit lock_guard(lock& l) noexcept : lock_{l} { lock_.acquire(); }
     ~lock_guard() { lock_.unlock(); }
     lock_guard(const lock_guard&) = delete;
     lock_guard& operator=(const lock_guard&) = delete;

@@ -2,12 +2,12 @@
 
 #include <cstdlib>
 
-#include "base/last_words.hpp"
+#include "base/emergency_output.hpp"
 
 namespace tutti::base {
 
 void panic(const char* message) noexcept {
-    for (const char* const part : {"tutti: ", message, "\n"}) say_last_words(part);
+    for (const char* const part : {"tutti: ", message, "\n"}) write_emergency_message(part);
     std::abort();
 }
 

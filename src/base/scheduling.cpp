@@ -8,9 +8,9 @@
 
 #include <cerrno>
 
-#include "base/errno.hpp"
+#include "base/errno_guard.hpp"
 #include "base/futex.hpp"
-#include "base/nap.hpp"
+#include "base/short_sleep.hpp"
 
 namespace tutti::base {
 
@@ -40,13 +40,13 @@ bool may_return_to(int nice) noexcept {
            (getrlimit(RLIMIT_NICE, &limit) == 0 && 20 - nice <= static_cast<int>(limit.rlim_cur));
 }
 
-constexpr int nicer_by = 10;
-constexpr int nicest = 19;
+constexpr int nice_increment = 10;
+constexpr int max_nice = 19;
 
 }  // namespace
 
 void yield() noexcept { sched_yield(); }
-void nap() noexcept { nap_for(50'000); }
+void short_sleep() noexcept { short_sleep_for(50'000); }
 
 int thread_number() noexcept { return static_cast<int>(syscall(SYS_gettid)); }
 
@@ -54,8 +54,9 @@ std::optional<int> lower_priority() noexcept {
     const auto me = static_cast<id_t>(thread_number());
     const int nice = getpriority(PRIO_PROCESS, me);
     static thread_local const bool allowed = may_return_to(nice);
-    if (!allowed || nice >= nicest) return std::nullopt;
-    if (setpriority(PRIO_PROCESS, me, nice + nicer_by < nicest ? nice + nicer_by : nicest) != 0) return std::nullopt;
+    if (!allowed || nice >= max_nice) return std::nullopt;
+    if (setpriority(PRIO_PROCESS, me, nice + nice_increment < max_nice ? nice + nice_increment : max_nice) != 0)
+        return std::nullopt;
     return nice;
 }
 
@@ -63,17 +64,17 @@ void restore_priority(int thread, int nice) noexcept { setpriority(PRIO_PROCESS,
 
 #endif
 
-int policy() noexcept { return sched_getscheduler(0) & ~SCHED_RESET_ON_FORK; }
+int scheduling_policy() noexcept { return sched_getscheduler(0) & ~SCHED_RESET_ON_FORK; }
 
-int take_realtime_priority(int thread, int priority) noexcept {
-    const sched_param how{.sched_priority = priority};
-    return sched_setscheduler(thread, SCHED_RR | SCHED_RESET_ON_FORK, &how) == 0 ? 0 : errno;
+int set_realtime_priority(int thread, int priority) noexcept {
+    const sched_param parameters{.sched_priority = priority};
+    return sched_setscheduler(thread, SCHED_RR | SCHED_RESET_ON_FORK, &parameters) == 0 ? 0 : errno;
 }
 
-void give_realtime_priority_up(int thread, int policy) noexcept {
-    const sched_param how{.sched_priority = 0};
+void clear_realtime_priority(int thread, int policy) noexcept {
+    const sched_param parameters{.sched_priority = 0};
     // A process without CAP_SYS_NICE may not clear the flag.
-    sched_setscheduler(thread, policy | SCHED_RESET_ON_FORK, &how);
+    sched_setscheduler(thread, policy | SCHED_RESET_ON_FORK, &parameters);
 }
 
 }  // namespace tutti::base

@@ -10,7 +10,7 @@ namespace tutti::base {
 /// Lets other ready threads run.
 void yield() noexcept;
 /// Sleeps for some 50 us, so that threads of a lower priority run, too.
-void nap() noexcept;
+void short_sleep() noexcept;
 
 /// Returns the kernel's number of the calling thread.
 [[nodiscard]] int thread_number() noexcept;
@@ -22,13 +22,13 @@ void nap() noexcept;
 void restore_priority(int thread, int nice) noexcept;
 
 /// Returns the scheduling policy of the calling thread (SCHED_OTHER, SCHED_RR and others of sched(7)).
-[[nodiscard]] int policy() noexcept;
+[[nodiscard]] int scheduling_policy() noexcept;
 /// Gives the thread (0: the caller) a real-time priority. From then on it runs before all threads without one, and
 /// before those with a lower one. It takes turns with threads of the same priority (SCHED_RR). Threads that it starts
 /// get no real-time priority. Any thread may call it. Returns the value of errno, or 0: the process needs CAP_SYS_NICE
 /// or a limit (RLIMIT_RTPRIO).
-[[nodiscard]] TUTTI_EXPORT int take_realtime_priority(int thread, int priority) noexcept;
-/// Undoes take_realtime_priority: `policy` is the thread's former policy. Any thread may call it.
-void give_realtime_priority_up(int thread, int policy) noexcept;
+[[nodiscard]] TUTTI_EXPORT int set_realtime_priority(int thread, int priority) noexcept;
+/// Undoes set_realtime_priority: `policy` is the thread's former policy. Any thread may call it.
+void clear_realtime_priority(int thread, int policy) noexcept;
 
 }  // namespace tutti::base

@@ -60,7 +60,7 @@ void line::await(round& r) {
     const std::int64_t since = channel_.timeline_.begin();
     const base::deadline late = base::now() + channel_.patience_;
     if (!spin_until_complete(r)) {
-        while (!r.complete() && base::now() < late) api::rest(user_, r.ended, late);
+        while (!r.complete() && base::now() < late) api::park(user_, r.ended, late);
     }
     if (since != 0) note_wait(r, since);
 }
@@ -146,7 +146,7 @@ void line::pause(unsigned turn) {
     const std::uint64_t most = std::uint64_t{20} << std::min(turn, 8u);
     const tutti::detail::shared<std::uint32_t> nobody_ends_it{0};
     const base::deadline until = base::now() + std::chrono::microseconds{(random_ >> 33) % most};
-    while (base::now() < until) api::rest(user_, nobody_ends_it, until);
+    while (base::now() < until) api::park(user_, nobody_ends_it, until);
     channel_.timeline_.note({.role = timeline_role::waits,
                              .deed = timeline_deed::pause,
                              .thread = slot,
@@ -164,7 +164,7 @@ bool line::hears(node_number node) const noexcept {
 
 void line::settle(round& r, std::size_t calls) noexcept {
     r.missing -= calls;
-    if (calls != 0 && r.missing == 0 && r.ended.load(std::memory_order_relaxed) == 0) api::end_rest(user_, r.ended);
+    if (calls != 0 && r.missing == 0 && r.ended.load(std::memory_order_relaxed) == 0) api::unpark(user_, r.ended);
 }
 
 void line::answer(std::uint64_t number, node_number from, std::string_view body) {

@@ -1,6 +1,6 @@
 // The network port over a transport: numbered calls, threads that wait for the answers, and lost nodes.
 //
-// A context that waits for answers rests (api/companion.hpp). If a scheduler runs the context, its worker runs other
+// A context that waits for answers rests (api/data_participant.hpp). If a scheduler runs the context, its worker runs other
 // contexts meanwhile.
 //
 // A line belongs to one context. The line's slot is part of the name of every transaction that the context runs. Each
@@ -18,7 +18,7 @@
 #include <mutex>
 #include <thread>
 
-#include "api/companion.hpp"
+#include "api/data_participant.hpp"
 #include "cluster/changes.hpp"
 #include "cluster/protocol/admission.hpp"
 #include "cluster/protocol/network.hpp"

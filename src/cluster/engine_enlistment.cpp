@@ -4,7 +4,7 @@
 #include <thread>
 #include <utility>
 
-#include "api/companion.hpp"
+#include "api/data_participant.hpp"
 #include "cluster/backend/fault_injection.hpp"
 #include "cluster/key.hpp"
 #include "tutti/cluster/serializer.hpp"
@@ -50,7 +50,7 @@ void engine_enlistment::touch() {
 }
 
 detail::slot& engine_enlistment::open(const object_id& id, detail::hint&) {
-    api::require_sound(descriptor_);
+    api::require_access(descriptor_);
     open({&id, 1});
     entry& e = *index_.find(id)->second;
     if (e.user == nullptr) {
@@ -113,7 +113,7 @@ void engine_enlistment::stand() {
     core::descriptor& d = descriptor_;
     for (int turn = 0; turn < 16; ++turn) {
         const tutti::detail::word before = d.snapshot_bound;
-        if (!api::reads_stand(d)) restart();
+        if (!api::reads_are_valid(d)) restart();
         if (d.snapshot_bound == before) return;
         get(freshness::now, {});
     }
@@ -123,7 +123,7 @@ void engine_enlistment::stand() {
 void engine_enlistment::restart() {
     ++defeats_;
     tally_.doom(rollback_reason::changed);
-    api::start_over(descriptor_);
+    api::restart_attempt(descriptor_);
 }
 
 vote engine_enlistment::say_restart() {
@@ -260,9 +260,9 @@ vote engine_enlistment::prepare() {
     std::vector<backend::write> writes = gather();
     if (writes.empty()) {
         if (held_.empty()) return vote::commit;
-        const bool only = descriptor_.writes.empty() && api::decides_nothing_else(descriptor_);
-        if (only) return vote::commit;                                              // ordered at its last read
-        if (!is_current() || !api::reads_stand(descriptor_)) return say_restart();  // E5
+        const bool only = descriptor_.writes.empty() && api::is_sole_voter(descriptor_);
+        if (only) return vote::commit;                                                  // ordered at its last read
+        if (!is_current() || !api::reads_are_valid(descriptor_)) return say_restart();  // E5
         return vote::commit;
     }
     if (!api::is_last_to_vote(descriptor_, *this)) {
@@ -272,7 +272,7 @@ vote engine_enlistment::prepare() {
     }
     if (backend::injected(backend::fault::unprotected_reads)) {
         std::this_thread::sleep_for(std::chrono::milliseconds{1});  // gives the reads time to change in this test
-    } else if (!api::protect_reads(descriptor_)) {
+    } else if (!api::lock_reads(descriptor_)) {
         return say_restart();  // E4
     }
     if (meets_reservation()) return say_restart();

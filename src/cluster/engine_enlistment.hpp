@@ -18,7 +18,7 @@
 //   E2  A variable that is read later, and is no newer than the snapshot, has not changed since before m.
 //   E3  A newer variable moves the snapshot, to an instant v. Objects that are found unchanged later were current at v,
 //       because a version never comes again.
-//   E4  While the engine commits, local writes are locked and local reads are protected (api::protect_reads). So the
+//   E4  While the engine commits, local writes are locked and local reads are protected (api::lock_reads). So the
 //       variables are also current at the instant of the engine's commit. A block that reads a variable during its
 //       write finds the variable locked until it is published.
 //   E5  A transaction that writes only variables asks for its objects again once these variables are locked.

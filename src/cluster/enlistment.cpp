@@ -45,7 +45,7 @@ void enlistment::begin_attempt() {
     line_.works_for(work_.name().sequence);
     if (tally_.running() == 1) line_.attempt_begins();  // blocks of undo actions belong to the attempt that they undo
     if (!stands) {
-        api::go_back_over_reads(descriptor_);
+        api::roll_back_to_valid_reads(descriptor_);
         restart();
     }
     if (!snapshot) mind_others();
@@ -54,7 +54,7 @@ void enlistment::begin_attempt() {
 void enlistment::pause_after_defeat() {
     // The objects that the shielded attempt had reserved are free for this one, unless another transaction goes first.
     if (was_shielded_ && !work_.was_outranked()) return;
-    if (api::contention_of(descriptor_).how.may_pause) line_.pause(defeats_);
+    if (api::remote_contention_of(descriptor_).rules.may_pause) line_.pause(defeats_);
 }
 
 enlistment& enlistment::leader() {
@@ -74,12 +74,12 @@ void enlistment::mind_others() {
         was_shielded_ = false;
         return;
     }
-    const api::contention c = api::contention_of(descriptor_);
-    manners m{.waits = c.how.may_wait};
+    const api::remote_contention c = api::remote_contention_of(descriptor_);
+    manners m{.waits = c.rules.may_wait};
     enlistment& whose = leader();
     const bool has_lost = whose.defeats_ != 0;
     bool asserts = true;
-    switch (c.how.precedence) {
+    switch (c.rules.precedence) {
         case none: asserts = false; break;
         case age: asserts = has_lost; break;
         case work:
@@ -119,7 +119,7 @@ bool enlistment::stand(std::uint64_t& at) {
     if (d.reads() == 0) return true;
     for (int turn = 0; turn < 16; ++turn) {
         const tutti::detail::word before = d.snapshot_bound;
-        if (!api::reads_stand(d)) return false;
+        if (!api::reads_are_valid(d)) return false;
         if (d.snapshot_bound == before) return true;
         // The validation has moved the snapshot. The snapshot's new content was committed when the clock said no more
         // than it does now.
@@ -130,7 +130,7 @@ bool enlistment::stand(std::uint64_t& at) {
 
 void enlistment::restart() {
     note_defeat(work_.why());
-    api::start_over(descriptor_);
+    api::restart_attempt(descriptor_);
 }
 
 bool enlistment::encode_writes() {
@@ -185,15 +185,14 @@ vote enlistment::prepare() {
     // A transaction that has only read already has its order: at work_.time(), which the local reads fit. If other
     // participants order by the vote, or act at the decision, the reads have to be current at the vote.
     const bool is_only_one = core::has_one_participant_only(descriptor_);
-    if (!writes && descriptor_.writes.empty() && (is_only_one || api::decides_nothing_else(descriptor_)))
-        return vote::commit;
+    if (!writes && descriptor_.writes.empty() && (is_only_one || api::is_sole_voter(descriptor_))) return vote::commit;
     const bool no_variables = descriptor_.writes.empty() && descriptor_.reads() == 0;
-    const bool alone = is_only_one ? no_variables : api::is_all_of(descriptor_);
+    const bool alone = is_only_one ? no_variables : api::is_sole_participant(descriptor_);
     if (alone && work_.prepare_in_place()) return vote::commit;
     const outcome o = work_.prepare(alone);
     if (o == outcome::good) {
         // All locks are held, here and on other nodes. Variables that were only read are not locked.
-        if (alone || api::reads_stand(descriptor_)) return vote::commit;
+        if (alone || api::reads_are_valid(descriptor_)) return vote::commit;
         work_.abort();
         note_defeat(rollback_reason::variables);
         return vote::restart;

@@ -17,7 +17,7 @@ void enlistment::acquire(std::span<const named_lock> locks) {
     if (o == outcome::good) return;
     if (o != outcome::conflict) fail_to_claim(o);
     note_defeat(rollback_reason::busy);
-    api::start_over(descriptor_);
+    api::restart_attempt(descriptor_);
 }
 
 /// Returns the name of the claims of the outermost block. The locks of the blocks around this one do not conflict with

@@ -73,7 +73,7 @@ detail::slot& enlistment::open_to_write(const object_id& id, detail::hint& found
 }
 
 detail::slot& enlistment::find_or_open(const object_id& id, detail::hint& found) {
-    api::require_sound(descriptor_);
+    api::require_access(descriptor_);
     touch();
     entry* e = work_.find(id);
     if (e == nullptr) {
@@ -175,12 +175,12 @@ void enlistment::note_to_open_again() {
 
 void enlistment::try_to_go_back() {
     if (work_.is_snapshot()) return;  // the snapshot's time stays, so every object opened at it would conflict again
-    if (!work_.standing()) return api::go_back_over_reads(descriptor_);
+    if (!work_.standing()) return api::roll_back_to_valid_reads(descriptor_);
     const tutti::detail::frame* const to = way_back(*work_.standing(), work_.entries().size());
     if (to == nullptr) return;
     tally_.rewound();
     note_to_open_again();
-    api::go_back(descriptor_, *to);
+    api::roll_back_to(descriptor_, *to);
 }
 
 void enlistment::forget_objects(std::size_t kept) noexcept {

@@ -9,7 +9,7 @@
 #include <memory>
 #include <string>
 
-#include "api/companion.hpp"
+#include "api/data_participant.hpp"
 #include "cluster/directory/placement.hpp"
 #include "cluster/node_body.hpp"
 #include "tutti/cluster/configuration.hpp"
@@ -165,12 +165,12 @@ namespace {
 }
 
 [[gnu::noinline]] slot& look_and_open_to_read(core::descriptor& d, const object_id& id, hint& found, node_body& n) {
-    api::require_sound(d);
+    api::require_access(d);
     return n.here(d).open(id, found);
 }
 
 [[gnu::noinline]] slot& look_and_open_to_write(core::descriptor& d, const object_id& id, hint& found, node_body& n) {
-    api::require_sound(d);
+    api::require_access(d);
     return n.here(d).open_to_write(id, found);
 }
 
@@ -200,17 +200,17 @@ slot& open_to_write(tx& t, const object_id& id, hint& found, node_body& n) {
 }
 
 void open_together(tx& t, node_body& n, const object_id* ids, std::size_t count) {
-    api::require_sound(core::descriptor::of(t));
+    api::require_access(core::descriptor::of(t));
     n.here(t).open(std::span{ids, count});
 }
 
 void open_ahead(tx& t, node_body& n, const object_id* ids, std::size_t count) {
-    api::require_sound(core::descriptor::of(t));
+    api::require_access(core::descriptor::of(t));
     n.here(t).ask_ahead(std::span{ids, count});
 }
 
 void acquire_names(tx& t, node_body& n, const named_lock* locks, std::size_t count) {
-    api::require_sound(core::descriptor::of(t));
+    api::require_access(core::descriptor::of(t));
     n.here(t).acquire(std::span{locks, count});
 }
 

@@ -8,7 +8,7 @@
 namespace tutti::cluster {
 
 detail::slot& opened::open_to_write(const object_id& id, detail::hint& found) {
-    api::require_sound(descriptor_);
+    api::require_access(descriptor_);
     if (descriptor_.frame_->read_only) {
         throw usage_error{
             "tutti: a block that promised to write nothing (read_only) writes an object; drop the promise"};
@@ -46,7 +46,7 @@ const tutti::detail::frame* opened::way_back(std::size_t standing, std::size_t k
     const auto after = std::ranges::upper_bound(steps_, standing);
     if (after == steps_.begin()) return nullptr;
     const auto step = static_cast<std::size_t>(after - steps_.begin()) - 1;
-    return api::way_back(descriptor_, *this, step, standing == known);
+    return api::rollback_target(descriptor_, *this, step, standing == known);
 }
 
 void opened::drop_step() noexcept {

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "api/companion.hpp"
+#include "api/data_participant.hpp"
 #include "cluster/tally.hpp"
 #include "tutti/cluster/node.hpp"
 #include "tutti/cluster/open_nesting.hpp"
@@ -69,7 +69,7 @@ protected:
     /// Joins the attempt of a block that has left no step. Does not update the tally.
     /// REQUIRES: the conditions of api::join_alone.
     TUTTI_ALWAYS_INLINE void join_alone() noexcept {
-        api::join_alone(descriptor_, *this);
+        api::join_as_single_voter(descriptor_, *this);
         attempt_ = descriptor_.own_sequence;
     }
     [[nodiscard]] bool has_steps() const noexcept { return !steps_.empty(); }

@@ -112,7 +112,7 @@ void before_fork() noexcept {
 
 /// Resets the state in the child: the page is not mapped there (VM_DONTCOPY), and its entries serve only the parent.
 void in_child() noexcept {
-    device.opening.forget_holder();
+    device.opening.reset_in_fork_child();
     if (device.scheduler.socket >= 0) ::close(device.scheduler.socket);
     device.scheduler = {};
     device.entries.store(nullptr, std::memory_order_relaxed);

@@ -2,7 +2,7 @@
 
 namespace tutti::hardware {
 
-void note_abort(core::descriptor& d, hardware_abort why) noexcept {
+void record_abort(core::descriptor& d, hardware_abort why) noexcept {
     core::hardware_state& h = d.algorithm_data.hardware;
     if (h.trial.ends_after(why)) {
         h.tries_left = 0;

@@ -7,7 +7,7 @@
 namespace tutti::hardware {
 
 /// The number of hardware attempts of one execution before it runs in software.
-inline constexpr std::uint8_t attempts_in_hardware = 8;
+inline constexpr std::uint8_t max_hardware_attempts = 8;
 
 /// Returns the key of d's block in the table of habits. Calls of one type share a slot, wherever they are; most of them
 /// differ in the line.
@@ -25,9 +25,9 @@ inline constexpr std::uint8_t attempts_in_hardware = 8;
 /// Notes that a hardware attempt of d has ended for `why`, and counts the end. Drops the execution's remaining tries if
 /// they would end likewise. Notes a block that is itself the cause in the context's table. REQUIRES: no hardware
 /// attempt runs; otherwise the stores made here would be lost.
-void note_abort(core::descriptor& d, hardware_abort why) noexcept;
+void record_abort(core::descriptor& d, hardware_abort why) noexcept;
 /// Notes that an attempt of d has committed in hardware.
-inline void note_commit(core::descriptor& d) noexcept {
+inline void record_commit(core::descriptor& d) noexcept {
     d.algorithm_data.hardware.history.note_commit(block_of(d));
     if ((d.slow_commit & core::slow_commit_counting) != 0) d.counters.count_hardware_commit(d.run.block());
 }

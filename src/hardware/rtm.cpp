@@ -25,8 +25,8 @@ bool processor_has_rtm() noexcept { return false; }
 }  // namespace
 
 bool rtm::exists() noexcept {
-    static const bool there = processor_has_rtm();
-    return there;
+    static const bool has_rtm = processor_has_rtm();
+    return has_rtm;
 }
 
 }  // namespace tutti::hardware

@@ -16,12 +16,12 @@ struct rtm {
     [[nodiscard]] static bool begin(core::descriptor& d) noexcept {
         const std::uint32_t status = instructions::xbegin();
         if (status == instructions::has_begun) return true;
-        note_abort(d, instructions::reason_of(status));
+        record_abort(d, instructions::reason_of(status));
         return false;
     }
-    template <class Place>
-    [[nodiscard]] static core::word read(core::descriptor&, const Place& place) noexcept {
-        return place.read();
+    template <class Location>
+    [[nodiscard]] static core::word read(core::descriptor&, const Location& location) noexcept {
+        return location.read();
     }
     [[nodiscard]] static core::word watch(core::descriptor&, const detail::shared<core::word>& w) noexcept {
         return w.load(std::memory_order_relaxed);

@@ -85,7 +85,7 @@ TUTTI_ALWAYS_INLINE bool read_words(descriptor& d, const void* from, T& value) n
 }
 
 template <class T>
-TUTTI_NOINLINE T read_slowly(const void* from) {
+TUTTI_NOINLINE T read_out_of_line(const void* from) {
     T value;
     read_bytes(&value, from, sizeof(T));
     return value;
@@ -101,7 +101,7 @@ TUTTI_ALWAYS_INLINE T read(const void* from) {
         T value;
         if (is_aligned<word>(from) && read_words(current(), from, value)) return value;
     }
-    return read_slowly<T>(from);
+    return read_out_of_line<T>(from);
 }
 
 /// Returns the mask of `size` bytes at `at` in their aligned word. REQUIRES: the bytes are in one aligned word.
@@ -115,7 +115,8 @@ TUTTI_ALWAYS_INLINE word* word_of(const void* at) noexcept {
 /// Does the same for a word that is not the first one written under its orec. The orec's lock leads to entry number
 /// `head`. Finds the word's entry in the chain, or adds one. Returns false for a parent's entry, or one that lacks some
 /// of the bytes.
-TUTTI_NOINLINE inline bool take_chained(descriptor& d, orec& r, word* whole, std::uint8_t bytes, std::uint32_t head) {
+TUTTI_NOINLINE inline bool acquire_chained(descriptor& d, orec& r, word* whole, std::uint8_t bytes,
+                                           std::uint32_t head) {
     for (std::uint32_t at = head; at != memory::no_entry; at = d.writes[at].next) {
         const memory::write_entry& e = d.writes[at];
         if (e.address == whole) return (e.bytes & bytes) == bytes && !d.is_of_parent(at);
@@ -129,7 +130,7 @@ TUTTI_NOINLINE inline bool take_chained(descriptor& d, orec& r, word* whole, std
 
 /// Makes memory safe to write in place. Takes its orec and records the old value, unless this was done before.
 /// REQUIRES: the bytes are in one aligned word.
-TUTTI_ALWAYS_INLINE bool take_inlined(descriptor& d, void* at, std::size_t size) {
+TUTTI_ALWAYS_INLINE bool acquire_inlined(descriptor& d, void* at, std::size_t size) {
     orec& r = orec_at(at);
     word seen = r.load(std::memory_order_acquire);
     word* const whole = word_of(at);
@@ -146,43 +147,43 @@ TUTTI_ALWAYS_INLINE bool take_inlined(descriptor& d, void* at, std::size_t size)
     const std::uint32_t entry = memory::entry_of(seen);
     const memory::write_entry& e = d.writes[entry];
     if (e.address == whole) return (e.bytes & bytes) == bytes && !d.is_of_parent(entry);
-    return take_chained(d, r, whole, bytes, entry);
+    return acquire_chained(d, r, whole, bytes, entry);
 }
 
 /// Does the same for a value of any size. After false, a part of the value may have been taken.
 template <class T>
-TUTTI_ALWAYS_INLINE bool take_value(descriptor& d, void* at) {
+TUTTI_ALWAYS_INLINE bool acquire_value(descriptor& d, void* at) {
     if constexpr (sizeof(T) <= sizeof(word)) {
-        return is_aligned<T>(at) && take_inlined(d, at, sizeof(T));
+        return is_aligned<T>(at) && acquire_inlined(d, at, sizeof(T));
     } else {
         if (!is_aligned<word>(at)) return false;
         auto* const words = static_cast<word*>(at);
         for (std::size_t i = 0; i < sizeof(T) / sizeof(word); ++i) {
-            if (!take_inlined(d, words + i, sizeof(word))) return false;
+            if (!acquire_inlined(d, words + i, sizeof(word))) return false;
         }
         return true;
     }
 }
 
 template <class T>
-TUTTI_NOINLINE void write_slowly(void* to, T value) {
+TUTTI_NOINLINE void write_out_of_line(void* to, T value) {
     write_bytes(to, &value, sizeof(T));
 }
 
 template <class T>
 TUTTI_ALWAYS_INLINE void write(void* to, T value) {
-    if (take_value<T>(current(), to)) [[likely]] {
+    if (acquire_value<T>(current(), to)) [[likely]] {
         compiler_fence();
         std::memcpy(to, &value, sizeof(T));
         return;
     }
-    write_slowly(to, value);
+    write_out_of_line(to, value);
 }
 
 /// Reads a value that is about to be written.
 template <class T>
 TUTTI_ALWAYS_INLINE T read_for_write(void* from) {
-    if (take_value<T>(current(), from)) [[likely]]
+    if (acquire_value<T>(current(), from)) [[likely]]
         return copy_of<T>(from);
     return read<T>(from);
 }

@@ -18,7 +18,7 @@ struct action_of_user {
 /// Returns the descriptor whose transaction gets the action. Leaves hardware first, which would run the action too
 /// early.
 descriptor& registering() noexcept {
-    if (side_of(current()).hardware.runs()) hardware_side::leave();
+    if (runtime_state_of(current()).hardware.is_running()) hardware_context::leave();
     return current();
 }
 

@@ -1,5 +1,5 @@
 // Accesses of any size and alignment.
-#include "api/pieces.hpp"
+#include "api/aligned_pieces.hpp"
 #include "itm/access.hpp"
 
 namespace tutti::itm {
@@ -44,8 +44,8 @@ std::uint8_t bytes_between(const word* w, std::uintptr_t first, std::uintptr_t l
     return static_cast<std::uint8_t>((0xffU << from) & (0xffU >> (sizeof(word) - 1 - to)));
 }
 
-/// Takes one stripe's part of a range at once, as take_inlined takes a word whose orec the attempt does not own yet.
-bool take_stripe(descriptor& d, const void* at, std::size_t size) {
+/// Takes one stripe's part of a range at once, as acquire_inlined takes a word whose orec the attempt does not own yet.
+bool acquire_stripe(descriptor& d, const void* at, std::size_t size) {
     orec& r = orec_at(at);
     word seen = r.load(std::memory_order_acquire);
     if (!detail::access::is_logged(d, seen)) return false;
@@ -72,7 +72,7 @@ bool take_stripe(descriptor& d, const void* at, std::size_t size) {
 
 void read_bytes(void* to, const void* from, std::size_t size) {
     descriptor& d = current();
-    if (side_of(d).direct) {
+    if (runtime_state_of(d).direct) {
         std::memmove(to, from, size);
         return;
     }
@@ -94,7 +94,7 @@ void read_bytes(void* to, const void* from, std::size_t size) {
 
 void write_bytes(void* to, const void* from, std::size_t size) {
     descriptor& d = current();
-    if (side_of(d).direct) {
+    if (runtime_state_of(d).direct) {
         std::memmove(to, from, size);
         return;
     }
@@ -102,14 +102,14 @@ void write_bytes(void* to, const void* from, std::size_t size) {
     const auto* in = static_cast<const unsigned char*>(from);
     while (size != 0) {
         const std::size_t part = rest_of_stripe(out, size);
-        if (take_stripe(d, out, part)) {
+        if (acquire_stripe(d, out, part)) {
             compiler_fence();
             std::memcpy(out, in, part);
         } else {
             api::for_each_piece(reinterpret_cast<std::uintptr_t>(out), part, [&](std::uintptr_t at, unsigned piece) {
                 auto* const place = reinterpret_cast<unsigned char*>(at);
                 const unsigned char* const value = in + (place - out);
-                if (!take_inlined(d, place, piece)) return write_piece(d, place, value, piece);
+                if (!acquire_inlined(d, place, piece)) return write_piece(d, place, value, piece);
                 compiler_fence();
                 std::memcpy(place, value, piece);
             });

@@ -3,4 +3,4 @@
 
 #include "api/language.hpp"
 
-TUTTI_CANCEL_TYPE(tutti::api::note_cancel_type)
+TUTTI_CANCEL_TYPE(tutti::api::record_cancel_type)

@@ -48,14 +48,14 @@ void add_reference(void* object) noexcept {
 }
 
 /// Drops a reference. Dropping the last one runs the destructor.
-struct give_up_reference {
+struct drop_reference {
     void* object;
     void operator()() const noexcept {
         reinterpret_cast<std::exception_ptr*>(const_cast<void**>(&object))->~exception_ptr();
     }
 };
 
-exception_object* find(side& s, const void* object) noexcept {
+exception_object* find(runtime_state& s, const void* object) noexcept {
     for (std::size_t i = s.thrown.size(); i-- != 0;) {
         if (s.thrown[i].object == object) return &s.thrown[i];
     }
@@ -63,20 +63,20 @@ exception_object* find(side& s, const void* object) noexcept {
 }
 
 /// Returns the transaction that runs in the calling context, or null.
-descriptor* transaction() noexcept {
+descriptor* running_transaction() noexcept {
     auto* const d = static_cast<descriptor*>(tutti::detail::current_transaction);
     return d != nullptr && d->language != nullptr && d->running() ? d : nullptr;
 }
 
 /// Makes a roll-back free the object by `destroy`, if a roll-back is possible.
-void own(descriptor& d, void* object, detail::destroyer destroy, bool held) {
+void add_exception(descriptor& d, void* object, detail::destroyer destroy, bool held) {
     core::defer(d, core::deferred::kind::exception, object, destroy);
-    side_of(d).thrown.push({object, held});
+    runtime_state_of(d).thrown.push({object, held});
 }
 
-/// Replaces the function by which a roll-back frees the object, after own(). The entry is found by the object, because
+/// Replaces the function by which a roll-back frees the object, after add_exception(). The entry is found by the object, because
 /// the roll-back of a block in the object's constructor moves entries of the log.
-void own_by(descriptor& d, const void* object, detail::destroyer destroy) noexcept {
+void replace_destroyer(descriptor& d, const void* object, detail::destroyer destroy) noexcept {
     for (std::size_t i = d.deferred_log.size(); i-- != 0;) {
         core::deferred& e = d.deferred_log[i];
         if (e.what != core::deferred::kind::exception || e.object != object) continue;
@@ -86,35 +86,35 @@ void own_by(descriptor& d, const void* object, detail::destroyer destroy) noexce
 }
 
 /// Keeps the exception until the transaction ends. May leave the frame. REQUIRES: the exception has been thrown.
-void hold(descriptor& d, void* header) {
+void hold_exception(descriptor& d, void* header) {
     if (static_cast<const _Unwind_Exception*>(header)->exception_class != class_of_cxx) return;
     void* const object = object_of(header);
-    exception_object* known = find(side_of(d), object);
-    if (known != nullptr ? known->held : side_of(d).direct) return;
-    d.on_commit(give_up_reference{object});
+    exception_object* known = find(runtime_state_of(d), object);
+    if (known != nullptr ? known->held : runtime_state_of(d).direct) return;
+    d.on_commit(drop_reference{object});
     add_reference(object);
     if (known != nullptr) known->held = true;
-    else own(d, object, drop, true);
+    else add_exception(d, object, drop, true);
 }
 
 }  // namespace
 
 void forget_exceptions(descriptor& d, const exception_mark& mark) noexcept {
-    side& s = side_of(d);
+    runtime_state& s = runtime_state_of(d);
     if (s.caught > mark.caught) __cxa_tm_cleanup(nullptr, nullptr, s.caught - mark.caught);
     s.caught = mark.caught;
-    if (s.leaving != nullptr) {
+    if (s.leaving_exception != nullptr) {
         // An exception that is not held loses its reference when the rest is undone.
-        const exception_object* const known = find(s, object_of(s.leaving));
-        if (known == nullptr || known->held) __cxa_tm_cleanup(nullptr, s.leaving, 0);
+        const exception_object* const known = find(s, object_of(s.leaving_exception));
+        if (known == nullptr || known->held) __cxa_tm_cleanup(nullptr, s.leaving_exception, 0);
     }
     s.thrown.shrink(mark.thrown);
-    s.leaving = nullptr;
+    s.leaving_exception = nullptr;
     const_cast<core::exception_globals*>(d.exceptions)->uncaught = mark.uncaught;
 }
 
-void keep_leaving(descriptor& d) {
-    if (void* const header = side_of(d).leaving) hold(d, header);
+void hold_leaving_exception(descriptor& d) {
+    if (void* const header = runtime_state_of(d).leaving_exception) hold_exception(d, header);
 }
 
 }  // namespace tutti::itm
@@ -123,38 +123,38 @@ using namespace tutti::itm;
 
 TUTTI_ITM void* _ITM_cxa_allocate_exception(std::size_t size) noexcept {
     void* const object = __cxa_allocate_exception(size);
-    descriptor* const d = transaction();
-    if (d != nullptr && !side_of(*d).direct) own(*d, object, free_unthrown, false);
+    descriptor* const d = running_transaction();
+    if (d != nullptr && !runtime_state_of(*d).direct) add_exception(*d, object, free_unthrown, false);
     return object;
 }
 
 TUTTI_ITM void _ITM_cxa_free_exception(void* object) noexcept {
-    descriptor* const d = transaction();
-    if (d == nullptr || find(side_of(*d), object) == nullptr) return __cxa_free_exception(object);
+    descriptor* const d = running_transaction();
+    if (d == nullptr || find(runtime_state_of(*d), object) == nullptr) return __cxa_free_exception(object);
     d->on_commit([object] { __cxa_free_exception(object); });
 }
 
 TUTTI_ITM void _ITM_cxa_throw(void* object, void* type, void (*destroy)(void*)) {
-    if (descriptor* const d = transaction()) {
-        if (find(side_of(*d), object) != nullptr) own_by(*d, object, drop);
+    if (descriptor* const d = running_transaction()) {
+        if (find(runtime_state_of(*d), object) != nullptr) replace_destroyer(*d, object, drop);
     }
     __cxa_throw(object, type, destroy);
 }
 
 TUTTI_ITM void* _ITM_cxa_begin_catch(void* exception) noexcept {
-    if (descriptor* const d = transaction()) {
-        hold(*d, exception);
-        ++side_of(*d).caught;
+    if (descriptor* const d = running_transaction()) {
+        hold_exception(*d, exception);
+        ++runtime_state_of(*d).caught;
     }
     return __cxa_begin_catch(exception);
 }
 
 TUTTI_ITM void _ITM_cxa_end_catch() {
-    if (descriptor* const d = transaction()) {
+    if (descriptor* const d = running_transaction()) {
         // A signal passes on its way to the library. The exceptions handled in the block have already been forgotten,
         // whether its frame was dropped or, as here, unwound.
         if (d->pending != tutti::core::signal::none && !is_block(d->frame_)) return;
-        if (side_of(*d).caught != 0) --side_of(*d).caught;
+        if (runtime_state_of(*d).caught != 0) --runtime_state_of(*d).caught;
     }
     __cxa_end_catch();
 }

@@ -14,7 +14,7 @@
 #include "core/ports/algorithm.hpp"
 #include "core/state/ancestry.hpp"
 #include "itm/block.hpp"
-#include "itm/changes.hpp"
+#include "itm/registration_lock.hpp"
 #include "itm/report.hpp"
 #include "itm/site.hpp"
 #include "tutti/options.hpp"
@@ -26,8 +26,8 @@ constexpr options irrevocable_at_once{.name = "fork", .mode = mode::irrevocable}
 
 // One per thread, because several threads may fork at once and open their blocks before they wait for the irrevocable
 // slot.
-constinit thread_local descriptor* forking = nullptr;
-constinit thread_local detail::frame around{};
+constinit thread_local descriptor* forking_descriptor = nullptr;
+constinit thread_local detail::frame fork_frame{};
 
 void become_serial() {
     if (!api::transactions_have_run()) return;  // then the algorithm can still be chosen
@@ -35,34 +35,34 @@ void become_serial() {
     // Inside a block, or in a handler inside one (core/lifecycle/open_nesting.hpp), the block might have to restart
     // first. But nothing can be thrown through fork.
     if (d.running() || core::ancestor_runs(d)) return;
-    around = {};
-    d.operations_->open(d, around, {&uncounted_slot, {}}, irrevocable_at_once);
+    fork_frame = {};
+    d.operations_->open(d, fork_frame, {&uncounted_slot, {}}, irrevocable_at_once);
     api::become_serial(d);
-    forking = &d;
+    forking_descriptor = &d;
 }
 
 // The server's fork has done this already (api/forking.hpp).
-void before() {
-    if (!api::forks_alone()) become_serial();
-    changes.lock();
-    if (!api::forks_alone()) api::hold_for_copy();
+void before_fork() {
+    if (!api::is_in_fork_alone()) become_serial();
+    registration_lock.lock();
+    if (!api::is_in_fork_alone()) api::begin_fork_copy();
 }
 
-void after() {
-    if (!api::forks_alone()) api::let_go_of_copy();
-    changes.unlock();
-    if (forking == nullptr) return;
-    descriptor& d = *std::exchange(forking, nullptr);
+void after_fork() {
+    if (!api::is_in_fork_alone()) api::end_fork_copy();
+    registration_lock.unlock();
+    if (forking_descriptor == nullptr) return;
+    descriptor& d = *std::exchange(forking_descriptor, nullptr);
     d.operations_->commit(d);
 }
 
-void after_in_child() {
-    if (!api::forks_alone()) api::forget_others();
-    after();
-    report_anew();
+void after_fork_in_child() {
+    if (!api::is_in_fork_alone()) api::reset_other_contexts();
+    after_fork();
+    reset_report();
 }
 
-[[gnu::constructor]] void arrange() { ::pthread_atfork(before, after, after_in_child); }
+[[gnu::constructor]] void register_fork_handlers() { ::pthread_atfork(before_fork, after_fork, after_fork_in_child); }
 
 }  // namespace
 }  // namespace tutti::itm

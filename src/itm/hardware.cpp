@@ -6,7 +6,7 @@
 #include "base/futex.hpp"
 #include "base/panic.hpp"
 #include "itm/block.hpp"
-#include "itm/journal.hpp"
+#include "itm/block_counters.hpp"
 
 namespace tutti::itm {
 namespace {
@@ -16,108 +16,112 @@ namespace rtm = hardware::instructions;
 constexpr unsigned attempts = 4;
 /// How many attempts may end because other transactions run alone, before the block gives up hardware. These attempts
 /// do not count as `attempts`. A block longer than the intervals between those transactions would never commit.
-constexpr unsigned most_stood_aside = 16;
+constexpr unsigned max_serial_waits = 16;
 /// A block that runs alone because hardware failed it adds to the bucket what this many successful blocks remove.
 constexpr std::uint32_t cost_of_failure = 16;
-constexpr std::uint32_t bucket = 128;
-constexpr std::uint32_t least_in_software = 8;  // returning to hardware costs about as much
-constexpr std::uint32_t most_in_software = 65536;
+constexpr std::uint32_t max_failures = 128;
+constexpr std::uint32_t min_software_blocks = 8;  // returning to hardware costs about as much
+constexpr std::uint32_t max_software_blocks = 65536;
 /// After a hardware phase of at least this many blocks, the next software phase is short again. A longer phase is not
 /// required, because a missing page ends one now and then.
-constexpr std::uint32_t worth_the_way_back = 256;
+constexpr std::uint32_t min_hardware_phase = 256;
 
 }  // namespace
 
-hardware_side::hardware_side(descriptor& owner) noexcept
-    : serves_{api::hardware_serves(owner)},
-      next_until_{least_in_software},
+hardware_context::hardware_context(descriptor& owner) noexcept
+    : is_usable_{api::hardware_is_usable(owner)},
+      next_blocks_until_hardware_{min_software_blocks},
       token_{api::serial_token()},
       listeners_{api::listeners()},
       hardware_{owner.algorithm_data.hardware} {}
 
-hardware_side::way hardware_side::choose(descriptor& d, const void* resume, way otherwise) noexcept {
+hardware_context::execution_path hardware_context::choose_path(descriptor& d, const void* resume,
+                                                               execution_path fallback) noexcept {
     std::uint32_t status = std::exchange(status_, rtm::has_begun);
-    if (!may_run(d)) return otherwise;
+    if (!may_run(d)) return fallback;
     if (status == rtm::has_begun) {
         core::hardware_record* const habit = hardware_.history.find(key_of(resume));
-        const bool rests = habit != nullptr && !habit->tries_hardware();
+        const bool skips_hardware = habit != nullptr && !habit->tries_hardware();
         // A block that always runs in software counts towards the return to hardware, but does not start the phase
         // itself.
-        if (rests && habit->why() != hardware_abort::capacity) {
-            until_ -= until_ != 0 ? 1 : 0;
-            return leave_phase(otherwise);
+        if (skips_hardware && habit->why() != hardware_abort::capacity) {
+            blocks_until_hardware_ -= blocks_until_hardware_ != 0 ? 1 : 0;
+            return leave_phase(fallback);
         }
-        if (!awaits_phase(d)) return otherwise;
-        failed_ -= failed_ != 0 ? 1 : 0;
-        if (rests) return give_up(otherwise);
-        ++begun_;
-        latest_ = resume;
+        if (!wait_for_phase(d)) return fallback;
+        failure_bucket_ -= failure_bucket_ != 0 ? 1 : 0;
+        if (skips_hardware) return abandon_hardware(fallback);
+        ++blocks_in_phase_;
+        latest_begin_ = resume;
         status = rtm::xbegin();
     }
-    unsigned left = attempts;
-    unsigned stood_aside = 0;
+    unsigned remaining = attempts;
+    unsigned serial_waits = 0;
     for (core::hardware_trial trial; status != rtm::has_begun; status = rtm::xbegin()) {
         const hardware_abort why = rtm::reason_of(status);
-        if (trial.ends_after(why)) return go_by(hardware_.history.note_failure(key_of(resume), why), otherwise);
+        if (trial.ends_after(why))
+            return choose_by_record(hardware_.history.note_failure(key_of(resume), why), fallback);
         // Probably a change of the token has ended the attempt, and this proves nothing about the block.
         if (!is_phase(token_.load(std::memory_order_acquire))) {
-            if (!awaits_phase(d)) return otherwise;
-            if (++stood_aside == most_stood_aside) return give_up(otherwise);
-        } else if (--left == 0) {
-            return give_up(otherwise);
+            if (!wait_for_phase(d)) return fallback;
+            if (++serial_waits == max_serial_waits) return abandon_hardware(fallback);
+        } else if (--remaining == 0) {
+            return abandon_hardware(fallback);
         }
-        for (unsigned turns = attempts - left; turns != 0; --turns) base::spin_turn();
+        for (unsigned turns = attempts - remaining; turns != 0; --turns) base::spin_turn();
     }
     hardware_.history.note_commit(key_of(resume));  // a roll-back of the attempt undoes this, too
     enter();
-    return way::hardware;
+    return execution_path::hardware;
 }
 
-bool hardware_side::awaits_phase(descriptor& d) noexcept {
+bool hardware_context::wait_for_phase(descriptor& d) noexcept {
     for (;;) {
         const detail::word token = token_.load(std::memory_order_acquire);
         if (is_phase(token)) [[likely]]
             return true;
         if ((token & core::serial_owner_mask) != 0) {
-            api::stand_aside(d);
+            api::wait_for_serial_owner(d);
             continue;
         }
-        if (until_ != 0) {
-            --until_;
+        if (blocks_until_hardware_ != 0) {
+            --blocks_until_hardware_;
             return false;
         }
-        if (std::exchange(begun_, 0) >= worth_the_way_back) next_until_ = least_in_software;
-        put_off();
-        api::try_to_still_the_world(d);
+        if (std::exchange(blocks_in_phase_, 0) >= min_hardware_phase) next_blocks_until_hardware_ = min_software_blocks;
+        delay_hardware_phase();
+        api::try_stop_the_world(d);
     }
 }
 
-void hardware_side::put_off() noexcept {
-    until_ = std::exchange(next_until_, std::min(next_until_ * 2, most_in_software));
+void hardware_context::delay_hardware_phase() noexcept {
+    blocks_until_hardware_ =
+        std::exchange(next_blocks_until_hardware_, std::min(next_blocks_until_hardware_ * 2, max_software_blocks));
 }
 
-hardware_side::way hardware_side::go_by(core::hardware_record& habit, way otherwise) noexcept {
+hardware_context::execution_path hardware_context::choose_by_record(core::hardware_record& habit,
+                                                                    execution_path fallback) noexcept {
     switch (habit.why()) {
-        case hardware_abort::capacity: return give_up(otherwise);
-        case hardware_abort::interrupt: return habit.alternate() ? give_up(otherwise) : leave_phase(otherwise);
-        default: return leave_phase(otherwise);
+        case hardware_abort::capacity: return abandon_hardware(fallback);
+        case hardware_abort::interrupt: return habit.alternate() ? abandon_hardware(fallback) : leave_phase(fallback);
+        default: return leave_phase(fallback);
     }
 }
 
-hardware_side::way hardware_side::give_up(way otherwise) noexcept {
-    if (otherwise == way::alone) return way::alone;
-    failed_ += cost_of_failure;
-    return failed_ < bucket ? way::alone : leave_phase(otherwise);
+hardware_context::execution_path hardware_context::abandon_hardware(execution_path fallback) noexcept {
+    if (fallback == execution_path::alone) return execution_path::alone;
+    failure_bucket_ += cost_of_failure;
+    return failure_bucket_ < max_failures ? execution_path::alone : leave_phase(fallback);
 }
 
-hardware_side::way hardware_side::leave_phase(way otherwise) noexcept {
-    if (otherwise == way::alone) return way::alone;  // does not end the phase
-    failed_ = 0;
-    if (is_phase(token_.load(std::memory_order_relaxed))) put_off();
-    return otherwise;
+hardware_context::execution_path hardware_context::leave_phase(execution_path fallback) noexcept {
+    if (fallback == execution_path::alone) return execution_path::alone;  // does not end the phase
+    failure_bucket_ = 0;
+    if (is_phase(token_.load(std::memory_order_relaxed))) delay_hardware_phase();
+    return fallback;
 }
 
-void hardware_side::leave() noexcept {
+void hardware_context::leave() noexcept {
     rtm::xabort<hardware_abort::software>();
     base::panic("XABORT outside of a hardware transaction");
 }

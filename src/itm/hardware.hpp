@@ -11,17 +11,17 @@
 //   to go back         takes the token, waits until no transaction runs, releases the token, which sets `stopped`
 //
 // Why it is opaque
-//   H1  While an attempt runs, `stopped` is set: the attempt has read the token, so a change of the token ends it. By SER4
+//   HTM1  While an attempt runs, `stopped` is set: the attempt has read the token, so a change of the token ends it. By SER4
 //       no software transaction runs meanwhile. A transaction that slept in retry has been woken before `stopped` was
 //       set, and clears it when it runs again.
-//   H2  The processor guarantees that an attempt's reads are of one instant, and that its stores take effect in one
+//   HTM2  The processor guarantees that an attempt's reads are of one instant, and that its stores take effect in one
 //       step. Hardware attempts need no more than that, privatization included, because plain code that accesses what
 //       an attempt has read or written ends the attempt.
-//   H3  A software transaction that begins later has a snapshot of memory that holds every hardware commit completely.
+//   HTM3  A software transaction that begins later has a snapshot of memory that holds every hardware commit completely.
 //       The orecs have not changed, and need not: no transaction that could compare them with older ones was running.
-//   H4  A biased owner (core/tokens/bias.hpp) runs without reading the token. A process whose blocks may run in
-//       hardware has no biased owner: `serves` is the same for all contexts and for the life of the process.
-//   H5  Memory that a block in hardware frees is freed at once. Only another hardware attempt could still read it, and
+//   HTM4  A biased owner (core/tokens/bias.hpp) runs without reading the token. A process whose blocks may run in
+//       hardware has no biased owner: `is_usable` is the same for all contexts and for the life of the process.
+//   HTM5  Memory that a block in hardware frees is freed at once. Only another hardware attempt could still read it, and
 //       the commit that freed it has ended that attempt.
 //
 // Where a block runs after hardware has failed
@@ -53,39 +53,41 @@ namespace tutti::itm {
 using core::descriptor;
 
 /// The hardware state of one context, which only this context accesses.
-class hardware_side {
+class hardware_context {
 public:
-    explicit hardware_side(descriptor& owner) noexcept;
+    explicit hardware_context(descriptor& owner) noexcept;
 
-    enum class way : std::uint8_t {
+    enum class execution_path : std::uint8_t {
         hardware,  ///< an attempt runs; `end` commits it
         alone,     ///< the block is to begin alone
         software
     };
     /// Tries to begin quickly. Returns true if an attempt runs. Returns false, possibly a second time when the
-    /// processor ends the attempt; `choose` expects this. REQUIRES: d, the owner, begins a block whose uninstrumented
+    /// processor ends the attempt; `choose_path` expects this. REQUIRES: d, the owner, begins a block whose uninstrumented
     /// code may run, and begin returns to `resume`.
     [[nodiscard]] TUTTI_ALWAYS_INLINE bool begin(descriptor& d, const void* resume) noexcept {
-        if (!may_run(d) || runs() || d.running()) return false;
+        if (!may_run(d) || is_running() || d.running()) return false;
         if (hardware_.history.find(key_of(resume)) != nullptr) return false;
         if (!is_phase(token_.load(std::memory_order_relaxed))) return false;
-        failed_ -= failed_ != 0 ? 1 : 0;
-        ++begun_;
-        latest_ = resume;
+        failure_bucket_ -= failure_bucket_ != 0 ? 1 : 0;
+        ++blocks_in_phase_;
+        latest_begin_ = resume;
         const std::uint32_t status = hardware::instructions::xbegin();
         if (status == hardware::instructions::has_begun) [[likely]]
             return enter();
         status_ = status;
         return false;
     }
-    /// Chooses where the outermost block runs after `begin` has returned false: hardware, alone, or `otherwise`.
-    /// `otherwise` is `alone` for a block that cannot run in software. A block with conflicts runs alone. Returns a
+    /// Chooses where the outermost block runs after `begin` has returned false: hardware, alone, or `fallback`.
+    /// `fallback` is `alone` for a block that cannot run in software. A block with conflicts runs alone. Returns a
     /// second time as `begin` does.
-    [[nodiscard]] way choose(descriptor& d, const void* resume, way otherwise) noexcept;
+    [[nodiscard]] execution_path choose_path(descriptor& d, const void* resume, execution_path fallback) noexcept;
 
     /// Returns true if an attempt runs.
-    [[nodiscard]] bool runs() const noexcept { return hardware_.runs_in == core::hardware_state::run_mode::hardware; }
-    /// REQUIRES: runs(), as do the two functions below.
+    [[nodiscard]] bool is_running() const noexcept {
+        return hardware_.runs_in == core::hardware_state::run_mode::hardware;
+    }
+    /// REQUIRES: is_running(), as do the two functions below.
     void begin_nested() noexcept { ++depth_; }
     TUTTI_ALWAYS_INLINE void end() noexcept {
         if (depth_ != 0) [[unlikely]] {
@@ -99,9 +101,9 @@ public:
     [[noreturn]] static void leave() noexcept;
 
     /// Returns the address to which the begin of the latest block that tried hardware returns, or null.
-    [[nodiscard]] const void* latest() const noexcept { return latest_; }
+    [[nodiscard]] const void* latest_begin() const noexcept { return latest_begin_; }
     /// Returns true if blocks run in hardware, so that the context need not check whether it is the only one.
-    [[nodiscard]] bool serves() const noexcept { return serves_; }
+    [[nodiscard]] bool is_usable() const noexcept { return is_usable_; }
 
 private:
     // Only the token's bits are used here: the token itself belongs to the engine, in another shared library.
@@ -109,33 +111,34 @@ private:
         return (token & (core::serial_owner_mask | core::world_is_stopped)) == core::world_is_stopped;
     }
     [[nodiscard]] bool may_run(const descriptor& d) const noexcept {
-        return serves_ && d.hooks == nullptr && d.outer == nullptr && !d.running_undo &&
+        return is_usable_ && d.hooks == nullptr && d.outer == nullptr && !d.running_undo &&
                listeners_.load(std::memory_order_relaxed) == 0;
     }
     [[nodiscard]] static core::hardware_history::key key_of(const void* resume) noexcept {
         return reinterpret_cast<std::uintptr_t>(resume);
     }
-    /// The first step of an attempt: see H1.
+    /// The first step of an attempt: see HTM1.
     TUTTI_ALWAYS_INLINE bool enter() noexcept {
         if (!is_phase(token_.load(std::memory_order_relaxed))) hardware::instructions::xabort<hardware_abort::busy>();
         hardware_.runs_in = core::hardware_state::run_mode::hardware;
         return true;
     }
     /// Waits while a transaction runs alone. Returns true in the hardware phase. Starts that phase for d if it is due.
-    [[nodiscard]] bool awaits_phase(descriptor& d) noexcept;
-    void put_off() noexcept;
-    [[nodiscard]] way go_by(core::hardware_record& habit, way otherwise) noexcept;
-    [[nodiscard]] way give_up(way otherwise) noexcept;
-    [[nodiscard]] way leave_phase(way otherwise) noexcept;
+    [[nodiscard]] bool wait_for_phase(descriptor& d) noexcept;
+    void delay_hardware_phase() noexcept;
+    [[nodiscard]] execution_path choose_by_record(core::hardware_record& habit, execution_path fallback) noexcept;
+    [[nodiscard]] execution_path abandon_hardware(execution_path fallback) noexcept;
+    [[nodiscard]] execution_path leave_phase(execution_path fallback) noexcept;
 
-    bool serves_;
-    std::uint32_t depth_ = 0;   // blocks inside the running one; a roll-back undoes this, like the place
-    std::uint32_t failed_ = 0;  // a leaky bucket of blocks that failed in hardware
-    std::uint32_t until_ = 0;   // blocks that still run in software before the context starts the hardware phase again
-    std::uint32_t next_until_;
-    std::uint32_t status_ = hardware::instructions::has_begun;  // status of an XBEGIN that `choose` has not read
-    std::uint32_t begun_ = 0;                                   // blocks since the latest software phase
-    const void* latest_ = nullptr;
+    bool is_usable_;
+    std::uint32_t depth_ = 0;           // blocks inside the running one; a roll-back undoes this, like the place
+    std::uint32_t failure_bucket_ = 0;  // a leaky bucket of blocks that failed in hardware
+    std::uint32_t blocks_until_hardware_ =
+        0;  // blocks that still run in software before the context starts the hardware phase again
+    std::uint32_t next_blocks_until_hardware_;
+    std::uint32_t status_ = hardware::instructions::has_begun;  // status of an XBEGIN that `choose_path` has not read
+    std::uint32_t blocks_in_phase_ = 0;                         // blocks since the latest software phase
+    const void* latest_begin_ = nullptr;
     const detail::shared<detail::word>& token_;
     const detail::shared<std::uint32_t>& listeners_;
     core::hardware_state& hardware_;

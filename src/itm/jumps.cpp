@@ -7,14 +7,14 @@
 namespace tutti::itm {
 namespace {
 
-void heed_jump(const void* target) noexcept {
+void check_jump(const void* target) noexcept {
     if (detail::current_transaction == nullptr) return;
     const descriptor& d = current();
-    if (d.language != nullptr && side_of(d).hardware.runs()) hardware_side::leave();
-    api::heed_jump(target);
+    if (d.language != nullptr && runtime_state_of(d).hardware.is_running()) hardware_context::leave();
+    api::check_jump(target);
 }
 
 }  // namespace
 }  // namespace tutti::itm
 
-TUTTI_JUMPS(tutti::itm::heed_jump)
+TUTTI_JUMPS(tutti::itm::check_jump)

@@ -1,16 +1,16 @@
 // Private memory of the thread. The compiler writes it directly and calls these functions before, so that a roll-back
 // can restore it. The entries are in the write set, which is undone newest first, because the same bytes may be written
 // both ways.
-#include "api/pieces.hpp"
+#include "api/aligned_pieces.hpp"
 #include "itm/access.hpp"
 
 namespace tutti::itm {
 
 void log_bytes(const void* at, std::size_t size) {
     descriptor& d = current();
-    if (side_of(d).direct) return;
+    if (runtime_state_of(d).direct) return;
     // An attempt that has ended has already been undone, and later writes would not be.
-    if (!d.healthy() && !api::goes_on(d)) return;
+    if (!d.healthy() && !api::attempt_continues(d)) return;
     api::for_each_piece(reinterpret_cast<std::uintptr_t>(at), size, [&d](std::uintptr_t piece_at, unsigned piece) {
         const auto* const piece_begin = reinterpret_cast<const void*>(piece_at);
         word* const whole = word_of(piece_begin);

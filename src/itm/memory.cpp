@@ -26,7 +26,7 @@ void* made(void* memory, destroyer free) {
     descriptor* const d = running();
     if (d == nullptr || memory == nullptr) return memory;
     try {
-        tutti::api::note_allocation(*d, memory, free);
+        tutti::api::record_allocation(*d, memory, free);
     } catch (const std::bad_alloc&) {
         free(memory);
         throw;
@@ -49,19 +49,19 @@ void unmade(void* memory, destroyer free) noexcept {
     descriptor* const d = running();
     if (d == nullptr) return free(memory);
     try {
-        tutti::api::note_free(*d, memory, free);
+        tutti::api::record_free(*d, memory, free);
     } catch (const std::bad_alloc&) {}
 }
 
 /// The size of a sized delete, which has to wait together with the pointer.
-struct sized {
+struct sized_free {
     void* memory;
     std::size_t size;
 };
 
-constexpr destroyer forget_size = [](void* p) { delete static_cast<sized*>(p); };
+constexpr destroyer forget_size = [](void* p) { delete static_cast<sized_free*>(p); };
 constexpr destroyer sized_delete = [](void* p) {
-    const sized s = *static_cast<sized*>(p);
+    const sized_free s = *static_cast<sized_free*>(p);
     forget_size(p);
     ::operator delete(s.memory, s.size);
 };
@@ -70,7 +70,7 @@ void unmade_sized(void* memory, std::size_t size) {
     if (memory == nullptr) return;
     if (running() == nullptr) return ::operator delete(memory, size);
     // Allocated in the transaction, so that a roll-back, which drops the delete, also frees this object.
-    unmade(made(new sized{memory, size}, forget_size), sized_delete);
+    unmade(made(new sized_free{memory, size}, forget_size), sized_delete);
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "api/pieces.hpp"
+#include "api/aligned_pieces.hpp"
 #include "itm/access.hpp"
 
 namespace {
@@ -18,11 +18,11 @@ const descriptor* running() noexcept {
 
 bool runs_in_hardware() noexcept {
     const auto* const d = static_cast<const descriptor*>(tutti::detail::current_transaction);
-    return d != nullptr && d->language != nullptr && side_of(*d).hardware.runs();
+    return d != nullptr && d->language != nullptr && runtime_state_of(*d).hardware.is_running();
 }
 
 /// Excludes bytes from what a roll-back restores.
-void keep(descriptor& d, const void* at, unsigned size) noexcept {
+void exclude_from_rollback(descriptor& d, const void* at, unsigned size) noexcept {
     for (tutti::memory::write_entry& e : d.writes) {
         if (e.address == word_of(at)) e.bytes = static_cast<std::uint8_t>(e.bytes & ~bytes_of(at, size));
     }
@@ -42,7 +42,7 @@ TUTTI_ITM std::uint32_t _ITM_inTransaction() noexcept {
 }
 
 TUTTI_ITM std::uint64_t _ITM_getTransactionId() noexcept {
-    if (runs_in_hardware()) hardware_side::leave();  // a hardware attempt has no number
+    if (runs_in_hardware()) hardware_context::leave();  // a hardware attempt has no number
     const descriptor* const d = running();
     return d != nullptr && is_block(d->frame_) ? innermost(*d).id : no_transaction;
 }
@@ -50,9 +50,10 @@ TUTTI_ITM std::uint64_t _ITM_getTransactionId() noexcept {
 TUTTI_ITM void _ITM_dropReferences(void* at, std::size_t size) noexcept {
     descriptor& d = current();
     if (d.writes.empty()) return;
-    tutti::api::for_each_piece(
-        reinterpret_cast<std::uintptr_t>(at), size,
-        [&d](std::uintptr_t piece_at, unsigned piece) { keep(d, reinterpret_cast<const void*>(piece_at), piece); });
+    tutti::api::for_each_piece(reinterpret_cast<std::uintptr_t>(at), size,
+                               [&d](std::uintptr_t piece_at, unsigned piece) {
+                                   exclude_from_rollback(d, reinterpret_cast<const void*>(piece_at), piece);
+                               });
 }
 
 /// The fields of the ABI's source location that are read here.
@@ -69,5 +70,5 @@ extern "C" [[noreturn]] TUTTI_EXPORT void _ITM_error(const source_location* wher
     std::snprintf(message, sizeof message, "the compiled program reports error %d%s%s", code,
                   where != nullptr && where->source != nullptr ? " at " : "",
                   where != nullptr && where->source != nullptr ? where->source : "");
-    tutti::api::refuse(message);
+    tutti::api::panic(message);
 }

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "api/report.hpp"
-#include "itm/journal.hpp"
-#include "itm/landmarks.hpp"
+#include "itm/block_counters.hpp"
+#include "itm/code_addresses.hpp"
 #include "observe/json.hpp"
 
 namespace tutti::itm {
@@ -23,7 +23,7 @@ struct switch_sum {
 
 /// The sums of one block over all contexts.
 struct block_sum {
-    std::uint64_t executions = 0, commits = 0, cancelled = 0, only_one = 0, nested = 0, lost = 0, alone = 0;
+    std::uint64_t executions = 0, commits = 0, cancelled = 0, single_threaded = 0, nested = 0, lost = 0, alone = 0;
     std::map<const void*, std::uint64_t> waits;
     std::map<std::tuple<abort_cause, bool, const void*>, std::uint64_t> aborts;
     std::vector<std::pair<switch_key, switch_sum>> switches;  // few
@@ -39,12 +39,12 @@ switch_sum& sum_of(std::vector<std::pair<switch_key, switch_sum>>& all, const sw
 
 sums add_up() {
     sums all;
-    journal::for_each([&](const void* at, const account& a) {
+    block_counters::for_each([&](const void* at, const block_entry& a) {
         block_sum& to = all[at];
         // Reads the parts before the whole, so that concurrent counting never makes more parts than executions.
-        to.commits += a.commits.get() + a.only_one.get();
+        to.commits += a.commits.get() + a.single_threaded.get();
         to.cancelled += a.cancelled.get();
-        to.only_one += a.only_one.get();
+        to.single_threaded += a.single_threaded.get();
         to.nested += a.nested.get();
         to.lost += a.lost_ticks.get();
         to.alone += a.alone_ticks.get();
@@ -63,7 +63,7 @@ sums add_up() {
             s.before += c.ticks_before.get();
             s.whole += c.ticks_whole.get();
         });
-        to.executions += a.executions.get() + a.only_one.get();
+        to.executions += a.executions.get() + a.single_threaded.get();
     });
     std::erase_if(all, [](const auto& entry) {
         const block_sum& b = entry.second;
@@ -96,9 +96,11 @@ private:
 
     void write_block(const void* at, const block_sum& b) {
         out_.begin_object();
-        write_place("at", at);
+        write_address("at", at);
         out_.field("executions", b.executions).field("commits", b.commits).field("cancelled", b.cancelled);
-        out_.field("only_one", b.only_one).field("nested", b.nested).field("lost_nanoseconds", nanoseconds(b.lost));
+        out_.field("only_one", b.single_threaded)
+            .field("nested", b.nested)
+            .field("lost_nanoseconds", nanoseconds(b.lost));
         out_.field("alone_nanoseconds", nanoseconds(b.alone)).key("waits").begin_array();
         for (const auto& [with, ticks] : b.waits) {
             out_.begin_object();
@@ -125,8 +127,8 @@ private:
             out_.field("function", text_of(k.function)).field("why", text_of(k.why));
             out_.field("instead", text_of(k.instead));
         }
-        write_place("where", k.where);
-        write_place("callee", k.callee);
+        write_address("where", k.where);
+        write_address("callee", k.callee);
         out_.end_object();
     }
 
@@ -140,13 +142,13 @@ private:
         else out_.value(static_cast<std::uint64_t>(std::distance(all_.begin(), found)));
     }
 
-    void write_place(const char* name, const void* address) {
+    void write_address(const char* name, const void* address) {
         out_.key(name);
         if (address == nullptr) {
             out_.null();
             return;
         }
-        const landmark l = landmark_of(address);
+        const code_address l = resolve_address(address);
         const auto known = std::find(objects_.begin(), objects_.end(), l.object);
         const auto number = static_cast<std::uint64_t>(known - objects_.begin());
         if (known == objects_.end()) objects_.push_back(l.object);
@@ -166,13 +168,13 @@ private:
 
 void write_part(json_writer& to) { writer{add_up(), to}.write(); }
 
-[[gnu::constructor]] void contribute() { api::add_to_report(write_part); }
+[[gnu::constructor]] void register_part() { api::add_to_report(write_part); }
 
 }  // namespace
 
-void report_anew() noexcept {
-    journal::reset();
-    api::report_anew();
+void reset_report() noexcept {
+    block_counters::reset();
+    api::reset_report();
 }
 
 }  // namespace tutti::itm

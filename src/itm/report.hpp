@@ -4,6 +4,6 @@
 namespace tutti::itm {
 
 /// In the child after fork: resets all counts.
-void report_anew() noexcept;
+void reset_report() noexcept;
 
 }  // namespace tutti::itm

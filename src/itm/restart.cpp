@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "itm/block.hpp"
-#include "itm/journal.hpp"
-#include "itm/passage.hpp"
-#include "itm/refusal.hpp"
+#include "itm/block_counters.hpp"
+#include "itm/fatal_error.hpp"
+#include "itm/signal_forwarding.hpp"
 #include "tutti/detail/runtime.hpp"
 
 namespace tutti::itm {
@@ -19,56 +19,56 @@ namespace {
 [[noreturn]] void return_again(block& b, std::uint32_t actions) {
     const bool again = std::exchange(b.returned, true);
     errno = b.error;
-    tutti_itm_return_again(actions | (again ? restore_live_variables : save_live_variables), &b.at);
+    tutti_itm_return_again(actions | (again ? restore_live_variables : save_live_variables), &b.saved);
 }
 
-std::uint32_t run_again(descriptor& d, side& s, block& b) {
+std::uint32_t run_again(descriptor& d, runtime_state& s, block& b) {
     b.merged = 0;
     b.final = false;
-    if (!b.wants_serial && d.is_irrevocable() && s.notes != nullptr) {
-        s.notes->note_switch({switch_reason::restarts, nullptr, nullptr});
+    if (!b.wants_serial && d.is_irrevocable() && s.counters != nullptr) {
+        s.counters->record_switch({switch_reason::restarts, nullptr, nullptr});
     }
     if (!b.wants_serial || !d.is_irrevocable()) return run_instrumented;
     api::become_serial(d);
-    if (s.notes != nullptr) s.notes->note_alone();
+    if (s.counters != nullptr) s.counters->record_alone();
     s.direct = true;
     b.final = true;
     return (b.properties & uninstrumented_code) != 0 ? run_uninstrumented : run_instrumented;
 }
 
 /// While an object lives, undo actions may run blocks on the descriptor of `b`, before `b` begins again.
-class while_undone {
+class undo_scope {
 public:
-    while_undone(side& s, block& b) : s_{s}, b_{b} { s.outermost = &deeper(b); }
-    while_undone(const while_undone&) = delete;
-    while_undone& operator=(const while_undone&) = delete;
-    ~while_undone() { s_.outermost = &b_; }
+    undo_scope(runtime_state& s, block& b) : s_{s}, b_{b} { s.outermost = &inner_block(b); }
+    undo_scope(const undo_scope&) = delete;
+    undo_scope& operator=(const undo_scope&) = delete;
+    ~undo_scope() { s_.outermost = &b_; }
 
 private:
-    side& s_;
+    runtime_state& s_;
     block& b_;
 };
 
-[[noreturn]] void restart_outermost(descriptor& d, side& s, block& b) {
+[[noreturn]] void restart_outermost(descriptor& d, runtime_state& s, block& b) {
     forget_exceptions(d, b.exceptions);
-    if (s.notes != nullptr) {
-        if (d.pending == core::signal::cancel) s.notes->note_cancel(b.at.resume);
-        else s.notes->note_abort(d.cause, s.notes->in_the_way(), false);
+    if (s.counters != nullptr) {
+        if (d.pending == core::signal::cancel) s.counters->record_cancel(b.saved.resume);
+        else s.counters->record_abort(d.cause, s.counters->conflicting_block(), false);
     }
-    const detail::sequel next = or_refuse(b, "start over", [&] {
-        std::optional<while_undone> other_block;
+    const detail::sequel next = or_die(b, "start over", [&] {
+        std::optional<undo_scope> other_block;
         if ((d.slow_commit & core::slow_commit_handlers) != 0) other_block.emplace(s, b);
         return detail::reopen(d);
     });
-    begin_anew(s, false);
+    reset_for_transaction(s, false);
     if (next == detail::sequel::again) {
-        if (s.notes != nullptr) {
-            s.notes->begin_again(b.at.resume);
-            s.notes->note_waits(d);
+        if (s.counters != nullptr) {
+            s.counters->begin_next_attempt(b.saved.resume);
+            s.counters->record_waits(d);
         }
         return_again(b, run_again(d, s, b));
     }
-    if (s.notes != nullptr) s.notes->name_what_is_new();
+    if (s.counters != nullptr) s.counters->resolve_new_addresses();
     return_again(b, leave_block);
 }
 
@@ -76,7 +76,7 @@ private:
 /// a signal if the wait before the block runs again was in vain, or if the attempt has been killed. Returns `propagate`
 /// then, which sends the signal to the library.
 template <class F>
-detail::sequel unless_signalled(F&& f) {
+detail::sequel or_propagate(F&& f) {
     try {
         return f();
     } catch (const detail::unwind&) {
@@ -86,22 +86,22 @@ detail::sequel unless_signalled(F&& f) {
 
 }  // namespace
 
-void receive(tx& t) {
+void receive_signal(tx& t) {
     descriptor& d = descriptor::of(t);
-    side& s = side_of(d);
+    runtime_state& s = runtime_state_of(d);
     for (;;) {
         block& b = innermost(d);
-        if (b.final) refuse_undo(d, b);
+        if (b.final) die_in_undo(d, b);
         if (b.parent == nullptr) restart_outermost(d, s, b);
         const abort_cause cause = d.cause;
-        const void* const other = s.notes != nullptr ? s.notes->in_the_way() : nullptr;
-        const detail::sequel next = unless_signalled([&] { return detail::reopen_nested(t, b); });
+        const void* const other = s.counters != nullptr ? s.counters->conflicting_block() : nullptr;
+        const detail::sequel next = or_propagate([&] { return detail::reopen_nested(t, b); });
         forget_exceptions(d, b.exceptions);  // also on the way to the library: their frames are dropped
         s.direct = b.was_direct;
         switch (next) {
             case detail::sequel::again:
-                if (s.notes != nullptr) s.notes->note_abort(cause, other, true);
-                if (unless_signalled([&] {
+                if (s.counters != nullptr) s.counters->record_abort(cause, other, true);
+                if (or_propagate([&] {
                         detail::open_nested(t, b);
                         return detail::sequel::again;
                     }) == detail::sequel::propagate) {
@@ -111,15 +111,15 @@ void receive(tx& t) {
                 s.direct = s.direct && !b.logs;
                 return_again(b, run_instrumented);
             case detail::sequel::cancelled:
-                if (s.notes != nullptr) s.notes->note_cancel(b.at.resume);
+                if (s.counters != nullptr) s.counters->record_cancel(b.saved.resume);
                 return_again(b, leave_block);
             case detail::sequel::propagate: break;
         }
         if (is_block(d.frame_)) continue;
-        if (s.notes != nullptr && next_block(d.frame_) == nullptr) {
-            s.notes->note_abort(d.cause, s.notes->in_the_way(), false);
+        if (s.counters != nullptr && next_block(d.frame_) == nullptr) {
+            s.counters->record_abort(d.cause, s.counters->conflicting_block(), false);
         }
-        pass_to_library(d);
+        forward_to_library(d);
     }
 }
 

@@ -8,12 +8,12 @@
 #include <unordered_map>
 
 #include "itm/block.hpp"
-#include "itm/changes.hpp"
+#include "itm/registration_lock.hpp"
 
 namespace tutti::itm {
 namespace {
 
-/// Guarded by `changes`.
+/// Guarded by `registration_lock`.
 struct directory {
     std::deque<detail::site_slot> slots;  // a deque, so that slots do not move
     std::unordered_map<const void*, detail::site_slot*> by_address;
@@ -47,12 +47,12 @@ const char* describe(const void* address, char* into, std::size_t size) noexcept
 detail::site_slot& slot_of(const void* resume) {
     directory& all = sites();
     {
-        const std::lock_guard guard{changes};
+        const std::lock_guard guard{registration_lock};
         if (const auto known = all.by_address.find(resume); known != all.by_address.end()) return *known->second;
     }
     char where[256];
     describe(resume, where, sizeof where);  // asks the dynamic linker, so it runs without the lock
-    const std::lock_guard guard{changes};
+    const std::lock_guard guard{registration_lock};
     const auto [place, is_new] = all.by_address.try_emplace(resume, nullptr);
     if (is_new) {
         detail::site_slot& made = all.slots.emplace_back();

@@ -11,7 +11,7 @@ detail::site_slot& slot_of(const void* resume);
 /// The site of all blocks while statistics are off.
 inline constinit detail::site_slot uncounted_slot{.site{nullptr}, .file = "", .function = "", .line = 0};
 
-inline detail::call_site site_of(const side& s, const void* resume) {
+inline detail::call_site site_of(const runtime_state& s, const void* resume) {
     return {s.counting.load(std::memory_order_relaxed) ? &slot_of(resume) : &uncounted_slot, {}};
 }
 

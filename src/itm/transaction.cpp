@@ -9,9 +9,9 @@
 #include "core/ports/algorithm.hpp"
 #include "core/tokens/bias.hpp"
 #include "itm/block.hpp"
-#include "itm/journal.hpp"
-#include "itm/passage.hpp"
-#include "itm/refusal.hpp"
+#include "itm/block_counters.hpp"
+#include "itm/fatal_error.hpp"
+#include "itm/signal_forwarding.hpp"
 #include "itm/site.hpp"
 #include "tutti/detail/runtime.hpp"
 #include "tutti/options.hpp"
@@ -22,49 +22,50 @@ namespace {
 constexpr options ordinary{};
 constexpr options irrevocable_at_once{.mode = mode::irrevocable};
 
-void name_block(const descriptor& d, const detail::frame* f, char* into, std::size_t size) noexcept {
-    const side& s = side_of(d);
-    const void* const latest = s.outermost->at.resume != nullptr ? s.outermost->at.resume : s.hardware.latest();
-    const void* const resume = f != nullptr ? static_cast<const block*>(f)->at.resume : latest;
+void describe_open_block(const descriptor& d, const detail::frame* f, char* into, std::size_t size) noexcept {
+    const runtime_state& s = runtime_state_of(d);
+    const void* const latest =
+        s.outermost->saved.resume != nullptr ? s.outermost->saved.resume : s.hardware.latest_begin();
+    const void* const resume = f != nullptr ? static_cast<const block*>(f)->saved.resume : latest;
     if (resume == nullptr) return;
     describe(resume, into, size);
 }
 std::uintptr_t resume_of(const detail::frame& f) noexcept {
-    return reinterpret_cast<std::uintptr_t>(static_cast<const block&>(f).at.resume);
+    return reinterpret_cast<std::uintptr_t>(static_cast<const block&>(f).saved.resume);
 }
-constexpr core::language_blocks blocks{receive, resume_of, name_block};
+constexpr core::language_blocks blocks{receive_signal, resume_of, describe_open_block};
 
 [[gnu::constructor]] void prepare() {
-    api::introduce(blocks);
+    api::register_language_blocks(blocks);
     api::prepare_for_language();
 }
 
 /// Ends the process if a jump has left an open block. Either the function that opens another block has a stack pointer
 /// above the open block's, or the same block begins again in the same frame.
-void heed_left_behind(const descriptor& d, const registers& at) noexcept {
+void check_left_behind(const descriptor& d, const registers& at) noexcept {
     const auto stack = reinterpret_cast<std::uintptr_t>(at.frame);
     if (core::may_be_left_behind(d, stack)) [[unlikely]]
-        api::refuse_if_left_behind(d, stack);
+        api::die_if_left_behind(d, stack);
     if (!is_block(d.frame_)) return;
     const block& b = innermost(d);
-    if (b.at.resume == at.resume && b.stack == stack) [[unlikely]]
-        api::refuse_left_behind(d);
+    if (b.saved.resume == at.resume && b.stack == stack) [[unlikely]]
+        api::die_left_behind(d);
 }
 
 /// Sets all fields except the registers, which a final block does not need.
 void describe_block(block& b, void* stack, void* resume, std::uint32_t properties, std::uint64_t id) noexcept {
-    b.at.resume = resume;
+    b.saved.resume = resume;
     b.stack = reinterpret_cast<std::uintptr_t>(stack);
     b.properties = properties;
     b.merged = 0;
     b.id = id;
     b.final = false;
     b.returned = false;
-    b.receive = receive;
+    b.receive = receive_signal;
 }
 void describe_block(block& b, const registers& at, std::uint32_t properties, std::uint64_t id) noexcept {
     describe_block(b, at.frame, at.resume, properties, id);
-    b.at = at;
+    b.saved = at;
     b.error = errno;
 }
 
@@ -93,28 +94,30 @@ bool may_run_directly(std::uint32_t properties) noexcept {
 }
 
 /// Opens a block that may run directly if no other context begins one; see core/tokens/bias.hpp.
-bool opens_as_biased_owner(descriptor& d, const side& s, block& b) {
+bool opens_as_biased_owner(descriptor& d, const runtime_state& s, block& b) {
     if (d.bias.blocks_until_next_try != 0) {
         --d.bias.blocks_until_next_try;
         return false;
     }
-    return api::open_as_biased_owner(d, b, site_of(s, b.at.resume), ordinary);
+    return api::open_as_biased_owner(d, b, site_of(s, b.saved.resume), ordinary);
 }
 
 /// Prepares the outermost block of a transaction.
-block& begin_outermost(side& s, bool direct) noexcept {
-    begin_anew(s, direct);
-    s.why = nullptr;
+block& begin_outermost(runtime_state& s, bool direct) noexcept {
+    reset_for_transaction(s, direct);
+    s.serial_reason = nullptr;
     block& b = *s.outermost;
     b.parent = nullptr;
     return b;
 }
 
 /// Begins a block of the biased owner, if d is the owner. The block never begins again, so no registers are saved.
-std::uint32_t begin_quickly_as_owner(descriptor& d, side& s, std::uint32_t properties, void* resume, void* stack) {
-    if (d.bias.word_as_owner == 0 || d.bias.blocks_until_next_try != 0 || d.running() || s.notes != nullptr) return 0;
+std::uint32_t begin_fast_as_owner(descriptor& d, runtime_state& s, std::uint32_t properties, void* resume,
+                                  void* stack) {
+    if (d.bias.word_as_owner == 0 || d.bias.blocks_until_next_try != 0 || d.running() || s.counters != nullptr)
+        return 0;
     block& b = begin_outermost(s, true);
-    describe_block(b, stack, resume, properties, ++s.ids);
+    describe_block(b, stack, resume, properties, ++s.latest_id);
     b.final = true;
     if (!api::open_as_biased_owner(d, b, site_of(s, resume), ordinary)) return 0;
     return run_uninstrumented | save_live_variables;
@@ -122,17 +125,17 @@ std::uint32_t begin_quickly_as_owner(descriptor& d, side& s, std::uint32_t prope
 
 /// Counts a block that runs alone because there are no other threads. A block that would also run alone beside others
 /// is counted separately.
-TUTTI_COLD void note_biased(journal& notes, const void* block, bool would_run_alone) noexcept {
-    if (!would_run_alone) return notes.note_only_one(block);
-    notes.begin(block);
-    notes.note_switch({switch_reason::from_begin, nullptr, nullptr});
+TUTTI_COLD void record_biased(block_counters& counters, const void* block, bool would_run_alone) noexcept {
+    if (!would_run_alone) return counters.record_single_threaded(block);
+    counters.begin(block);
+    counters.record_switch({switch_reason::from_begin, nullptr, nullptr});
 }
 
 /// Runs f, which may send a signal to a block of the library, of this descriptor or one around it. No block of the
 /// language is open yet that could receive the signal. The signal must not leave begin as an exception, because the
 /// compiler assumes that begin does not throw.
 template <class F>
-void opening(descriptor& d, const side& s, const block* around, F&& f) {
+void open_with_forwarding(descriptor& d, const runtime_state& s, const block* around, F&& f) {
     bool signalled = false;
     try {
         f();
@@ -140,25 +143,25 @@ void opening(descriptor& d, const side& s, const block* around, F&& f) {
         signalled = true;  // the catch ends before the stack is left
     }
     if (!signalled) return;
-    if (s.notes != nullptr && around == nullptr) {
+    if (s.counters != nullptr && around == nullptr) {
         // An idle descriptor leaves because another transaction waits for the transaction around it.
-        if (d.running()) s.notes->note_abort(d.cause, s.notes->in_the_way(), false);
-        else s.notes->note_abort(abort_cause::killed, nullptr, false);
+        if (d.running()) s.counters->record_abort(d.cause, s.counters->conflicting_block(), false);
+        else s.counters->record_abort(abort_cause::killed, nullptr, false);
     }
-    pass_to_library(d);
+    forward_to_library(d);
 }
 
-TUTTI_NOINLINE std::uint32_t begin_alone(descriptor& d, side& s, block& b) {
-    if (s.notes != nullptr) s.notes->begin(b.at.resume);
-    const detail::call_site where = site_of(s, b.at.resume);
+TUTTI_NOINLINE std::uint32_t begin_alone(descriptor& d, runtime_state& s, block& b) {
+    if (s.counters != nullptr) s.counters->begin(b.saved.resume);
+    const detail::call_site where = site_of(s, b.saved.resume);
     if (!api::open_alone(d, b, where, irrevocable_at_once)) {
-        opening(d, s, nullptr, [&] { d.algorithm->open_plainly(d, b, where, irrevocable_at_once); });
+        open_with_forwarding(d, s, nullptr, [&] { d.algorithm->open_plainly(d, b, where, irrevocable_at_once); });
         api::become_serial(d);
     }
-    if (s.notes != nullptr) {
-        s.notes->note_waits(d);
-        s.notes->note_switch({switch_reason::from_begin, nullptr, nullptr});
-        s.notes->note_alone();
+    if (s.counters != nullptr) {
+        s.counters->record_waits(d);
+        s.counters->record_switch({switch_reason::from_begin, nullptr, nullptr});
+        s.counters->record_alone();
     }
     s.direct = true;
     b.final = true;
@@ -166,19 +169,19 @@ TUTTI_NOINLINE std::uint32_t begin_alone(descriptor& d, side& s, block& b) {
 }
 
 TUTTI_NOINLINE std::uint32_t begin_nested(descriptor& d, std::uint32_t properties, const registers& at) {
-    heed_left_behind(d, at);
-    side& s = side_of(d);
+    check_left_behind(d, at);
+    runtime_state& s = runtime_state_of(d);
     block* const around = next_block(d.frame_);
     if (around == nullptr) {
-        begin_anew(s, d.serial);
-        describe_block(*s.outermost, at, properties, ++s.ids);
+        reset_for_transaction(s, d.serial);
+        describe_block(*s.outermost, at, properties, ++s.latest_id);
         if (d.run.attempt == 1) s.outermost->wants_serial = false;  // a later attempt may be due to this wish
-        if (s.notes != nullptr) s.notes->begin(at.resume);
+        if (s.counters != nullptr) s.counters->begin(at.resume);
     }
     if (!s.direct && must_run_alone(properties)) {
-        opening(d, s, around, [&] {
+        open_with_forwarding(d, s, around, [&] {
             run_alone(d, "a block that has no instrumented code", {switch_reason::from_begin, at.resume, nullptr});
-            own_nothing(d);
+            release_resources(d);
         });
     }
     // A block that can be cancelled has barriers even if the compiler reports its code as uninstrumented: inside
@@ -186,18 +189,18 @@ TUTTI_NOINLINE std::uint32_t begin_nested(descriptor& d, std::uint32_t propertie
     const bool can_end_alone = (properties & has_no_cancel) == 0;
     if (around == d.frame_ && (!can_end_alone)) {
         ++around->merged;
-        if (s.notes != nullptr) s.notes->note_nested(at.resume);
+        if (s.counters != nullptr) s.counters->record_nested(at.resume);
         return code_of(properties, s.direct) | save_live_variables;
     }
-    block& b = around != nullptr ? deeper(*around) : *s.outermost;
-    if (around != nullptr) describe_block(b, at, properties, ++s.ids);
+    block& b = around != nullptr ? inner_block(*around) : *s.outermost;
+    if (around != nullptr) describe_block(b, at, properties, ++s.latest_id);
     b.read_only = false;
     b.exceptions = mark_exceptions(d);
-    opening(d, s, around, [&] {
+    open_with_forwarding(d, s, around, [&] {
         if (around == nullptr) api::enter_language(d);
         detail::open_nested(d, b);
     });
-    if (s.notes != nullptr && around != nullptr) s.notes->note_nested(at.resume);
+    if (s.counters != nullptr && around != nullptr) s.counters->record_nested(at.resume);
     b.was_direct = s.direct;
     // A block of the library between this one and the next may be cancelled, and undoes only writes through barriers.
     b.logs = can_end_alone || (around != b.parent && !must_run_alone(properties));
@@ -206,23 +209,23 @@ TUTTI_NOINLINE std::uint32_t begin_nested(descriptor& d, std::uint32_t propertie
 }
 
 /// A block inside a hardware attempt is part of that attempt.
-std::uint32_t begin_in_hardware(side& s, std::uint32_t properties) noexcept {
-    if (!may_run_directly(properties)) hardware_side::leave();
+std::uint32_t begin_in_hardware(runtime_state& s, std::uint32_t properties) noexcept {
+    if (!may_run_directly(properties)) hardware_context::leave();
     s.hardware.begin_nested();
     return run_uninstrumented | save_live_variables;
 }
 
 TUTTI_NOINLINE void commit_nested(descriptor& d, block& b) {
-    side& s = side_of(d);
+    runtime_state& s = runtime_state_of(d);
     if (b.merged != 0) {
         --b.merged;
         return;
     }
-    if (next_block(b.parent) == nullptr) keep_leaving(d);
+    if (next_block(b.parent) == nullptr) hold_leaving_exception(d);
     detail::close_nested(d, b);
     s.direct = s.direct || b.was_direct;
-    if (b.was_direct) own_nothing(d);
-    if (s.notes != nullptr && next_block(d.frame_) == nullptr) s.notes->commit();
+    if (b.was_direct) release_resources(d);
+    if (s.counters != nullptr && next_block(d.frame_) == nullptr) s.counters->commit();
 }
 
 }  // namespace
@@ -230,7 +233,7 @@ TUTTI_NOINLINE void commit_nested(descriptor& d, block& b) {
 descriptor& attach() noexcept {
     descriptor& d = api::attach_language();
     if (d.language == nullptr) {
-        d.language = new side{d, journal::make(d)};
+        d.language = new runtime_state{d, block_counters::make(d)};
     }
     // Another thread of the process may begin blocks soon. The other thread may also call exit while this thread runs a
     // block. Then output of a block without barriers could not be distinguished from other output.
@@ -239,15 +242,15 @@ descriptor& attach() noexcept {
 }
 
 void run_alone(descriptor& d, const char* why, const switch_key& key) {
-    side& s = side_of(d);
-    s.why = why;
+    runtime_state& s = runtime_state_of(d);
+    s.serial_reason = why;
     if (!d.serial) {
         // Counted once for an execution, however often it restarts.
-        if (s.notes != nullptr && !s.outermost->wants_serial) s.notes->note_switch(key);
+        if (s.counters != nullptr && !s.outermost->wants_serial) s.counters->record_switch(key);
         s.outermost->wants_serial = true;
         d.become_irrevocable(why);
         api::become_serial(d);
-        if (s.notes != nullptr) s.notes->note_alone();
+        if (s.counters != nullptr) s.counters->record_alone();
         s.outermost->wants_serial = false;
     }
     s.direct = true;
@@ -266,8 +269,8 @@ using namespace tutti::itm;
 extern "C" std::uint32_t tutti_itm_begin_quickly(std::uint32_t properties, void* resume, void* stack) noexcept {
     auto* const d = static_cast<descriptor*>(tutti::detail::current_transaction);
     if (d == nullptr || d->language == nullptr || !may_run_directly(properties)) return 0;
-    side& s = side_of(*d);
-    if (!s.hardware.serves()) return begin_quickly_as_owner(*d, s, properties, resume, stack);
+    runtime_state& s = runtime_state_of(*d);
+    if (!s.hardware.is_usable()) return begin_fast_as_owner(*d, s, properties, resume, stack);
     return s.hardware.begin(*d, resume) ? run_uninstrumented | save_live_variables : 0;
 }
 
@@ -276,37 +279,38 @@ extern "C" std::uint32_t tutti_itm_begin(std::uint32_t properties, const registe
     if (known == nullptr || known->language == nullptr) [[unlikely]]
         known = &attach();
     descriptor& d = *known;
-    side& s = side_of(d);
-    if (s.hardware.runs()) return begin_in_hardware(s, properties);
+    runtime_state& s = runtime_state_of(d);
+    if (s.hardware.is_running()) return begin_in_hardware(s, properties);
     if (d.running()) return begin_nested(d, properties, *at);
     bool alone = must_run_alone(properties);
-    if (s.hardware.serves() && may_run_directly(properties)) {
-        using way = hardware_side::way;
-        const way goes = s.hardware.choose(d, at->resume, alone ? way::alone : way::software);
-        if (goes == way::hardware) return run_uninstrumented | save_live_variables;
-        alone = goes == way::alone;
+    if (s.hardware.is_usable() && may_run_directly(properties)) {
+        using execution_path = hardware_context::execution_path;
+        const execution_path path =
+            s.hardware.choose_path(d, at->resume, alone ? execution_path::alone : execution_path::software);
+        if (path == execution_path::hardware) return run_uninstrumented | save_live_variables;
+        alone = path == execution_path::alone;
     }
     block& b = begin_outermost(s, false);
-    describe_block(b, *at, properties, ++s.ids);
+    describe_block(b, *at, properties, ++s.latest_id);
     b.wants_serial = false;
     b.exceptions = mark_exceptions(d);
-    if (!s.hardware.serves() && (alone || may_run_directly(properties)) && opens_as_biased_owner(d, s, b)) {
+    if (!s.hardware.is_usable() && (alone || may_run_directly(properties)) && opens_as_biased_owner(d, s, b)) {
         s.direct = true;
         b.final = true;
-        if (s.notes != nullptr) [[unlikely]]
-            note_biased(*s.notes, at->resume, alone);
+        if (s.counters != nullptr) [[unlikely]]
+            record_biased(*s.counters, at->resume, alone);
         return begun(b, code_of(properties, true));
     }
     if (alone) [[unlikely]] {
         if (!must_run_alone(properties))
-            s.why = "hardware failed it, and a block with a __transaction_cancel would go on";
+            s.serial_reason = "hardware failed it, and a block with a __transaction_cancel would go on";
         return begin_alone(d, s, b);
     }
-    if (s.notes != nullptr) [[unlikely]]
-        s.notes->begin(at->resume);
+    if (s.counters != nullptr) [[unlikely]]
+        s.counters->begin(at->resume);
     d.algorithm->open_plainly(d, b, site_of(s, at->resume), ordinary);
-    if (s.notes != nullptr) [[unlikely]]
-        s.notes->note_waits(d);
+    if (s.counters != nullptr) [[unlikely]]
+        s.counters->record_waits(d);
     return begun(b, run_instrumented);
 }
 
@@ -314,18 +318,18 @@ TUTTI_NOINLINE static void commit_in_software() noexcept {
     descriptor& d = current();
     block& b = innermost(d);
     if (b.merged != 0 || b.parent != nullptr) return commit_nested(d, b);
-    if (!or_refuse(b, "end", [&d] { return d.operations_->commit(d); })) [[unlikely]]
-        receive(d);
+    if (!or_die(b, "end", [&d] { return d.operations_->commit(d); })) [[unlikely]]
+        receive_signal(d);
     d.serial = false;  // a serial_owner's period has already ended; the biased owner's ends now
-    side& s = side_of(d);
-    if (s.notes != nullptr) [[unlikely]] {
-        s.notes->commit();
-        s.notes->name_what_is_new();
+    runtime_state& s = runtime_state_of(d);
+    if (s.counters != nullptr) [[unlikely]] {
+        s.counters->commit();
+        s.counters->resolve_new_addresses();
     }
 }
 
 TUTTI_ITM void _ITM_commitTransaction() noexcept {
-    if (side& s = side_of(current()); s.hardware.runs()) return s.hardware.end();
+    if (runtime_state& s = runtime_state_of(current()); s.hardware.is_running()) return s.hardware.end();
     commit_in_software();
 }
 
@@ -334,27 +338,27 @@ TUTTI_ITM void _ITM_commitTransactionEH(void* exception) noexcept {
     // A signal on its way to a block of the library passes: this block has already ended. This does not apply if a
     // destructor was told to die while the exception passed. Then the attempt is doomed, but the block is still open,
     // and the next check of the innermost frame finds the library's.
-    side& s = side_of(d);
-    if (s.hardware.runs()) return s.hardware.end();
+    runtime_state& s = runtime_state_of(d);
+    if (s.hardware.is_running()) return s.hardware.end();
     if (!is_block(d.frame_)) return;
     // The unwinding of a thread that ends has no exception class.
     if (static_cast<const _Unwind_Exception*>(exception)->exception_class == 0 &&
         tutti::api::ends_cancellable_anywhere())
-        tutti::api::refuse_asynchronous_cancel(d);
-    s.leaving = exception;
+        tutti::api::die_of_asynchronous_cancel(d);
+    s.leaving_exception = exception;
     _ITM_commitTransaction();
-    s.leaving = nullptr;
+    s.leaving_exception = nullptr;
 }
 
 TUTTI_ITM void _ITM_abortTransaction(std::uint32_t why) noexcept {
     descriptor& d = current();
-    if (side_of(d).hardware.runs()) hardware_side::leave();
+    if (runtime_state_of(d).hardware.is_running()) hardware_context::leave();
     if ((why & outer_cancel) != 0) {
         while (is_block(d.frame_->parent)) d.frame_ = d.frame_->parent;
     }
     const block& b = innermost(d);
-    if (b.final) refuse_undo(d, b);
-    or_refuse(b, (why & (user_retry | conflict)) != 0 ? "start over" : "be cancelled", [&] {
+    if (b.final) die_in_undo(d, b);
+    or_die(b, (why & (user_retry | conflict)) != 0 ? "start over" : "be cancelled", [&] {
         if ((why & user_retry) != 0) tutti::detail::raise_retry(d);
         if ((why & conflict) != 0) tutti::detail::raise_restart(d);
         tutti::detail::raise_cancel(d);
@@ -362,15 +366,16 @@ TUTTI_ITM void _ITM_abortTransaction(std::uint32_t why) noexcept {
 }
 
 TUTTI_ITM void _ITM_changeTransactionMode(std::uint32_t) noexcept {
-    if (side_of(current()).hardware.runs()) return;  // an operation that cannot run there ends the attempt itself
+    if (runtime_state_of(current()).hardware.is_running())
+        return;  // an operation that cannot run there ends the attempt itself
     descriptor& d = current();
     run_alone(d, "an operation that is not transaction-safe",
               {switch_reason::unsafe_operation, __builtin_return_address(0), nullptr});
-    own_nothing(d);
+    release_resources(d);
 }
 
 TUTTI_EXPORT void tutti_itm_run_alone(const char* why, const char* instead) {
     descriptor& d = current();
-    const library_call& by = side_of(d).call;
+    const library_call& by = runtime_state_of(d).latest_call;
     run_alone(d, why, {switch_reason::library_call, by.where, nullptr, by.function, why, instead});
 }

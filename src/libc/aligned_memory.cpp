@@ -11,7 +11,7 @@
 namespace tutti::libc {
 namespace {
 
-constexpr std::size_t most_alignment_log2 = 12;
+constexpr std::size_t max_alignment_log2 = 12;
 template <bool Array, std::size_t Log2>
 void free_aligned(void* memory) noexcept {
     constexpr std::align_val_t alignment{std::size_t{1} << Log2};
@@ -23,7 +23,7 @@ constexpr auto make_free_functions(std::index_sequence<Log2...>) {
     return std::array<detail::destroyer, sizeof...(Log2)>{free_aligned<Array, Log2>...};
 }
 template <bool Array>
-constexpr auto free_functions = make_free_functions<Array>(std::make_index_sequence<most_alignment_log2 + 1>{});
+constexpr auto free_functions = make_free_functions<Array>(std::make_index_sequence<max_alignment_log2 + 1>{});
 
 template <bool Array>
 void* make(std::size_t size, std::align_val_t alignment, const void* where) {
@@ -31,7 +31,7 @@ void* make(std::size_t size, std::align_val_t alignment, const void* where) {
         if constexpr (Array) return ::operator new[](size, alignment);
         else return ::operator new(size, alignment);
     };
-    tx* const t = surrounding({Array ? "operator new[]" : "operator new", where});
+    tx* const t = transaction_of_call({Array ? "operator new[]" : "operator new", where});
     if (t == nullptr) return plainly();
     const detail::destroyer free = free_function(static_cast<std::size_t>(alignment), Array);
     if (free == nullptr) {
@@ -48,7 +48,7 @@ void unmake(void* memory, std::align_val_t alignment, const void* where) {
         if constexpr (Array) ::operator delete[](memory, alignment);
         else ::operator delete(memory, alignment);
     };
-    tx* const t = surrounding({Array ? "operator delete[]" : "operator delete", where});
+    tx* const t = transaction_of_call({Array ? "operator delete[]" : "operator delete", where});
     if (t == nullptr) return plainly();
     const detail::destroyer free = free_function(static_cast<std::size_t>(alignment), Array);
     if (free != nullptr) return free_on_commit(*t, memory, free);
@@ -59,7 +59,7 @@ void unmake(void* memory, std::align_val_t alignment, const void* where) {
 }  // namespace
 
 detail::destroyer free_function(std::size_t alignment, bool array) noexcept {
-    for (std::size_t i = 0; i <= most_alignment_log2; ++i) {
+    for (std::size_t i = 0; i <= max_alignment_log2; ++i) {
         if (alignment == std::size_t{1} << i) return array ? free_functions<true>[i] : free_functions<false>[i];
     }
     return nullptr;
@@ -67,7 +67,7 @@ detail::destroyer free_function(std::size_t alignment, bool array) noexcept {
 
 void* own_allocated(tx& t, void* memory, detail::destroyer free) {
     try {
-        api::note_allocation(descriptor::of(t), memory, free);
+        api::record_allocation(descriptor::of(t), memory, free);
     } catch (const std::bad_alloc&) {
         free(memory);
         throw;
@@ -77,7 +77,7 @@ void* own_allocated(tx& t, void* memory, detail::destroyer free) {
 
 void free_on_commit(tx& t, void* memory, detail::destroyer free) noexcept {
     try {
-        api::note_free(descriptor::of(t), memory, free);
+        api::record_free(descriptor::of(t), memory, free);
     } catch (const std::bad_alloc&) {}
 }
 

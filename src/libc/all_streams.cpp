@@ -7,7 +7,7 @@
 //
 // At the end of the process, glibc writes all buffers without taking a lock. Output of other threads' transactions in
 // these buffers is not committed and must not be written: see end_streams. The child of a fork has a copy of the
-// buffers, and must not write them either: see forget_other_owners.
+// buffers, and must not write them either: see release_in_fork_child.
 #include "libc/all_streams.hpp"
 
 #include <pthread.h>
@@ -23,7 +23,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/nap.hpp"
+#include "base/short_sleep.hpp"
 #include "core/state/ancestry.hpp"
 #include "libc/file.hpp"
 #include "tutti/libc/functions.hpp"
@@ -45,7 +45,7 @@ namespace {
 std::atomic<bool> is_ending{false};
 pthread_t ending_thread;  // written before is_ending
 
-void nap() noexcept { base::nap_for(200'000); }
+void sleep_briefly() noexcept { base::short_sleep_for(200'000); }
 
 class list_of_streams {
 public:
@@ -62,30 +62,30 @@ public:
 };
 
 /// Returns false if another thread holds the stream's lock.
-bool try_flush(FILE* f, flushing what, int& result) noexcept {
+bool try_flush(FILE* f, flush_selection what, int& result) noexcept {
     if (::ftrylockfile(f) != 0) return false;
-    const bool is_asked = what != flushing::of_lines || ::__flbf(f) != 0;
+    const bool is_asked = what != flush_selection::line_buffered || ::__flbf(f) != 0;
     if (is_asked && ::__fpending(f) != 0 && ::fflush_unlocked(f) != 0) result = EOF;
     // As glibc does: the stream stays, without a buffer, and the file position moves back over what was read ahead. A
     // stream without an orientation was not used.
-    if (what == flushing::for_the_last_time && ::fwide(f, 0) != 0) std::setvbuf(f, nullptr, _IONBF, 0);
+    if (what == flush_selection::final_flush && ::fwide(f, 0) != 0) std::setvbuf(f, nullptr, _IONBF, 0);
     ::funlockfile(f);
     return true;
 }
 
 /// Restarts the transaction that owns `f`, if there is one, because it might wait for `t`.
-void displace_owner(tx& t, const FILE* f) {
+void restart_owner(tx& t, const FILE* f) {
     conflict_word& word = conflict_word_of(f);
-    if (take(descriptor::of(t), word, true)) give_back(word);
+    if (take(descriptor::of(t), word, true)) release(word);
 }
 
 /// Discards the output of the touch's transaction, and writes what was committed before. The stream loses its
 /// descriptor, so later calls of its owner do not reach any file.
-void cut_off(const touch& of) noexcept {
+void detach_stream(const owned_stream& of) noexcept {
     if (!of.armed || of.final || of.image != nullptr) return;
-    const file_place p = of.before;
+    const saved_file_state p = of.saved_state;
     const int fd = std::exchange(of.file->_fileno, -1);
-    if (of.moved) {
+    if (of.position_moved) {
         ::lseek64(fd, of.position, SEEK_SET);
         return;
     }
@@ -103,12 +103,12 @@ void cut_off(const touch& of) noexcept {
 /// meanwhile, so the result is not exact. But no transaction starts to own a stream now, and a touch's memory lives as
 /// long as its context.
 template <class F>
-__attribute__((no_sanitize("thread"))) bool for_each_other_touch(F f) noexcept {
+__attribute__((no_sanitize("thread"))) bool for_each_other_stream(F f) noexcept {
     bool any = false;
     for (const conflict_word& w : all_conflict_words()) {
         const core::descriptor* const owner = w.owner.load(std::memory_order_acquire);
         if (owner == nullptr || owner == static_cast<const core::descriptor*>(detail::current_transaction)) continue;
-        for (touch* at = w.touches.load(std::memory_order_acquire); at != nullptr; at = at->beside) {
+        for (owned_stream* at = w.streams.load(std::memory_order_acquire); at != nullptr; at = at->next_with_word) {
             any = true;
             f(*at);
         }
@@ -121,38 +121,39 @@ void end_streams(int, void*) {
     ending_thread = ::pthread_self();
     is_ending.store(true, std::memory_order_release);
     for (int i = 0; i != 100; ++i) {
-        if (!for_each_other_touch([](const touch&) noexcept {})) return;
-        nap();
+        if (!for_each_other_stream([](const owned_stream&) noexcept {})) return;
+        sleep_briefly();
     }
-    for_each_other_touch(cut_off);
+    for_each_other_stream(detach_stream);
 }
 
 /// In the child of a fork, the parent's other threads do not exist. Removes from the streams what their transactions
 /// have written. A thread may have been stopped in the middle of a call, but a touch is listed only when it is
 /// complete.
-__attribute__((no_sanitize("thread"))) void forget_other_owners() noexcept {
+__attribute__((no_sanitize("thread"))) void release_in_fork_child() noexcept {
     const auto* const self = static_cast<const core::descriptor*>(detail::current_transaction);
     for (conflict_word& w : all_conflict_words()) {
         const core::descriptor* const owner = w.owner.load(std::memory_order_relaxed);
         if (owner == nullptr || core::shares_context(*owner, self)) continue;
-        for (const touch* at = w.touches.load(std::memory_order_relaxed); at != nullptr; at = at->beside) {
+        for (const owned_stream* at = w.streams.load(std::memory_order_relaxed); at != nullptr;
+             at = at->next_with_word) {
             at->undo_in_child();
         }
-        w.touches.store(nullptr, std::memory_order_relaxed);
+        w.streams.store(nullptr, std::memory_order_relaxed);
         w.owner.store(nullptr, std::memory_order_relaxed);
     }
 }
 
-[[gnu::constructor]] void arrange() {
+[[gnu::constructor]] void register_exit_handlers() {
     // on_exit, because glibc calls its functions only at the process's end. This one is registered first, so it runs
     // last.
     ::on_exit(end_streams, nullptr);
-    ::pthread_atfork(nullptr, nullptr, forget_other_owners);
+    ::pthread_atfork(nullptr, nullptr, release_in_fork_child);
 }
 
 }  // namespace
 
-int flush_all(tx* t, flushing what) {
+int flush_all(tx* t, flush_selection what) {
     int result = 0;
     std::vector<FILE*> left;
     try {
@@ -163,7 +164,7 @@ int flush_all(tx* t, flushing what) {
             });
         }
         while (!left.empty()) {
-            if (t != nullptr) displace_owner(*t, left.back());
+            if (t != nullptr) restart_owner(*t, left.back());
             std::vector<FILE*> busy;
             busy.reserve(left.size());
             {
@@ -174,7 +175,7 @@ int flush_all(tx* t, flushing what) {
                 });
             }
             left = std::move(busy);
-            if (!left.empty()) nap();
+            if (!left.empty()) sleep_briefly();
         }
     } catch (const std::bad_alloc&) {
         errno = ENOMEM;
@@ -185,10 +186,10 @@ int flush_all(tx* t, flushing what) {
 
 int fcloseall(tx& t) {
     become_irrevocable(t, "a flush of all streams", "call it after the block");
-    return flush_all(in_language(t) ? nullptr : &t, flushing::for_the_last_time);
+    return flush_all(in_language(t) ? nullptr : &t, flush_selection::final_flush);
 }
 
-void refuse_at_exit() noexcept {
+void stop_at_exit() noexcept {
     if (!is_ending.load(std::memory_order_acquire) || ::pthread_equal(ending_thread, ::pthread_self()) != 0) return;
     for (;;) ::pause();
 }
@@ -199,7 +200,7 @@ void refuse_at_exit() noexcept {
 extern "C" {
 TUTTI_EXPORT int fflush(FILE* f) { return f != nullptr ? _IO_fflush(f) : tutti::libc::flush_all(nullptr); }
 TUTTI_EXPORT int fcloseall() {
-    return tutti::libc::flush_all(nullptr, tutti::libc::flushing::for_the_last_time);
+    return tutti::libc::flush_all(nullptr, tutti::libc::flush_selection::final_flush);
 }
-TUTTI_EXPORT void _flushlbf() { tutti::libc::flush_all(nullptr, tutti::libc::flushing::of_lines); }
+TUTTI_EXPORT void _flushlbf() { tutti::libc::flush_all(nullptr, tutti::libc::flush_selection::line_buffered); }
 }

@@ -5,19 +5,19 @@
 
 namespace tutti::libc {
 
-enum class flushing : unsigned char {
-    of_all,             ///< as fflush(nullptr)
-    of_lines,           ///< streams that are buffered by lines, as _flushlbf
-    for_the_last_time,  ///< all streams, which have no buffer afterwards, as fcloseall
+enum class flush_selection : unsigned char {
+    all,            ///< as fflush(nullptr)
+    line_buffered,  ///< streams that are buffered by lines, as _flushlbf
+    final_flush,    ///< all streams, which have no buffer afterwards, as fcloseall
 };
 
 /// Flushes every stream that `what` selects, and waits for streams that other transactions own. `t` is the irrevocable
 /// transaction of the library that flushes, or null. Returns EOF and sets errno if a stream could not be flushed or
 /// memory ran out.
-int flush_all(tx* t, flushing what = flushing::of_all);
+int flush_all(tx* t, flush_selection what = flush_selection::all);
 
 /// Blocks forever once the process ends, except in the thread that ends it, so that no transaction starts to own a
 /// stream.
-void refuse_at_exit() noexcept;
+void stop_at_exit() noexcept;
 
 }  // namespace tutti::libc

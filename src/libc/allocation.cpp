@@ -19,7 +19,7 @@ constexpr detail::destroyer free_memory = [](void* p) { std::free(p); };
 void* noted(tx& t, void* memory) noexcept {
     if (memory == nullptr) return nullptr;
     try {
-        api::note_allocation(static_cast<descriptor&>(t), memory, free_memory);
+        api::record_allocation(static_cast<descriptor&>(t), memory, free_memory);
     } catch (const std::bad_alloc&) {
         std::free(memory);
         errno = ENOMEM;
@@ -37,7 +37,7 @@ void free(tx& t, void* memory) {
     if (memory == nullptr) return;
     // If there is no memory to record the free, `memory` leaks.
     try {
-        api::note_free(static_cast<descriptor&>(t), memory, free_memory);
+        api::record_free(static_cast<descriptor&>(t), memory, free_memory);
     } catch (const std::bad_alloc&) {}
 }
 

@@ -20,7 +20,7 @@ namespace {
 const time_t epoch = 0;
 tm* const static_time = ::gmtime(&epoch);
 char* const static_text = ::asctime(static_time);
-constexpr std::size_t most_text = 26;  // of asctime_r
+constexpr std::size_t max_text = 26;  // of asctime_r
 
 template <class Convert>
 tm* converted(tx& t, const time_t* at, tm* to, Convert convert) {
@@ -59,7 +59,7 @@ std::size_t printed(tx& t, C* to, std::size_t size, const C* format, const tm* a
         fields.tm_zone = private_string(t, fields.tm_zone, zone_room, n);
         if (fields.tm_zone == nullptr) return 0;
     }
-    share_environment(t);
+    lock_environment_shared(t);
     // With a null buffer glibc counts the characters. A result of 0 means either an empty text, which fits into one
     // character, or a text that does not fit.
     const std::size_t count = print(nullptr, size, f, &fields);
@@ -74,7 +74,7 @@ std::size_t printed(tx& t, C* to, std::size_t size, const C* format, const tm* a
 }
 
 char* text_of(tx& t, const tm& fields, char* to) {
-    char text[most_text];
+    char text[max_text];
     if (::asctime_r(&fields, text) == nullptr) return nullptr;
     copy_out(t, to, text, std::strlen(text) + 1);
     return to;
@@ -92,21 +92,21 @@ char* static_text_of(tx& t, const tm& fields) {
 tm* gmtime_r(tx& t, const time_t* at, tm* to) { return converted(t, at, to, ::gmtime_r); }
 tm* gmtime(tx& t, const time_t* at) { return libc::gmtime_r(t, at, static_time); }
 tm* localtime_r(tx& t, const time_t* at, tm* to) {
-    share_environment(t);
+    lock_environment_shared(t);
     return converted(t, at, to, ::localtime_r);
 }
 tm* localtime(tx& t, const time_t* at) {
-    share_environment(t);
+    lock_environment_shared(t);
     ::tzset();  // localtime reads TZ each time; localtime_r need not
     return converted(t, at, static_time, ::localtime_r);
 }
 void tzset(tx& t) {
-    share_environment(t);
+    lock_environment_shared(t);
     ::tzset();
 }
 
 time_t mktime(tx& t, tm* at) {
-    share_environment(t);
+    lock_environment_shared(t);
     return seconds_of(t, at, ::mktime);
 }
 time_t timegm(tx& t, tm* at) { return seconds_of(t, at, ::timegm); }
@@ -132,7 +132,7 @@ std::size_t wcsftime_l(tx& t, wchar_t* to, std::size_t size, const wchar_t* form
 char* asctime_r(tx& t, const tm* at, char* to) { return text_of(t, read(t, at), to); }
 char* asctime(tx& t, const tm* at) { return static_text_of(t, read(t, at)); }
 char* ctime_r(tx& t, const time_t* at, char* to) {
-    share_environment(t);
+    lock_environment_shared(t);
     const time_t seconds = read(t, at);
     tm fields{};
     return ::localtime_r(&seconds, &fields) != nullptr ? text_of(t, fields, to) : nullptr;
@@ -149,7 +149,7 @@ char* strptime(tx& t, const char* text, const char* format, tm* to) {
     const char* const s = private_string(t, text, text_room, n);
     const char* const f = s != nullptr ? private_string(t, format, format_room, n) : nullptr;
     if (f == nullptr) return nullptr;
-    share_environment(t);
+    lock_environment_shared(t);
     tm fields = read(t, to);
     const char* const end = ::strptime(s, f, &fields);
     write(t, to, fields);

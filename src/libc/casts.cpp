@@ -46,6 +46,6 @@ void* cast(tx& t, const void* object, const void* from, const void* to, std::ptr
 extern "C" TUTTI_EXPORT void* tutti_clone_of_dynamic_cast(const void* object, const void* from, const void* to,
                                                                 std::ptrdiff_t hint) __asm__("_ZGTt14__dynamic_cast");
 void* tutti_clone_of_dynamic_cast(const void* object, const void* from, const void* to, std::ptrdiff_t hint) {
-    tx* const t = tutti::libc::surrounding({});
+    tx* const t = tutti::libc::transaction_of_call({});
     return t != nullptr ? cast(*t, object, from, to, hint) : tutti_plain_dynamic_cast(object, from, to, hint);
 }

@@ -61,12 +61,12 @@ private:
 // The arguments of a call after the transaction.
 #define TUTTI_BEHIND(...) __VA_OPT__(, ) __VA_ARGS__
 
-#define TUTTI_LIBC(size, result, name, parameters, arguments)                                     \
-    extern "C" TUTTI_EXPORT result tutti_clone_of_##name parameters __asm__("_ZGTt" #size #name); \
-    result tutti_clone_of_##name parameters {                                                     \
-        if (tutti::tx* const t = tutti::libc::surrounding({#name, __builtin_return_address(0)}))  \
-            return tutti::libc::name(*t TUTTI_BEHIND arguments);                                  \
-        return (result)(::name arguments);                                                        \
+#define TUTTI_LIBC(size, result, name, parameters, arguments)                                            \
+    extern "C" TUTTI_EXPORT result tutti_clone_of_##name parameters __asm__("_ZGTt" #size #name);        \
+    result tutti_clone_of_##name parameters {                                                            \
+        if (tutti::tx* const t = tutti::libc::transaction_of_call({#name, __builtin_return_address(0)})) \
+            return tutti::libc::name(*t TUTTI_BEHIND arguments);                                         \
+        return (result)(::name arguments);                                                               \
     }
 #define TUTTI_NAMED(...) __VA_ARGS__
 #define TUTTI_LIBC_VARIADIC(size, result, name, parameters, last, arguments, form)                                  \
@@ -74,7 +74,7 @@ private:
     result tutti_clone_of_##name(TUTTI_NAMED parameters, ...) {                                                     \
         va_list rest;                                                                                               \
         va_start(rest, last);                                                                                       \
-        tutti::tx* const t = tutti::libc::surrounding({#name, __builtin_return_address(0)});                        \
+        tutti::tx* const t = tutti::libc::transaction_of_call({#name, __builtin_return_address(0)});                \
         const end_of arguments_end{rest};                                                                           \
         return t != nullptr ? tutti::libc::form(*t TUTTI_BEHIND arguments, rest)                                    \
                             : ::form(TUTTI_NAMED arguments, rest);                                                  \
@@ -123,10 +123,10 @@ pair table[] = {
 #include "libc/pure.def"
 };
 
-[[gnu::constructor]] void bring_table() {
+[[gnu::constructor]] void register_table() {
     if (_ITM_registerTMCloneTable != nullptr) _ITM_registerTMCloneTable(table, std::size(table));
 }
-[[gnu::destructor]] void take_table() {
+[[gnu::destructor]] void deregister_table() {
     if (_ITM_deregisterTMCloneTable != nullptr) _ITM_deregisterTMCloneTable(table);
 }
 

@@ -35,7 +35,7 @@ bool take(core::descriptor& d, conflict_word& w, bool owns_more) {
         core::descriptor* seen = w.owner.load(std::memory_order_relaxed);
         if (seen == &d) return false;
         if (seen == nullptr) {
-            // Pairs with the release in give_back.
+            // Pairs with the release in release().
             if (w.owner.compare_exchange(seen, &d, std::memory_order_acquire)) return true;
             continue;
         }
@@ -46,12 +46,12 @@ bool take(core::descriptor& d, conflict_word& w, bool owns_more) {
         // The owner has ended, except for its undo actions, and one of them gives the word back. There is no
         // transaction to kill.
         if (!memory::is_running(state) && !d.kill_requested()) ::sched_yield();
-        else api::meet_outside(d, *seen, state, owns_more);
+        else api::resolve_conflict_outside(d, *seen, state, owns_more);
     }
 }
 
 void refresh_snapshot(core::descriptor& d) { d.algorithm->refresh(d); }
 
-void give_back(conflict_word& w) noexcept { w.owner.store(nullptr, std::memory_order_release); }
+void release(conflict_word& w) noexcept { w.owner.store(nullptr, std::memory_order_release); }
 
 }  // namespace tutti::libc

@@ -14,7 +14,7 @@
 // its commit, whose decision validates the reads once more (core/lifecycle/transaction.hpp, decide).
 //
 // There is no cycle of sleepers. A transaction that owns a word, has written, or has marked what it read never sleeps
-// for a word: it kills the owner or restarts (core::meet_outside). So a transaction that sleeps for a word owns nothing
+// for a word: it kills the owner or restarts (core::resolve_conflict_outside). So a transaction that sleeps for a word owns nothing
 // that another one could sleep for. An owner of words may sleep for an orec, whose owner has written and so never
 // sleeps. The owner may also sleep for a mark, whose owner sleeps at most for an orec.
 #pragma once
@@ -25,11 +25,11 @@
 
 namespace tutti::libc {
 
-struct touch;
+struct owned_stream;
 
 struct alignas(64) conflict_word {
     detail::shared<core::descriptor*> owner{nullptr};
-    detail::shared<touch*> touches{
+    detail::shared<owned_stream*> streams{
         nullptr};  ///< streams of the word's owner, which all_streams.cpp reads at an exit or after a fork
 };
 
@@ -48,6 +48,6 @@ void refresh_snapshot(core::descriptor& d);
 
 /// Releases the word, so that another transaction may take it. REQUIRES: the owner's commit is decided, or its effects
 /// are undone.
-void give_back(conflict_word& w) noexcept;
+void release(conflict_word& w) noexcept;
 
 }  // namespace tutti::libc

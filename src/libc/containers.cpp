@@ -288,7 +288,7 @@ std::size_t hash_bytes(tx& t, const void* from, std::size_t size, std::size_t se
     TUTTI_EXPORT result tutti_compiled_##name parameters __asm__("_ZGTt" clone); \
     result tutti_compiled_##name parameters {                                    \
         using namespace tutti::libc;                                             \
-        if (tutti::tx* const t = surrounding({})) {                              \
+        if (tutti::tx* const t = transaction_of_call({})) {                      \
             return ours;                                                         \
         }                                                                        \
         return plain;                                                            \

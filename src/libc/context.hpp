@@ -18,41 +18,41 @@ using core::descriptor;
 inline bool in_language(const tx& t) noexcept { return itm::is_block(static_cast<const descriptor&>(t).frame_); }
 
 /// Returns true if the innermost block runs without barriers: alone, and with no way to roll back.
-inline bool runs_plainly(const tx& t) noexcept {
+inline bool runs_without_barriers(const tx& t) noexcept {
     const auto& d = static_cast<const descriptor&>(t);
-    return itm::is_block(d.frame_) && itm::side_of(d).direct;
+    return itm::is_block(d.frame_) && itm::runtime_state_of(d).direct;
 }
 
 /// Returns the transaction that the clone `of` runs in. Returns null if the C library's own function is to run: outside
 /// of transactions, and in a block that runs without barriers. If the call makes the block run alone, the report names
 /// the call.
-inline tx* surrounding(const itm::library_call& of) noexcept {
+inline tx* transaction_of_call(const itm::library_call& of) noexcept {
     tx* const t = detail::current_transaction;
     if (t == nullptr || !detail::access::running(*t)) return nullptr;
     if (in_language(*t)) {
-        itm::side& side = itm::side_of(static_cast<const descriptor&>(*t));
-        if (side.direct) return nullptr;
-        side.call = of;
+        itm::runtime_state& state = itm::runtime_state_of(static_cast<const descriptor&>(*t));
+        if (state.direct) return nullptr;
+        state.latest_call = of;
     }
     return t;
 }
 
-inline constexpr const char* instead_in_general = "call it after the block, or in a commit action";
+inline constexpr const char* default_advice = "call it after the block, or in a commit action";
 
 /// Writes the output that waits for the commit outside of stream buffers. REQUIRES: d is irrevocable.
-void settle_streams(descriptor& d) noexcept;
+void write_deferred_output(descriptor& d) noexcept;
 
 /// Ensures that the transaction commits, so that the caller may act irreversibly. A block of the language then runs
 /// alone and without barriers. A block of the library is irrevocable, and other transactions run beside it. May restart
-/// the block. `why` and `instead`, which says what to do instead, are literals for the report.
-inline void become_irrevocable(tx& t, const char* why, const char* instead = instead_in_general) {
+/// the block. `why` and `advice`, which says what to do instead, are literals for the report.
+inline void become_irrevocable(tx& t, const char* why, const char* advice = default_advice) {
     if (!in_language(t)) {
         t.become_irrevocable(why);
-        return settle_streams(static_cast<descriptor&>(t));
+        return write_deferred_output(static_cast<descriptor&>(t));
     }
-    tutti_itm_run_alone(why, instead);
-    itm::own_nothing(static_cast<descriptor&>(t));
-    settle_streams(static_cast<descriptor&>(t));
+    tutti_itm_run_alone(why, advice);
+    itm::release_resources(static_cast<descriptor&>(t));
+    write_deferred_output(static_cast<descriptor&>(t));
 }
 
 }  // namespace tutti::libc

@@ -8,7 +8,7 @@
 
 namespace tutti::libc {
 
-struct touch;
+struct owned_stream;
 struct held_guard;
 struct pending_close;
 struct saved_generator;
@@ -16,11 +16,11 @@ struct saved_generator;
 /// Lists, the latest entry first. All lists except `idle` are empty if `sequence` differs from that of the descriptor.
 struct context_state {
     detail::word sequence = 0;
-    touch* newest = nullptr;               ///< streams (file.hpp)
+    owned_stream* newest = nullptr;        ///< streams (file.hpp)
     pending_close* closing = nullptr;      ///< descriptors that the commit closes (descriptor_table.hpp)
     saved_generator* generator = nullptr;  ///< states of random number generators (random_numbers.cpp)
     held_guard* guards = nullptr;          ///< guards of local statics (guards.cpp)
-    touch* idle = nullptr;                 ///< touches to be reused; kept permanently, like this object
+    owned_stream* idle = nullptr;  ///< records of owned streams to be reused; kept permanently, like this object
 };
 
 /// Returns the state of `d`, or null if there is no memory for it.

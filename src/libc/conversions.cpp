@@ -16,7 +16,7 @@
 namespace tutti::libc {
 namespace {
 
-constexpr std::size_t most_digits = 512;  // of a decimal number in glibc, of which 17 or 21 are not 0
+constexpr std::size_t max_digits = 512;  // of a decimal number in glibc, of which 17 or 21 are not 0
 
 /// Implements ecvt_r and the like: `convert(point, sign, text, size)`.
 template <class Convert>
@@ -78,7 +78,7 @@ TUTTI_DIGITS(long double, qfcvt_r)
 
 #define TUTTI_GENERAL(type, name)                     \
     char* name(tx& t, type x, int digits, char* to) { \
-        char text[most_digits];                       \
+        char text[max_digits];                        \
         ::name(x, digits, text);                      \
         copy_out(t, to, text, std::strlen(text) + 1); \
         return to;                                    \

@@ -26,7 +26,7 @@ private:
 };
 
 void close_now(const pending_close& c) noexcept {
-    const kept_errno kept;
+    const errno_guard saved_errno;
     struct stat now;
     if (!c.live || ::fstat(c.fd, &now) != 0 || now.st_dev != c.device || now.st_ino != c.inode) return;
     ::close(c.fd);
@@ -42,7 +42,7 @@ pending_close* find_closing(tx& t, int fd) noexcept {
     return at;
 }
 
-bool usable(tx& t, int fd) noexcept {
+bool is_usable(tx& t, int fd) noexcept {
     if (find_closing(t, fd) == nullptr) return true;
     errno = EBADF;
     return false;
@@ -60,15 +60,15 @@ bool close_at_commit(tx& t, int fd, const struct stat& about) {
     } catch (const std::bad_alloc&) {
         return false;
     }
-    if (put_off(t, detail::handler_point::at_commit, [noted] { close_now(*noted); })) return true;
+    if (defer(t, detail::handler_point::at_commit, [noted] { close_now(*noted); })) return true;
     noted->live = false;
     return false;
 }
 
 bool lock_file(tx& t, const struct stat& about, bool shared) {
-    if (settle_file(t, about) && runs_plainly(t)) return true;
+    if (write_deferred_output_to(t, about) && runs_without_barriers(t)) return true;
     const std::uint64_t key = (static_cast<std::uint64_t>(about.st_dev) * 0x9e3779b97f4a7c15U) ^ about.st_ino;
-    return hold(t, {.of = &files, .key = key, .shared = shared});
+    return hold_until_end(t, {.of = &files, .key = key, .shared = shared});
 }
 
 }  // namespace tutti::libc

@@ -10,8 +10,8 @@
 // before that.
 //
 // Invariants
-//   D1  `closing` of the context's state leads to the closes of the running attempt, the latest first
-//   D2  a close that is not `live` was taken back: dup2 has since made the number another descriptor
+//   FDT1  `closing` of the context's state leads to the closes of the running attempt, the latest first
+//   FDT2  a close that is not `live` was taken back: dup2 has since made the number another descriptor
 #pragma once
 
 #include <sys/stat.h>
@@ -33,7 +33,7 @@ struct pending_close {
 pending_close* find_closing(tx& t, int fd) noexcept;
 
 /// Returns false and sets errno to EBADF if the transaction has closed the descriptor.
-[[nodiscard]] bool usable(tx& t, int fd) noexcept;
+[[nodiscard]] bool is_usable(tx& t, int fd) noexcept;
 
 /// Makes the commit close `fd`. `about` is its fstat. Returns false if there is no memory to record this.
 [[nodiscard]] bool close_at_commit(tx& t, int fd, const struct stat& about);
@@ -44,7 +44,7 @@ pending_close* find_closing(tx& t, int fd) noexcept;
 
 /// To be called before a call that reads the file by another way than the stream to which this block writes. Makes the
 /// transaction irrevocable and writes that output. Returns false if no output waits for the file (file_overlay.hpp).
-bool settle_file(tx& t, const struct stat& about);
+bool write_deferred_output_to(tx& t, const struct stat& about);
 
 /// Writes private bytes, as write().
 ssize_t write_private(tx& t, int fd, const void* from, std::size_t count);

@@ -23,13 +23,13 @@ struct close_both {
 };
 
 /// Undoes F_SETFD and F_SETFL.
-struct set_flags_back {
+struct restore_flags {
     int fd, command, flags;
     void operator()() const noexcept { ::fcntl(fd, command, flags); }
 };
 
 /// Undoes a dup2 onto a number that was in use.
-struct give_back_number {
+struct restore_descriptor {
     int saved, number, flags;
     pending_close* closed;  ///< the transaction's close of that number before the dup2, or null
     void operator()() const noexcept {
@@ -51,25 +51,26 @@ int made(tx& t, Call call) {
 
 /// Runs dup3 onto a number that is in use. `flags_before` are the flags of the descriptor at that number.
 int replace(tx& t, int from, int to, int flags, int flags_before) {
-    auto* const undo = prepare_undo<give_back_number>(t);
+    auto* const undo = prepare_undo<restore_descriptor>(t);
     // The commit action runs before the undo action is deleted.
-    struct closing {
+    struct saved_descriptor {
         int saved = -1;
     };
-    auto* const kept = undo != nullptr ? static_cast<closing*>(private_memory(t, sizeof(closing))) : nullptr;
+    auto* const kept =
+        undo != nullptr ? static_cast<saved_descriptor*>(private_memory(t, sizeof(saved_descriptor))) : nullptr;
     if (kept == nullptr) return -1;
     kept->saved = -1;
     const auto forget = [kept] {
         if (kept->saved >= 0) ::close(kept->saved);
     };
-    if (!put_off(t, detail::handler_point::at_commit, forget)) return -1;
+    if (!defer(t, detail::handler_point::at_commit, forget)) return -1;
     const int saved = ::fcntl(to, F_DUPFD_CLOEXEC, 0);
     if (saved < 0) {  // no number is free to save the descriptor
         become_irrevocable(t, "dup2 onto an open descriptor, with no descriptor left to save it");
         return ::dup3(from, to, flags);
     }
     if (::dup3(from, to, flags) < 0) {
-        const kept_errno kept_now;
+        const errno_guard saved_errno;
         ::close(saved);
         return -1;
     }
@@ -85,7 +86,7 @@ int replace(tx& t, int from, int to, int flags, int flags_before) {
 int close(tx& t, int fd) {
     const int error = errno;
     struct stat about;
-    if (!usable(t, fd) || ::fstat(fd, &about) != 0) return -1;
+    if (!is_usable(t, fd) || ::fstat(fd, &about) != 0) return -1;
     if (!close_at_commit(t, fd, about)) {
         become_irrevocable(t, "close, without memory to put it off");
         return ::close(fd);
@@ -95,13 +96,13 @@ int close(tx& t, int fd) {
 }
 
 int dup(tx& t, int fd) {
-    if (!usable(t, fd)) return -1;
+    if (!is_usable(t, fd)) return -1;
     return made(t, [fd] { return ::dup(fd); });
 }
 
 int dup3(tx& t, int from, int to, int flags) {
     const int error = errno;
-    if (!usable(t, from)) return -1;
+    if (!is_usable(t, from)) return -1;
     const int before = from != to ? ::fcntl(to, F_GETFD) : -1;
     const int result =
         before < 0 ? made(t, [=] { return ::dup3(from, to, flags); }) : replace(t, from, to, flags, before);
@@ -111,11 +112,11 @@ int dup3(tx& t, int from, int to, int flags) {
 
 int dup2(tx& t, int from, int to) {
     if (from != to) return libc::dup3(t, from, to, 0);
-    return usable(t, from) ? ::dup2(from, to) : -1;
+    return is_usable(t, from) ? ::dup2(from, to) : -1;
 }
 
 int fcntl(tx& t, int fd, int command, std::intptr_t argument) {
-    if (!usable(t, fd)) return -1;
+    if (!is_usable(t, fd)) return -1;
     const auto call = [&] { return ::fcntl(fd, command, argument); };
     switch (command) {
         case F_GETFD:
@@ -131,7 +132,7 @@ int fcntl(tx& t, int fd, int command, std::intptr_t argument) {
         case F_SETFL: {
             struct stat about;
             if (::fstat(fd, &about) != 0 || !lock_file(t, about, false)) return -1;
-            auto* const undo = prepare_undo<set_flags_back>(t);
+            auto* const undo = prepare_undo<restore_flags>(t);
             const int before = undo != nullptr ? ::fcntl(fd, command == F_SETFD ? F_GETFD : F_GETFL) : -1;
             if (before < 0) return -1;
             const int result = call();
@@ -167,12 +168,12 @@ int pipe(tx& t, int* ends) { return libc::pipe2(t, ends, 0); }
 
 int fstat(tx& t, int fd, struct stat* to) {
     struct stat about;
-    if (!usable(t, fd) || ::fstat(fd, &about) != 0) return -1;
-    if (settle_file(t, about) && ::fstat(fd, &about) != 0) return -1;
+    if (!is_usable(t, fd) || ::fstat(fd, &about) != 0) return -1;
+    if (write_deferred_output_to(t, about) && ::fstat(fd, &about) != 0) return -1;
     write(t, to, about);
     return 0;
 }
 
-int isatty(tx& t, int fd) { return usable(t, fd) ? ::isatty(fd) : 0; }
+int isatty(tx& t, int fd) { return is_usable(t, fd) ? ::isatty(fd) : 0; }
 
 }  // namespace tutti::libc

@@ -12,17 +12,17 @@
 #include <optional>
 #include <utility>
 
-#include "base/errno.hpp"
+#include "base/errno_guard.hpp"
 #include "libc/context.hpp"
 #include "tutti/open_nesting.hpp"
 
 namespace tutti::libc {
 
-using base::kept_errno;
+using base::errno_guard;
 
 /// Holds an abstract lock until the transaction ends. May wait or restart the block. Returns false and sets errno to
 /// ENOMEM, or to EDEADLK if the block must commit and another transaction's undo action waits for it.
-[[nodiscard]] inline bool hold(tx& t, const abstract_lock& lock) {
+[[nodiscard]] inline bool hold_until_end(tx& t, const abstract_lock& lock) {
     try {
         acquire(t, lock);
         return true;
@@ -36,11 +36,11 @@ using base::kept_errno;
 
 /// Runs `Undo` (a function object that does not fail) when its block is rolled back, if it was armed.
 template <class Undo>
-class undoing final : public detail::handler {
+class undo_handler final : public detail::handler {
 public:
     void arm(Undo undo) { undo_.emplace(std::move(undo)); }
     void run(tx&, abort_cause) override {
-        const kept_errno kept;
+        const errno_guard saved_errno;
         if (undo_) (*undo_)();
     }
 
@@ -51,9 +51,9 @@ private:
 /// Registers an undo action. May leave the frame. Returns null and sets errno to ENOMEM if there is no memory for it;
 /// then the caller must not make the call.
 template <class Undo>
-undoing<Undo>* prepare_undo(tx& t) {
+undo_handler<Undo>* prepare_undo(tx& t) {
     try {
-        auto made = std::make_unique<undoing<Undo>>();
+        auto made = std::make_unique<undo_handler<Undo>>();
         auto* const at = made.get();
         detail::access::add(t, detail::handler_point::on_abort, std::move(made));
         return at;
@@ -66,7 +66,7 @@ undoing<Undo>* prepare_undo(tx& t) {
 /// Registers `f` to run at `point`, a part of the commit. May leave the frame. Returns false and sets errno to ENOMEM
 /// if `f` will not run.
 template <class F>
-[[nodiscard]] bool put_off(tx& t, detail::handler_point point, F f) {
+[[nodiscard]] bool defer(tx& t, detail::handler_point point, F f) {
     try {
         detail::access::add(t, point, std::make_unique<detail::handler_of<F>>(std::move(f)));
         return true;

@@ -19,7 +19,9 @@ namespace {
 
 constexpr char environment = 0;  // identifies the lock
 
-[[nodiscard]] bool lock_environment(tx& t, bool shared) { return hold(t, {.of = &environment, .shared = shared}); }
+[[nodiscard]] bool lock_environment(tx& t, bool shared) {
+    return hold_until_end(t, {.of = &environment, .shared = shared});
+}
 
 /// Returns "NAME=value" in environ, or null.
 char* entry_of(const char* name, std::size_t size) noexcept {
@@ -30,7 +32,7 @@ char* entry_of(const char* name, std::size_t size) noexcept {
     return nullptr;
 }
 
-struct put_back_entry {
+struct restore_variable {
     char* before;      ///< null: the variable did not exist
     const char* name;  ///< memory of the transaction
     void operator()() const noexcept {
@@ -45,7 +47,7 @@ template <class Change>
 int change(tx& t, const char* name, std::size_t size, Change make) {
     auto* const kept = static_cast<char*>(private_memory(t, size + 1));
     if (kept == nullptr || !lock_environment(t, false)) return -1;
-    auto* const undo = prepare_undo<put_back_entry>(t);
+    auto* const undo = prepare_undo<restore_variable>(t);
     if (undo == nullptr) return -1;
     std::memcpy(kept, name, size);
     kept[size] = 0;
@@ -57,8 +59,8 @@ int change(tx& t, const char* name, std::size_t size, Change make) {
 
 }  // namespace
 
-void share_environment(tx& t) {
-    const kept_errno kept;
+void lock_environment_shared(tx& t) {
+    const errno_guard saved_errno;
     if (!lock_environment(t, true)) become_irrevocable(t, "a time zone, without memory for a lock");
 }
 

@@ -7,6 +7,6 @@ namespace tutti::libc {
 
 /// Prevents other transactions from changing the environment until this one ends. If there is no memory for a lock, the
 /// transaction becomes irrevocable. Does not change errno.
-void share_environment(tx& t);
+void lock_environment_shared(tx& t);
 
 }  // namespace tutti::libc

@@ -9,8 +9,8 @@
 
 namespace {
 
-void before_the_end(const void* where) {
-    if (tutti::tx* const t = tutti::libc::surrounding({"an assertion", where})) {
+void before_abort(const void* where) {
+    if (tutti::tx* const t = tutti::libc::transaction_of_call({"an assertion", where})) {
         tutti::libc::become_irrevocable(*t, "a failed assertion");
     }
 }
@@ -26,20 +26,20 @@ extern "C" [[noreturn]] TUTTI_EXPORT void tutti_clone_of_assertion(
     const char* file, int line, const char* function,
     const char* condition) __asm__("_ZGTtSt21__glibcxx_assert_failPKciS0_S0_");
 void tutti_clone_of_assertion(const char* file, int line, const char* function, const char* condition) {
-    before_the_end(__builtin_return_address(0));
+    before_abort(__builtin_return_address(0));
     tutti_plain_assertion(file, line, function, condition);
 }
 
 extern "C" [[noreturn]] TUTTI_EXPORT void tutti_clone_assert_fail(
     const char* condition, const char* file, unsigned line, const char* function) __asm__("_ZGTt13__assert_fail");
 void tutti_clone_assert_fail(const char* condition, const char* file, unsigned line, const char* function) {
-    before_the_end(__builtin_return_address(0));
+    before_abort(__builtin_return_address(0));
     __assert_fail(condition, file, line, function);
 }
 
 extern "C" [[noreturn]] TUTTI_EXPORT void tutti_clone_assert_perror_fail(
     int error, const char* file, unsigned line, const char* function) __asm__("_ZGTt20__assert_perror_fail");
 void tutti_clone_assert_perror_fail(int error, const char* file, unsigned line, const char* function) {
-    before_the_end(__builtin_return_address(0));
+    before_abort(__builtin_return_address(0));
     __assert_perror_fail(error, file, line, function);
 }

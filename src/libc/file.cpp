@@ -11,9 +11,9 @@
 #include <utility>
 
 #include "api/language.hpp"
-#include "base/errno.hpp"
+#include "base/errno_guard.hpp"
 #include "base/futex.hpp"
-#include "base/nap.hpp"
+#include "base/short_sleep.hpp"
 #include "libc/all_streams.hpp"
 #include "libc/context_state.hpp"
 #include "libc/file_layout.hpp"
@@ -25,16 +25,16 @@ extern "C" void _IO_doallocbuf(FILE*);
 
 namespace tutti::libc {
 
-using base::kept_errno;
+using base::errno_guard;
 
 namespace {
 
-file_place place_of(const FILE* f) noexcept {
+saved_file_state state_of_file(const FILE* f) noexcept {
     return {f->_flags,         f->_mode,         f->_IO_read_ptr,  f->_IO_read_end, f->_IO_read_base,
             f->_IO_write_base, f->_IO_write_ptr, f->_IO_write_end, f->_offset,      f->_IO_buf_base};
 }
 
-void restore_pointers(FILE* f, const file_place& p) noexcept {
+void restore_pointers(FILE* f, const saved_file_state& p) noexcept {
     f->_IO_read_ptr = p.read_ptr;
     f->_IO_read_end = p.read_end;
     f->_IO_read_base = p.read_base;
@@ -55,7 +55,7 @@ void empty_buffer(FILE* f) noexcept {
 }
 
 /// Empties the buffer and moves the kernel's position to the program's.
-void forget_buffer(FILE* f, off64_t position) noexcept {
+void empty_buffer_at(FILE* f, off64_t position) noexcept {
     empty_buffer(f);
     f->_offset = ::lseek64(f->_fileno, position, SEEK_SET);
 }
@@ -66,7 +66,7 @@ char* moved_to(char* pointer, const char* from, char* to) noexcept {
 }
 
 /// Returns the overlay of the touched file, or null. O(touches).
-file_overlay* overlay_of(const touch* t) noexcept {
+file_overlay* overlay_of(const owned_stream* t) noexcept {
     const FILE* const f = t->file;
     for (; t != nullptr; t = t->older) {
         if (t->file == f && t->overlay != nullptr) return t->overlay;
@@ -75,19 +75,19 @@ file_overlay* overlay_of(const touch* t) noexcept {
 }
 
 /// Writes the overlay to the file. As in glibc, an error in writing accepted output is recorded in the stream.
-void apply_overlay(touch& t) noexcept {
+void apply_overlay(owned_stream& t) noexcept {
     const std::unique_ptr<file_overlay> overlay{std::exchange(t.overlay, nullptr)};
     if (overlay == nullptr) return;
-    const kept_errno kept;
+    const errno_guard saved_errno;
     FILE* const f = t.file;
     if (!overlay->apply(f->_fileno)) f->_flags |= in_error;
     if (f->_offset != unknown_offset) f->_offset = overlay->position();
 }
 
 /// glibc's buffer of a stream in memory never shrinks, so the image fits into the current buffer.
-void restore_image(const touch& t) noexcept {
+void restore_image(const owned_stream& t) noexcept {
     FILE* const f = t.file;
-    const file_place& p = t.before;
+    const saved_file_state& p = t.saved_state;
     char* const to = f->_IO_buf_base;
     std::memcpy(to, t.image, t.image_size);
     f->_flags = p.flags;
@@ -105,28 +105,28 @@ void restore_image(const touch& t) noexcept {
 }
 
 /// Restores all that does not depend on the position in the file.
-void restore_state(const touch& t) noexcept {
+void restore_state(const owned_stream& t) noexcept {
     FILE* const f = t.file;
     // A buffer that was allocated since stays, with the flags that glibc set for it.
-    const int kept = t.before.buffer != nullptr ? 0 : of_buffer;
-    f->_flags = (t.before.flags & ~kept) | (f->_flags & kept);
-    f->_mode = t.before.mode;
-    if (t.moved) f->_flags &= ~putting;
-    else restore_pointers(f, t.before);
+    const int kept = t.saved_state.buffer != nullptr ? 0 : of_buffer;
+    f->_flags = (t.saved_state.flags & ~kept) | (f->_flags & kept);
+    f->_mode = t.saved_state.mode;
+    if (t.position_moved) f->_flags &= ~putting;
+    else restore_pointers(f, t.saved_state);
 }
 
-void restore(const touch& t) noexcept {
+void restore(const owned_stream& t) noexcept {
     if (t.image != nullptr) return restore_image(t);
     restore_state(t);
-    if (!t.moved) return;
-    const kept_errno kept;
+    if (!t.position_moved) return;
+    const errno_guard saved_errno;
     if (file_overlay* const overlay = overlay_of(&t); overlay != nullptr) {
         overlay->undo_to(t.writes_before);
         overlay->seek(t.position);
         empty_buffer(t.file);
         t.file->_offset = t.position;
     } else {
-        forget_buffer(t.file, t.position);
+        empty_buffer_at(t.file, t.position);
     }
 }
 
@@ -140,47 +140,47 @@ void lock(tx& t, FILE* f) {
     }
     if (descriptor::of(t).cannot_be_killed()) return ::flockfile(f);
     for (int i = 0; i != sleeps; ++i) {
-        base::nap_for(200'000);
+        base::short_sleep_for(200'000);
         if (::ftrylockfile(f) == 0) return;
     }
     detail::raise_restart(t);
 }
 
-touch* find(const context_state& s, const FILE* f) noexcept {
-    touch* at = s.newest;
+owned_stream* find(const context_state& s, const FILE* f) noexcept {
+    owned_stream* at = s.newest;
     while (at != nullptr && at->file != f) at = at->older;
     return at;
 }
 
 /// Registers the undo action of a touch while there is nothing to undo yet, because registering may leave the frame.
 /// Returns null if there is no memory for it.
-touch* prepare_touch(descriptor& d, context_state& s, FILE* f, bool outermost) {
+owned_stream* prepare_owned_stream(descriptor& d, context_state& s, FILE* f, bool outermost) {
     // Leaves the frame if a signal is due.
-    if (!d.healthy()) static_cast<void>(api::goes_on(d));
-    touch* fresh = s.idle;
+    if (!d.healthy()) static_cast<void>(api::attempt_continues(d));
+    owned_stream* fresh = s.idle;
     try {
         d.deferred_log.reserve_one();
-        if (fresh == nullptr) fresh = new touch;
+        if (fresh == nullptr) fresh = new owned_stream;
         else s.idle = fresh->older;
     } catch (const std::bad_alloc&) {
         return nullptr;
     }
     fresh->file = f;
     fresh->index = d.deferred_log.size();
-    fresh->moved = fresh->final = fresh->armed = false;
+    fresh->position_moved = fresh->final = fresh->armed = false;
     fresh->outermost = outermost;
     fresh->word = nullptr;
-    fresh->beside = nullptr;
+    fresh->next_with_word = nullptr;
     fresh->overlay = nullptr;
     fresh->writes_before = 0;
-    fresh->home = &s;
-    api::own(d, *fresh);
+    fresh->context = &s;
+    api::add_owned_resource(d, *fresh);
     return fresh;
 }
 
 /// Arms the touch: from now on a roll-back undoes it. REQUIRES: the transaction holds glibc's lock.
-touch* arm(context_state& s, touch* prepared) noexcept {
-    prepared->before = place_of(prepared->file);
+owned_stream* arm(context_state& s, owned_stream* prepared) noexcept {
+    prepared->saved_state = state_of_file(prepared->file);
     prepared->older = s.newest;
     prepared->armed = true;
     s.newest = prepared;
@@ -188,10 +188,10 @@ touch* arm(context_state& s, touch* prepared) noexcept {
 }
 
 /// Returns null if there is no memory for the touch.
-touch* first_touch(tx& t, context_state& s, FILE* f) {
+owned_stream* own_first(tx& t, context_state& s, FILE* f) {
     descriptor& d = descriptor::of(t);
-    refuse_at_exit();
-    touch* const prepared = prepare_touch(d, s, f, true);
+    stop_at_exit();
+    owned_stream* const prepared = prepare_owned_stream(d, s, f, true);
     if (prepared == nullptr) return nullptr;
     conflict_word& word = conflict_word_of(f);
     if (take(d, word, s.newest != nullptr)) {
@@ -200,14 +200,14 @@ touch* first_touch(tx& t, context_state& s, FILE* f) {
     }
     lock(t, f);
     arm(s, prepared);  // nothing between lock() and arm() leaves the frame
-    // Pairs with the acquire in for_each_other_touch. Only the word's owner changes the list.
-    prepared->beside = prepared->word == nullptr ? word.touches.load(std::memory_order_relaxed) : nullptr;
-    word.touches.store(prepared, std::memory_order_release);
+    // Pairs with the acquire in for_each_other_stream. Only the word's owner changes the list.
+    prepared->next_with_word = prepared->word == nullptr ? word.streams.load(std::memory_order_relaxed) : nullptr;
+    word.streams.store(prepared, std::memory_order_release);
     return prepared;
 }
 
-touch* inner_touch(tx& t, context_state& s, FILE* f) {
-    touch* const prepared = prepare_touch(descriptor::of(t), s, f, false);
+owned_stream* own_in_inner_block(tx& t, context_state& s, FILE* f) {
+    owned_stream* const prepared = prepare_owned_stream(descriptor::of(t), s, f, false);
     return prepared != nullptr ? arm(s, prepared) : nullptr;
 }
 
@@ -220,7 +220,7 @@ bool is_ordinary(const FILE* f) noexcept {
 
 /// Keeps an image of a stream of bytes in memory. Returns false for any other stream, if there is no memory for the
 /// image, or if characters were put back.
-bool keep_image(touch& t) noexcept {
+bool keep_image(owned_stream& t) noexcept {
     const FILE* const f = t.file;
     if (!is_in_memory(f) || f->_mode > 0 || f->_markers != nullptr || (f->_flags & in_backup) != 0) return false;
     t.image_size = static_cast<std::size_t>(f->_IO_buf_end - f->_IO_buf_base);
@@ -231,103 +231,103 @@ bool keep_image(touch& t) noexcept {
 }
 
 bool has_overlays(const context_state& s) noexcept {
-    const touch* at = s.newest;
+    const owned_stream* at = s.newest;
     while (at != nullptr && at->overlay == nullptr) at = at->older;
     return at != nullptr;
 }
 
 /// Returns null if no output of the transaction waits for that file.
 const file_overlay* find_overlay(const context_state& s, const struct stat& about) noexcept {
-    for (const touch* at = s.newest; at != nullptr; at = at->older) {
+    for (const owned_stream* at = s.newest; at != nullptr; at = at->older) {
         if (at->overlay != nullptr && at->overlay->stands_for(about)) return at->overlay;
     }
     return nullptr;
 }
 
 /// Returns null if the running attempt has not used the C library.
-context_state* running_state(const descriptor& d) noexcept {
+context_state* state_of_attempt(const descriptor& d) noexcept {
     auto* const s = static_cast<context_state*>(d.c_library);
     return s != nullptr && s->sequence == d.own_sequence ? s : nullptr;
 }
 
 }  // namespace
 
-void settle_streams(descriptor& d) noexcept {
-    context_state* const s = running_state(d);
+void write_deferred_output(descriptor& d) noexcept {
+    context_state* const s = state_of_attempt(d);
     if (s == nullptr) return;
-    for (touch* at = s->newest; at != nullptr; at = at->older) at->make_effective();
+    for (owned_stream* at = s->newest; at != nullptr; at = at->older) at->make_effective();
 }
 
-bool settle_file(tx& t, const struct stat& about) {
-    const context_state* const s = running_state(descriptor::of(t));
+bool write_deferred_output_to(tx& t, const struct stat& about) {
+    const context_state* const s = state_of_attempt(descriptor::of(t));
     if (s == nullptr || find_overlay(*s, about) == nullptr) return false;
     become_irrevocable(t, "a file that output of this block waits for is used beside its stream",
                        "use the stream alone in the block");
     return true;
 }
 
-void touch::give_back() noexcept {
+void owned_stream::unlock() noexcept {
     apply_overlay(*this);
     std::free(image);
     image = nullptr;
     if (armed && outermost) ::funlockfile(file);
     if (word != nullptr) {
-        word->touches.store(nullptr, std::memory_order_relaxed);
-        libc::give_back(*word);
+        word->streams.store(nullptr, std::memory_order_relaxed);
+        libc::release(*word);
     }
-    older = home->idle;
-    home->idle = this;
+    older = context->idle;
+    context->idle = this;
 }
 
-void touch::release() noexcept {
-    home->newest = nullptr;  // all touches are kept at once
-    give_back();
+void owned_stream::release() noexcept {
+    context->newest = nullptr;  // all owned streams are kept at once
+    unlock();
 }
 
-void touch::make_effective() noexcept {
+void owned_stream::make_effective() noexcept {
     if (overlay == nullptr) return;
     apply_overlay(*this);
-    for (touch* at = home->newest; at != nullptr; at = at->older) {
+    for (owned_stream* at = context->newest; at != nullptr; at = at->older) {
         if (at->file == file) at->final = true;
     }
 }
 
-void touch::undo(descriptor&) noexcept {
+void owned_stream::undo(descriptor&) noexcept {
     if (armed) {
         delete std::exchange(overlay, nullptr);
         if (!final) restore(*this);
-        home->newest = older;
+        context->newest = older;
     }
-    give_back();
+    unlock();
 }
 
-void touch::undo_in_child() const noexcept {
+void owned_stream::undo_in_child() const noexcept {
     if (!armed || final) return;
     if (image != nullptr) return restore_image(*this);
     restore_state(*this);
-    if (moved) empty_buffer(file);
+    if (position_moved) empty_buffer(file);
 }
 
 file::file(tx& t, FILE* f) : t_{t}, f_{f} {
-    if (runs_plainly(t)) return;
+    if (runs_without_barriers(t)) return;
     descriptor& d = descriptor::of(t);
     context_state* const s = d.hooks == nullptr && is_known_layout() ? state_of(d) : nullptr;
     if (s == nullptr) {
         libc::become_irrevocable(t, "a stream, where transactions can own none", "use streams outside of blocks here");
         return;
     }
-    touch* at = find(*s, f);
-    if (at == nullptr) at = first_touch(t, *s, f);
-    else if (d.frame_->parent != nullptr && at->index < d.frame_->mark.deferred) at = inner_touch(t, *s, f);
+    owned_stream* at = find(*s, f);
+    if (at == nullptr) at = own_first(t, *s, f);
+    else if (d.frame_->parent != nullptr && at->index < d.frame_->mark.deferred) at = own_in_inner_block(t, *s, f);
     if (at != nullptr && (is_ordinary(f) || at->image != nullptr || (!at->final && keep_image(*at)))) {
-        touch_ = at;
+        owned_ = at;
         // A cancelled inner block may have left an overlay to an irrevocable transaction.
-        if (at->final && overlay() != nullptr) settle_streams(d);
+        if (at->final && overlay() != nullptr) write_deferred_output(d);
         struct stat about;
         if (!at->final && !in_memory() && overlay() == nullptr && has_overlays(*s) &&
             ::fstat(f->_fileno, &about) == 0 && find_overlay(*s, about) != nullptr)
-            before_finality("a second stream of a file that output of this block waits for",
-                            "use one stream for the file, or two blocks");
+            before_irreversible_call("a second stream of a file that output of this block waits for",
+                                     "use one stream for the file, or two blocks");
         return;
     }
     if (at != nullptr) at->final = true;
@@ -335,7 +335,7 @@ file::file(tx& t, FILE* f) : t_{t}, f_{f} {
                              "use an ordinary stream of bytes, or this one outside of blocks");
 }
 
-bool file::is_touched() const noexcept {
+bool file::must_outlive_transaction() const noexcept {
     const auto* const s = static_cast<const context_state*>(descriptor::of(t_).c_library);
     return s != nullptr && s->sequence == descriptor::of(t_).own_sequence && find(*s, f_) != nullptr;
 }
@@ -369,9 +369,9 @@ std::size_t file::pending() const noexcept {
     return (f_->_flags & putting) != 0 ? static_cast<std::size_t>(f_->_IO_write_ptr - f_->_IO_write_base) : 0;
 }
 
-touch& file::outermost() const noexcept {
-    touch* last = nullptr;
-    for (touch* at = touch_; at != nullptr; at = at->older) {
+owned_stream& file::outermost() const noexcept {
+    owned_stream* last = nullptr;
+    for (owned_stream* at = owned_; at != nullptr; at = at->older) {
         if (at->file == f_) last = at;
     }
     return *last;
@@ -379,28 +379,28 @@ touch& file::outermost() const noexcept {
 
 /// Returns how many of the pending bytes were there before the transaction.
 std::size_t file::committed() const noexcept {
-    const touch& first = outermost();
-    for (const touch* at = touch_; at != nullptr; at = at->older) {
-        if (at->file == f_ && (at->moved || at->final)) return 0;
+    const owned_stream& first = outermost();
+    for (const owned_stream* at = owned_; at != nullptr; at = at->older) {
+        if (at->file == f_ && (at->position_moved || at->final)) return 0;
     }
-    if ((first.before.flags & putting) == 0 || pending() == 0) return 0;
-    return static_cast<std::size_t>(first.before.write_ptr - first.before.write_base);
+    if ((first.saved_state.flags & putting) == 0 || pending() == 0) return 0;
+    return static_cast<std::size_t>(first.saved_state.write_ptr - first.saved_state.write_base);
 }
 
 /// Writes the committed bytes. The buffer then begins with the transaction's own bytes, and every touch is adjusted.
 bool file::write_committed() noexcept {
-    char* const end = outermost().before.write_ptr;
+    char* const end = outermost().saved_state.write_ptr;
     const auto own = static_cast<std::size_t>(f_->_IO_write_ptr - end);
     f_->_IO_write_ptr = end;
     const bool written = ::fflush_unlocked(f_) == 0;  // leaves the bytes after `end` in place
     std::memmove(f_->_IO_write_base, end, own);
-    for (touch* at = touch_; at != nullptr; at = at->older) {
+    for (owned_stream* at = owned_; at != nullptr; at = at->older) {
         if (at->file != f_) continue;
-        const auto offset = at->before.write_ptr - end;
-        const int flags = at->before.flags;
-        at->before = place_of(f_);
-        at->before.flags = flags | (f_->_flags & in_error);
-        at->before.write_ptr = f_->_IO_write_base + offset;
+        const auto offset = at->saved_state.write_ptr - end;
+        const int flags = at->saved_state.flags;
+        at->saved_state = state_of_file(f_);
+        at->saved_state.flags = flags | (f_->_flags & in_error);
+        at->saved_state.write_ptr = f_->_IO_write_base + offset;
     }
     f_->_IO_write_ptr = f_->_IO_write_base + own;
     return written;
@@ -413,32 +413,32 @@ bool file::before_output(const char* bytes, std::size_t size) {
     const bool holds_input = (f_->_flags & putting) == 0 && f_->_IO_read_end != f_->_IO_buf_base;
     if (holds_input && (available() != 0 || is_regular())) {
         before_moving();
-        if (!touch_->final) give_back_input();
+        if (!owned_->final) unread_input();
     }
-    if (touch_->final || has_room(bytes, size)) return true;
+    if (owned_->final || has_room(bytes, size)) return true;
     if (overlay() != nullptr) {
-        drain();
-        if (touch_->final || has_room(bytes, size)) return true;
+        move_output_to_overlay();
+        if (owned_->final || has_room(bytes, size)) return true;
     }
     if (committed() != 0) {
         if (!write_committed()) return false;
         if (has_room(bytes, size)) return true;
     }
-    before_finality("output that the stream's buffer has no room for",
-                    "give the stream a larger buffer by setvbuf, or write less in one block");
+    before_irreversible_call("output that the stream's buffer has no room for",
+                             "give the stream a larger buffer by setvbuf, or write less in one block");
     return true;
 }
 
 bool file::before_flush() {
     if (in_memory()) {
-        before_finality("a flush of a stream in memory", "flush or close the stream after the block");
+        before_irreversible_call("a flush of a stream in memory", "flush or close the stream after the block");
         return true;
     }
     const file_overlay* const waiting = overlay();
     const bool is_waiting = waiting != nullptr && waiting->count_writes() != 0;
-    if (touch_->final || (pending() == 0 && !is_waiting)) return true;
+    if (owned_->final || (pending() == 0 && !is_waiting)) return true;
     if (!is_waiting && pending() == committed()) return write_committed();
-    before_finality(
+    before_irreversible_call(
         "a flush of output of this block",
         "flush after the block, or in a commit action: what it has written reaches the buffer by its commit");
     return true;
@@ -470,7 +470,7 @@ bool file::fill() {
     return true;
 }
 
-file_overlay* file::overlay() const noexcept { return touch_ != nullptr ? overlay_of(touch_) : nullptr; }
+file_overlay* file::overlay() const noexcept { return owned_ != nullptr ? overlay_of(owned_) : nullptr; }
 
 off_t file::position() const noexcept {
     const file_overlay& of = *overlay();
@@ -495,18 +495,18 @@ int file::seek(off_t offset, int whence) noexcept {
     return 0;
 }
 
-void file::give_back_input() noexcept {
+void file::unread_input() noexcept {
     const auto ahead = static_cast<off64_t>(available());
     if (file_overlay* const of = overlay(); of != nullptr) {
         of->seek(of->position() - ahead);
         empty_buffer(f_);
         f_->_offset = of->position();
     } else {
-        forget_buffer(f_, ::lseek64(f_->_fileno, 0, SEEK_CUR) - ahead);
+        empty_buffer_at(f_, ::lseek64(f_->_fileno, 0, SEEK_CUR) - ahead);
     }
 }
 
-void file::forget_ahead() noexcept {
+void file::discard_read_ahead() noexcept {
     file_overlay& of = *overlay();
     of.seek(of.position() - static_cast<off64_t>(available()));
     f_->_IO_read_end = f_->_IO_read_ptr;
@@ -521,7 +521,7 @@ bool file::detach() noexcept {
     return overlay() != nullptr;
 }
 
-void file::drain() {
+void file::move_output_to_overlay() {
     file_overlay& to = *overlay();
     const char* from = f_->_IO_write_base;
     const std::size_t size = pending();
@@ -534,18 +534,18 @@ void file::drain() {
     };
     // Begins with the oldest touch: what was pending before a touch belongs to the blocks around its own.
     for (;;) {
-        touch* oldest = nullptr;
-        for (touch* at = touch_; at != nullptr; at = at->older) {
-            if (at->file == f_ && !at->moved) oldest = at;
+        owned_stream* oldest = nullptr;
+        for (owned_stream* at = owned_; at != nullptr; at = at->older) {
+            if (at->file == f_ && !at->position_moved) oldest = at;
         }
         if (oldest == nullptr) break;
-        const file_place& before = oldest->before;
+        const saved_file_state& before = oldest->saved_state;
         const bool wrote = (before.flags & putting) != 0;
-        // F4: the bytes that a final touch refers to have left the buffer.
+        // FIL4: the bytes that a final touch refers to have left the buffer.
         if (wrote && size != 0 && !oldest->final) move(before.write_ptr);
         oldest->position = to.position() - (wrote ? 0 : before.read_end - before.read_ptr);
         oldest->writes_before = to.count_writes();
-        oldest->moved = true;
+        oldest->position_moved = true;
     }
     if ((f_->_flags & putting) == 0) return;
     move(end);
@@ -558,7 +558,7 @@ void file::drain() {
     }
     // glibc writes the rest, at the overlay's position.
     f_->_IO_read_base = f_->_IO_read_ptr = f_->_IO_read_end = f_->_IO_write_base = const_cast<char*>(from);
-    before_finality("output that there is no memory to keep", "write after the block");
+    before_irreversible_call("output that there is no memory to keep", "write after the block");
 }
 
 bool file::has_buffered(off_t offset, int whence) const noexcept {
@@ -574,45 +574,46 @@ bool file::has_buffered(off_t offset, int whence) const noexcept {
     return to < f_->_offset && to >= f_->_offset - (f_->_IO_read_end - f_->_IO_buf_base);
 }
 
-void file::before_finality(const char* why, const char* instead) {
+void file::before_irreversible_call(const char* why, const char* advice) {
     if (in_language(t_)) {
-        tutti_itm_run_alone(why, instead);
-        went_alone_ = true;
+        tutti_itm_run_alone(why, advice);
+        became_serial_ = true;
     } else {
         t_.become_irrevocable(why);
     }
-    settle_streams(descriptor::of(t_));
-    // F4: a block of the library inside this one may still be cancelled. A block of the language that runs alone cannot
+    write_deferred_output(descriptor::of(t_));
+    // FIL4: a block of the library inside this one may still be cancelled. A block of the language that runs alone cannot
     // be rolled back in any case.
-    for (touch* at = static_cast<context_state*>(descriptor::of(t_).c_library)->newest; at != nullptr; at = at->older) {
+    for (owned_stream* at = static_cast<context_state*>(descriptor::of(t_).c_library)->newest; at != nullptr;
+         at = at->older) {
         if (at->file == f_) at->final = true;
     }
 }
 
 void file::before_moving() {
-    if (touch_->final || in_memory()) return;
+    if (owned_->final || in_memory()) return;
     // A stream that is not fully buffered flushes other streams before it reads.
     constexpr int flushes = unbuffered | line_buffered;
     if (committed() != 0) write_committed();  // on failure the stream is in error, as in glibc
-    if (overlay() != nullptr) return drain();
+    if (overlay() != nullptr) return move_output_to_overlay();
     // glibc would write what the block has put into the buffer, even if the position has moved before. Appended output
     // moves the position to the file's end.
     const bool detaches = pending() != 0 || appends();
-    if ((f_->_flags & flushes) != 0 || (!touch_->moved && !is_regular()) || (detaches && !detach())) {
-        return before_finality(
+    if ((f_->_flags & flushes) != 0 || (!owned_->position_moved && !is_regular()) || (detaches && !detach())) {
+        return before_irreversible_call(
             "input or output that the stream's buffer does not serve",
             "read from a pipe, a terminal or a stream without a buffer before the block, and write to "
             "it after the block");
     }
-    if (detaches) return drain();
-    if (touch_->moved) return;
+    if (detaches) return move_output_to_overlay();
+    if (owned_->position_moved) return;
     const off64_t kernel = ::lseek64(f_->_fileno, 0, SEEK_CUR);
     // Includes the older touches: this touch may be merged into one of them, and what they know of the buffer becomes
     // invalid.
-    for (touch* at = touch_; at != nullptr; at = at->older) {
-        if (at->file != f_ || at->moved) continue;
-        at->position = kernel - (at->before.read_end - at->before.read_ptr);
-        at->moved = true;
+    for (owned_stream* at = owned_; at != nullptr; at = at->older) {
+        if (at->file != f_ || at->position_moved) continue;
+        at->position = kernel - (at->saved_state.read_end - at->saved_state.read_ptr);
+        at->position_moved = true;
     }
 }
 

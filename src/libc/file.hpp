@@ -31,15 +31,15 @@
 // without barriers.
 //
 // Invariants
-//   F1  `newest` leads to the touches of the running attempt, the latest first, and nowhere when its sequence is not
+//   FIL1  `newest` leads to the touches of the running attempt, the latest first, and nowhere when its sequence is not
 //       that of the descriptor
-//   F2  the outermost touch of a FILE holds its lock and its conflict word, which another touch may hold for it if
+//   FIL2  the outermost touch of a FILE holds its lock and its conflict word, which another touch may hold for it if
 //       their words are one; `release` (the decision is made) or `undo` gives both back
-//   F3  a touch whose index in the log of handlers lies behind the mark of the innermost block belongs to that block,
+//   FIL3  a touch whose index in the log of handlers lies behind the mark of the innermost block belongs to that block,
 //       or to one inside it that has been merged: its roll-back is exactly that of what the block did
-//   F4  a final touch restores nothing: bytes were written or read that cannot be taken back
-//   F5  while there is an overlay, its outermost touch holds it, each touch of its FILE that existed at the latest
-//       output to it is `moved`, and glibc makes no system call for the FILE
+//   FIL4  a final touch restores nothing: bytes were written or read that cannot be taken back
+//   FIL5  while there is an overlay, its outermost touch holds it, each touch of its FILE that existed at the latest
+//       output to it is `position_moved`, and glibc makes no system call for the FILE
 //
 // A call may make a block of the language continue alone, without a way to roll back. The block releases its FILEs at
 // the end of that call: from then on it calls glibc's own functions, which may close the FILEs.
@@ -60,7 +60,7 @@ namespace tutti::libc {
 class file_overlay;
 
 /// The fields of a FILE that a roll-back restores.
-struct file_place {
+struct saved_file_state {
     int flags;
     int mode;
     char *read_ptr, *read_end, *read_base, *write_base, *write_ptr, *write_end;
@@ -68,28 +68,28 @@ struct file_place {
     char* buffer;  ///< the buffer's start, or null
 };
 
-/// A touch of a FILE. The touch belongs to a context, which reuses the object.
-struct touch final : core::owned_resource {
+/// A stream that a transaction owns. The object belongs to a context, which reuses it.
+struct owned_stream final : core::owned_resource {
     FILE* file = nullptr;
     std::size_t index = 0;          ///< in the log of handlers
-    bool moved = false;             ///< the kernel's position may have changed since
-    bool final = false;             ///< F4
+    bool position_moved = false;    ///< the kernel's position may have changed since
+    bool final = false;             ///< FIL4
     bool outermost = false;         ///< the first touch of its FILE, which holds glibc's lock
     bool armed = false;             ///< there is something to undo
     conflict_word* word = nullptr;  ///< the word that the touch has to release, or null
-    off64_t position = 0;           ///< the program's position in the file at the touch; valid if `moved`
-    touch* older = nullptr;
-    touch* beside = nullptr;  ///< the outermost touch of another FILE with the same word
-    context_state* home = nullptr;
-    file_place before{};
+    off64_t position = 0;           ///< the program's position in the file at the touch; valid if `position_moved`
+    owned_stream* older = nullptr;
+    owned_stream* next_with_word = nullptr;  ///< the outermost touch of another FILE with the same word
+    context_state* context = nullptr;
+    saved_file_state saved_state{};
     file_overlay* overlay = nullptr;  ///< of the outermost touch: output that waits for the commit, or null
-    std::size_t writes_before = 0;    ///< the overlay's count of writes at the touch; valid if `moved`
+    std::size_t writes_before = 0;    ///< the overlay's count of writes at the touch; valid if `position_moved`
     char* image = nullptr;            ///< the earlier buffer of a stream in memory; from malloc
     std::size_t image_size = 0;
 
     void release() noexcept override;
     void undo(descriptor& d) noexcept override;
-    /// Writes the output that waits for the commit (settle_streams).
+    /// Writes the output that waits for the commit (write_deferred_output).
     void make_effective() noexcept override;
     /// In the child of a fork, for a transaction of a thread of the parent: removes uncommitted output from the
     /// stream's memory. The position in the file is left alone: the parent shares it and may still change it. REQUIRES:
@@ -97,7 +97,7 @@ struct touch final : core::owned_resource {
     void undo_in_child() const noexcept;
 
 private:
-    void give_back() noexcept;
+    void unlock() noexcept;
 };
 
 // From glibc's libio.h, which is not installed. is_known_layout() checks that the values have the expected meaning.
@@ -115,7 +115,7 @@ enum file_flag : int {
 
 /// Returns true if the innermost block owns `f` and its latest touch is of `f`. Then that touch also undoes what is
 /// done now.
-inline bool touched_last(tx& t, const FILE* f) noexcept {
+inline bool is_latest_owned(tx& t, const FILE* f) noexcept {
     const auto& d = static_cast<const descriptor&>(t);
     const auto* const s = static_cast<const context_state*>(d.c_library);
     if (s == nullptr || s->sequence != d.own_sequence || s->newest == nullptr || s->newest->file != f) return false;
@@ -124,7 +124,7 @@ inline bool touched_last(tx& t, const FILE* f) noexcept {
 }
 
 /// Return how many bytes can at once be put into, or taken from, the ordinary buffer of a byte stream. 0 for other
-/// streams. REQUIRES: touched_last.
+/// streams. REQUIRES: is_latest_owned.
 inline std::size_t room_at_once(const FILE* f) noexcept {
     constexpr int asked = unbuffered | line_buffered | in_backup | putting;
     if ((f->_flags & asked) != putting || f->_mode >= 0) return 0;
@@ -141,18 +141,18 @@ public:
     /// Touches `f`. May wait, restart the block, or make the transaction irrevocable.
     file(tx& t, FILE* f);
     ~file() {
-        if (went_alone_) itm::own_nothing(static_cast<descriptor&>(t_));
+        if (became_serial_) itm::release_resources(static_cast<descriptor&>(t_));
     }
     file(const file&) = delete;
     file& operator=(const file&) = delete;
 
     /// Returns true if the FILE must still exist at the end of the transaction, which releases something of it.
-    [[nodiscard]] bool is_touched() const noexcept;
+    [[nodiscard]] bool must_outlive_transaction() const noexcept;
     /// Returns true for a stream of open_memstream, which has no descriptor.
-    [[nodiscard]] bool in_memory() const noexcept { return touch_ != nullptr && touch_->image != nullptr; }
+    [[nodiscard]] bool in_memory() const noexcept { return owned_ != nullptr && owned_->image != nullptr; }
     /// Returns true if the transaction owns the FILE. Otherwise it is irrevocable, or runs alone, and calls glibc's
     /// ordinary functions.
-    [[nodiscard]] bool owned() const noexcept { return touch_ != nullptr; }
+    [[nodiscard]] bool is_owned() const noexcept { return owned_ != nullptr; }
 
     /// Makes room in the buffer for `size` bytes, or makes the transaction irrevocable. Returns false and sets errno if
     /// output of earlier transactions could not be written. That output is lost, as it is in glibc, and the stream is
@@ -160,7 +160,7 @@ public:
     [[nodiscard]] bool before_output(const char* bytes, std::size_t size);
     /// Returns how many bytes can be taken from the buffer.
     [[nodiscard]] std::size_t available() const noexcept;
-    [[nodiscard]] const char* next() const noexcept { return f_->_IO_read_ptr; }
+    [[nodiscard]] const char* next_bytes() const noexcept { return f_->_IO_read_ptr; }
     void skip(std::size_t bytes) noexcept { f_->_IO_read_ptr += bytes; }
     /// Fills the empty buffer. Returns false at the end of the file and on an error.
     [[nodiscard]] bool fill();
@@ -180,32 +180,32 @@ public:
     /// Like fseeko. REQUIRES: is_detached(), and before_moving() was called.
     [[nodiscard]] int seek(off_t offset, int whence) noexcept;
     /// Discards what was read ahead, as fflush does after input. REQUIRES: is_detached(), and no output is pending.
-    void forget_ahead() noexcept;
+    void discard_read_ahead() noexcept;
     /// To be called before a call that may make a system call which moves the position in the file. Prepares to undo
     /// the call, or makes the transaction irrevocable if that is impossible.
     void before_moving();
     /// To be called before a call that cannot be undone.
-    void before_finality(const char* why, const char* instead = instead_in_general);
+    void before_irreversible_call(const char* why, const char* advice = default_advice);
 
 private:
     [[nodiscard]] bool has_room(const char* bytes, std::size_t size) noexcept;
     [[nodiscard]] bool is_regular() const noexcept;
-    touch& outermost() const noexcept;
+    owned_stream& outermost() const noexcept;
     std::size_t committed() const noexcept;
     bool write_committed() noexcept;
     [[nodiscard]] file_overlay* overlay() const noexcept;
     /// Empties the buffer, and moves the file's position to the program's position.
-    void give_back_input() noexcept;
+    void unread_input() noexcept;
     /// Makes an overlay stand for the file. Returns false if that is impossible.
     [[nodiscard]] bool detach() noexcept;
     /// Moves pending output to the overlay, or makes the transaction irrevocable if memory runs out. REQUIRES:
     /// overlay() is not null.
-    void drain();
+    void move_output_to_overlay();
 
     tx& t_;
     FILE* f_;
-    touch* touch_ = nullptr;
-    bool went_alone_ = false;  ///< by this call, which continues with glibc's unlocked functions
+    owned_stream* owned_ = nullptr;
+    bool became_serial_ = false;  ///< by this call, which continues with glibc's unlocked functions
 };
 
 }  // namespace tutti::libc

@@ -43,7 +43,7 @@ const void* memory_table() noexcept {
 }
 
 /// Writes to a stream with a buffer of its own, and checks the FILE's fields.
-bool looks_right() noexcept {
+bool is_layout_right() noexcept {
     FILE* const f = std::fopen("/dev/null", "r+e");
     if (f == nullptr) return true;  // no descriptor is free, which proves nothing about the layout
     char buffer[256];               // glibc does not use a very small buffer at first
@@ -57,7 +57,7 @@ bool looks_right() noexcept {
 
 bool test() noexcept {
     if (memory_table() == nullptr) return false;  // proves nothing about the layout, but no stream can be served
-    if (looks_right()) return true;
+    if (is_layout_right()) return true;
     char version[40] = "glibc";
     ::confstr(_CS_GNU_LIBC_VERSION, version, sizeof version);
     char message[200];

@@ -24,19 +24,19 @@ struct close_folder {
     DIR* folder;
     void operator()() const noexcept { ::closedir(folder); }
 };
-struct go_back {
+struct restore_folder_position {
     DIR* folder;
     long position;
     void operator()() const noexcept { ::seekdir(folder, position); }
 };
 
 [[nodiscard]] bool own(tx& t, DIR* folder) {
-    return hold(t, {.of = &folders, .key = reinterpret_cast<std::uint64_t>(folder)});
+    return hold_until_end(t, {.of = &folders, .key = reinterpret_cast<std::uint64_t>(folder)});
 }
 
 /// Takes ownership of the folder, and makes a roll-back restore its position.
-[[nodiscard]] bool remember_position(tx& t, DIR* folder) {
-    auto* const undo = own(t, folder) ? prepare_undo<go_back>(t) : nullptr;
+[[nodiscard]] bool save_position(tx& t, DIR* folder) {
+    auto* const undo = own(t, folder) ? prepare_undo<restore_folder_position>(t) : nullptr;
     if (undo == nullptr) return false;
     undo->arm({folder, ::telldir(folder)});
     return true;
@@ -75,7 +75,7 @@ DIR* opendir(tx& t, const char* path) {
 }
 
 DIR* fdopendir(tx& t, int fd) {
-    if (!usable(t, fd)) return nullptr;
+    if (!is_usable(t, fd)) return nullptr;
     // Closing the DIR would also close the descriptor, which a roll-back has to leave open.
     become_irrevocable(t, "fdopendir", "use opendir");
     return ::fdopendir(fd);
@@ -83,13 +83,13 @@ DIR* fdopendir(tx& t, int fd) {
 
 int closedir(tx& t, DIR* folder) {
     if (!own(t, folder)) return -1;
-    return put_off(t, detail::handler_point::at_commit, close_folder{folder}) ? 0 : -1;
+    return defer(t, detail::handler_point::at_commit, close_folder{folder}) ? 0 : -1;
 }
 
 dirent* readdir(tx& t, DIR* folder) {
     const int error = errno;
     dirent* const copy = copy_of_entry(folder);
-    if (copy == nullptr || !remember_position(t, folder)) return nullptr;
+    if (copy == nullptr || !save_position(t, folder)) return nullptr;
     errno = error;
     const dirent* const entry = ::readdir(folder);
     if (entry == nullptr) return nullptr;
@@ -98,11 +98,11 @@ dirent* readdir(tx& t, DIR* folder) {
 }
 
 void rewinddir(tx& t, DIR* folder) {
-    if (!remember_position(t, folder)) become_irrevocable(t, "rewinddir, without memory to remember the position");
+    if (!save_position(t, folder)) become_irrevocable(t, "rewinddir, without memory to remember the position");
     ::rewinddir(folder);
 }
 void seekdir(tx& t, DIR* folder, long position) {
-    if (!remember_position(t, folder)) become_irrevocable(t, "seekdir, without memory to remember the position");
+    if (!save_position(t, folder)) become_irrevocable(t, "seekdir, without memory to remember the position");
     ::seekdir(folder, position);
 }
 long telldir(tx& t, DIR* folder) { return own(t, folder) ? ::telldir(folder) : -1; }

@@ -32,7 +32,7 @@
 
 #include "api/language.hpp"
 #include "base/futex.hpp"
-#include "base/nap.hpp"
+#include "base/short_sleep.hpp"
 #include "libc/context_state.hpp"
 #include "libc/effects.hpp"
 #include "libc/memory.hpp"
@@ -44,24 +44,24 @@ using guard = __cxxabiv1::__guard;
 
 /// A guard that the running transaction has taken. The object deletes itself when the transaction has ended.
 struct held_guard final : core::owned_resource {
-    enum class phase { initialising, done, given_up };
+    enum class phase { initialising, done, aborted };
 
-    held_guard(context_state& of, guard* g) noexcept : at{g}, home{of} {}
+    held_guard(context_state& of, guard* g) noexcept : at{g}, context{of} {}
 
     void arm() noexcept {
-        older = home.guards;
-        home.guards = this;
+        older = context.guards;
+        context.guards = this;
         armed = true;
     }
     void release() noexcept override;
     void undo(core::descriptor& d) noexcept override;
 
     guard* at;
-    context_state& home;
+    context_state& context;
     held_guard* older = nullptr;
-    phase now = phase::initialising;
-    bool armed = false;    ///< false: another thread was faster, or the block left the frame while it waited
-    bool covered = false;  ///< a newer object of the same guard decides how it ends
+    phase current_phase = phase::initialising;
+    bool armed = false;      ///< false: another thread was faster, or the block left the frame while it waited
+    bool has_newer = false;  ///< a newer object of the same guard decides how it ends
 
 private:
     void unlink() noexcept;
@@ -79,7 +79,7 @@ bool is_initialised(guard* g) noexcept {
 }
 
 /// Takes a free guard, as libstdc++'s function does first. Returns false if the guard is done or pending.
-bool take_at_once(guard* g) noexcept {
+bool try_acquire(guard* g) noexcept {
     int expected = 0;
     return __atomic_compare_exchange_n(word_of(g), &expected, pending_bit, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 }
@@ -87,12 +87,12 @@ bool take_at_once(guard* g) noexcept {
 using acquire_function = int (*)(guard*);
 
 /// Calls libstdc++'s function, which this library interposes.
-int acquire_plainly(guard* g) {
+int acquire_outside(guard* g) {
     constinit static std::atomic<acquire_function> known{nullptr};
     acquire_function f = known.load(std::memory_order_relaxed);
     if (f == nullptr) {
         f = reinterpret_cast<acquire_function>(::dlsym(RTLD_NEXT, "__cxa_guard_acquire"));
-        if (f == nullptr) api::refuse("the C++ library has no __cxa_guard_acquire");
+        if (f == nullptr) api::panic("the C++ library has no __cxa_guard_acquire");
         known.store(f, std::memory_order_relaxed);
     }
     return f(g);
@@ -102,7 +102,7 @@ int acquire_plainly(guard* g) {
 /// ones.
 bool try_layout() {
     guard probe{};
-    if (acquire_plainly(&probe) != 1 || *word_of(&probe) != pending_bit) return false;
+    if (acquire_outside(&probe) != 1 || *word_of(&probe) != pending_bit) return false;
     __cxxabiv1::__cxa_guard_release(&probe);
     return *word_of(&probe) == done_bit && *reinterpret_cast<const char*>(&probe) == 1;
 }
@@ -134,31 +134,31 @@ held_guard* own(const guard* g) noexcept {
 /// Registers the action that ends the guard, before the guard is taken, because registering may leave the frame.
 /// Returns null if there is no memory for it.
 held_guard* prepare(descriptor& d, context_state& s, guard* g) {
-    if (!d.healthy()) static_cast<void>(api::goes_on(d));  // leaves the frame if a signal is due
+    if (!d.healthy()) static_cast<void>(api::attempt_continues(d));  // leaves the frame if a signal is due
     try {
         d.deferred_log.reserve_one();
     } catch (const std::bad_alloc&) {
         return nullptr;
     }
     auto* const fresh = new (std::nothrow) held_guard{s, g};
-    if (fresh != nullptr) api::own(d, *fresh);
+    if (fresh != nullptr) api::add_owned_resource(d, *fresh);
     return fresh;
 }
 
 /// Returns true if the block has taken the guard, and false if the object is initialised. Restarts the block if neither
 /// happens for a while.
-bool take_or_start_over(tx& t, guard* g) {
+bool acquire_or_restart(tx& t, guard* g) {
     constexpr int spins = 200, sleeps = 50;
     for (int i = 0; i != spins; ++i) {
         if (is_initialised(g)) return false;
-        if (take_at_once(g)) return true;
+        if (try_acquire(g)) return true;
         base::spin_turn();
     }
-    if (descriptor::of(t).cannot_be_killed()) return acquire_plainly(g) != 0;
+    if (descriptor::of(t).cannot_be_killed()) return acquire_outside(g) != 0;
     for (int i = 0; i != sleeps; ++i) {
-        base::nap_for(200'000);
+        base::short_sleep_for(200'000);
         if (is_initialised(g)) return false;
-        if (take_at_once(g)) return true;
+        if (try_acquire(g)) return true;
     }
     detail::raise_restart(t);
 }
@@ -168,17 +168,17 @@ int acquire(tx& t, guard* g) {
     descriptor& d = descriptor::of(t);
     context_state* const s = is_known_layout() ? state_of(d) : nullptr;
     held_guard* const known = s != nullptr ? find(*s, g) : nullptr;
-    if (known != nullptr && known->now == held_guard::phase::done) return 0;
-    if (known != nullptr && known->now == held_guard::phase::initialising) {
-        api::refuse("the initialisation of a local static enters itself");
+    if (known != nullptr && known->current_phase == held_guard::phase::done) return 0;
+    if (known != nullptr && known->current_phase == held_guard::phase::initialising) {
+        api::panic("the initialisation of a local static enters itself");
     }
     held_guard* const prepared = s != nullptr ? prepare(d, *s, g) : nullptr;
     if (prepared == nullptr) {
         become_irrevocable(t, "the initialisation of a local static, where a transaction cannot undo it");
-        return acquire_plainly(g);
+        return acquire_outside(g);
     }
-    if (known != nullptr) known->covered = true;
-    else if (!take_or_start_over(t, g)) return 0;
+    if (known != nullptr) known->has_newer = true;
+    else if (!acquire_or_restart(t, g)) return 0;
     prepared->arm();  // nothing between the two steps leaves the frame
     return 1;
 }
@@ -186,7 +186,7 @@ int acquire(tx& t, guard* g) {
 }  // namespace
 
 void held_guard::unlink() noexcept {
-    held_guard** link = &home.guards;
+    held_guard** link = &context.guards;
     while (*link != this) link = &(*link)->older;
     *link = older;
 }
@@ -196,8 +196,8 @@ void held_guard::release() noexcept {
         unlink();
         // A guard that is still initialising belongs to a block that continues without barriers and ends the guard
         // directly.
-        if (!covered && now == phase::done) __cxxabiv1::__cxa_guard_release(at);
-        if (!covered && now == phase::given_up) __cxxabiv1::__cxa_guard_abort(at);
+        if (!has_newer && current_phase == phase::done) __cxxabiv1::__cxa_guard_release(at);
+        if (!has_newer && current_phase == phase::aborted) __cxxabiv1::__cxa_guard_abort(at);
     }
     delete this;
 }
@@ -205,7 +205,7 @@ void held_guard::release() noexcept {
 void held_guard::undo(core::descriptor&) noexcept {
     if (armed) {
         unlink();
-        if (held_guard* const before = find(home, at)) before->covered = false;
+        if (held_guard* const before = find(context, at)) before->has_newer = false;
         else __cxxabiv1::__cxa_guard_abort(at);
     }
     delete this;
@@ -222,7 +222,7 @@ using tutti::libc::held_guard;
 bool end_within(guard* g, held_guard::phase how) noexcept {
     held_guard* const held = tutti::libc::own(g);
     if (held == nullptr) return false;
-    held->now = how;
+    held->current_phase = how;
     return true;
 }
 
@@ -232,7 +232,8 @@ extern "C" {
 
 TUTTI_EXPORT int tutti_clone_of_guard_acquire(guard* g) __asm__("_ZGTt19__cxa_guard_acquire");
 int tutti_clone_of_guard_acquire(guard* g) {
-    if (tutti::tx* const t = tutti::libc::surrounding({"a local static's initialisation", __builtin_return_address(0)}))
+    if (tutti::tx* const t =
+            tutti::libc::transaction_of_call({"a local static's initialisation", __builtin_return_address(0)}))
         return tutti::libc::acquire(*t, g);
     return __cxxabiv1::__cxa_guard_acquire(g);
 }
@@ -244,15 +245,15 @@ void tutti_clone_of_guard_release(guard* g) noexcept {
 
 TUTTI_EXPORT void tutti_clone_of_guard_abort(guard* g) noexcept __asm__("_ZGTt17__cxa_guard_abort");
 void tutti_clone_of_guard_abort(guard* g) noexcept {
-    if (!end_within(g, held_guard::phase::given_up)) __cxxabiv1::__cxa_guard_abort(g);
+    if (!end_within(g, held_guard::phase::aborted)) __cxxabiv1::__cxa_guard_abort(g);
 }
 
 /// Interposes libstdc++'s function.
 TUTTI_EXPORT int tutti_guard_acquire(guard* g) __asm__("__cxa_guard_acquire");
 int tutti_guard_acquire(guard* g) {
     const held_guard* const held = tutti::libc::own(g);
-    if (held != nullptr && held->now == held_guard::phase::done) return 0;
-    return tutti::libc::acquire_plainly(g);
+    if (held != nullptr && held->current_phase == held_guard::phase::done) return 0;
+    return tutti::libc::acquire_outside(g);
 }
 
 /// GCC checks by this load whether a static is initialised.
@@ -260,7 +261,7 @@ TUTTI_EXPORT unsigned char tutti_clone_of_atomic_load_1(const volatile void* fro
                                                                int order) __asm__("_ZGTt15__atomic_load_1");
 unsigned char tutti_clone_of_atomic_load_1(const volatile void* from, int) {
     const auto* const byte = static_cast<const unsigned char*>(const_cast<const void*>(from));
-    if (tutti::tx* const t = tutti::libc::surrounding({})) return tutti::libc::read(*t, byte);
+    if (tutti::tx* const t = tutti::libc::transaction_of_call({})) return tutti::libc::read(*t, byte);
     return __atomic_load_n(byte, __ATOMIC_SEQ_CST);
 }
 
@@ -272,9 +273,8 @@ TUTTI_EXPORT int tutti_clone_of_cxa_atexit(void (*destroy)(void*), void* object,
                                                   void* dso) __asm__("_ZGTt12__cxa_atexit");
 int tutti_clone_of_cxa_atexit(void (*destroy)(void*), void* object, void* dso) {
     using namespace tutti::libc;
-    if (tutti::tx* const t = surrounding({"a destructor at the exit", __builtin_return_address(0)})) {
-        if (put_off(*t, tutti::detail::handler_point::at_commit, [=] { ::__cxa_atexit(destroy, object, dso); }))
-            return 0;
+    if (tutti::tx* const t = transaction_of_call({"a destructor at the exit", __builtin_return_address(0)})) {
+        if (defer(*t, tutti::detail::handler_point::at_commit, [=] { ::__cxa_atexit(destroy, object, dso); })) return 0;
         become_irrevocable(*t, "a local static's destructor, without memory to put it off");
     }
     return ::__cxa_atexit(destroy, object, dso);

@@ -23,7 +23,7 @@ namespace {
 
 /// Calls `ask(private answer)` and copies the answer to the program's memory, unless the result is an error.
 template <class Answer, class Ask>
-auto answered(tx& t, Answer* to, Ask ask) {
+auto copy_result(tx& t, Answer* to, Ask ask) {
     Answer answer{};
     const auto result = ask(&answer);
     const int error = errno;
@@ -35,7 +35,7 @@ auto answered(tx& t, Answer* to, Ask ask) {
 /// Calls `ask(private bytes, size)` with at most `most` bytes. `made(result)` is how many of these bytes are the
 /// answer.
 template <class Ask, class Made>
-auto answered_in(tx& t, void* to, std::size_t size, std::size_t most, Ask ask, Made made)
+auto copy_text_result(tx& t, void* to, std::size_t size, std::size_t most, Ask ask, Made made)
     -> decltype(ask(static_cast<char*>(nullptr), size)) {
     const std::size_t room = std::min(size, most);
     const private_array<char> bytes{t, room};
@@ -47,9 +47,9 @@ auto answered_in(tx& t, void* to, std::size_t size, std::size_t most, Ask ask, M
     return result;
 }
 
-constexpr std::size_t most_name = 4096;
+constexpr std::size_t max_name = 4096;
 
-struct put_value_back {
+struct restore_value {
     pthread_key_t key;
     const void* value;
     void operator()() const noexcept { ::pthread_setspecific(key, value); }
@@ -65,13 +65,14 @@ struct post_again {
 
 }  // namespace
 
-int uname(tx& t, struct utsname* to) { return answered(t, to, ::uname); }
-clock_t times(tx& t, struct tms* to) { return answered(t, to, ::times); }
+int uname(tx& t, struct utsname* to) { return copy_result(t, to, ::uname); }
+clock_t times(tx& t, struct tms* to) { return copy_result(t, to, ::times); }
 int getrusage(tx& t, int who, struct rusage* to) {
-    return answered(t, to, [who](struct rusage* usage) { return ::getrusage(static_cast<__rusage_who>(who), usage); });
+    return copy_result(t, to,
+                       [who](struct rusage* usage) { return ::getrusage(static_cast<__rusage_who>(who), usage); });
 }
 int getrlimit(tx& t, int resource, struct rlimit* to) {
-    return answered(t, to, [resource](struct rlimit* limit) {
+    return copy_result(t, to, [resource](struct rlimit* limit) {
         return ::getrlimit(static_cast<__rlimit_resource>(resource), limit);
     });
 }
@@ -107,38 +108,38 @@ int getloadavg(tx& t, double* to, int count) {
 }
 
 int gethostname(tx& t, char* to, std::size_t size) {
-    return answered_in(t, to, size, most_name, ::gethostname,
-                       [](int result, const char* text) { return result == 0 ? std::strlen(text) + 1 : 0; });
+    return copy_text_result(t, to, size, max_name, ::gethostname,
+                            [](int result, const char* text) { return result == 0 ? std::strlen(text) + 1 : 0; });
 }
 int getdomainname(tx& t, char* to, std::size_t size) {
-    return answered_in(t, to, size, most_name, ::getdomainname,
-                       [](int result, const char* text) { return result == 0 ? std::strlen(text) + 1 : 0; });
+    return copy_text_result(t, to, size, max_name, ::getdomainname,
+                            [](int result, const char* text) { return result == 0 ? std::strlen(text) + 1 : 0; });
 }
 int ttyname_r(tx& t, int fd, char* to, std::size_t size) {
-    if (!usable(t, fd)) return EBADF;
-    return answered_in(
-        t, to, size, most_name, [fd](char* text, std::size_t room) { return ::ttyname_r(fd, text, room); },
+    if (!is_usable(t, fd)) return EBADF;
+    return copy_text_result(
+        t, to, size, max_name, [fd](char* text, std::size_t room) { return ::ttyname_r(fd, text, room); },
         [](int result, const char* text) { return result == 0 ? std::strlen(text) + 1 : 0; });
 }
 std::size_t confstr(tx& t, int name, char* to, std::size_t size) {
     if (to == nullptr || size == 0) return ::confstr(name, nullptr, 0);
-    return answered_in(
-        t, to, size, most_name, [name](char* text, std::size_t room) { return ::confstr(name, text, room); },
+    return copy_text_result(
+        t, to, size, max_name, [name](char* text, std::size_t room) { return ::confstr(name, text, room); },
         [](std::size_t result, const char*) { return result; });
 }
 int getentropy(tx& t, void* to, std::size_t size) {
     if (size > 256) return ::getentropy(to, size);  // fails
-    return answered_in(t, to, size, 256, ::getentropy,
-                       [size](int result, const char*) { return result == 0 ? size : 0; });
+    return copy_text_result(t, to, size, 256, ::getentropy,
+                            [size](int result, const char*) { return result == 0 ? size : 0; });
 }
 ssize_t getrandom(tx& t, void* to, std::size_t size, unsigned flags) {
-    return answered_in(
+    return copy_text_result(
         t, to, size, std::size_t{1} << 25, [flags](char* bytes, std::size_t n) { return ::getrandom(bytes, n, flags); },
         [](ssize_t result, const char*) { return static_cast<std::size_t>(std::max<ssize_t>(result, 0)); });
 }
 
 int pthread_setspecific(tx& t, pthread_key_t key, const void* value) {
-    auto* const undo = prepare_undo<put_value_back>(t);
+    auto* const undo = prepare_undo<restore_value>(t);
     if (undo == nullptr) return ENOMEM;
     const void* const before = ::pthread_getspecific(key);
     const int result = ::pthread_setspecific(key, value);
@@ -159,11 +160,11 @@ int pthread_key_delete(tx& t, pthread_key_t key) {
     // glibc refuses an unknown key.
     const int result = ::pthread_setspecific(key, ::pthread_getspecific(key));
     if (result != 0) return result;
-    return put_off(t, detail::handler_point::at_commit, delete_key{key}) ? 0 : ENOMEM;
+    return defer(t, detail::handler_point::at_commit, delete_key{key}) ? 0 : ENOMEM;
 }
 
 int sem_getvalue(tx& t, sem_t* s, int* to) {
-    return answered(t, to, [s](int* value) { return ::sem_getvalue(s, value); });
+    return copy_result(t, to, [s](int* value) { return ::sem_getvalue(s, value); });
 }
 int sem_trywait(tx& t, sem_t* s) {
     auto* const undo = prepare_undo<post_again>(t);

@@ -30,9 +30,9 @@ bool take(tx& t, FILE* f, char* to, std::size_t size, int last, std::size_t& n) 
     while (n != size) {
         if (from.available() == 0 && !from.fill()) return false;
         std::size_t part = std::min(size - n, from.available());
-        const void* const end = last >= 0 ? std::memchr(from.next(), last, part) : nullptr;
-        if (end != nullptr) part = static_cast<std::size_t>(static_cast<const char*>(end) - from.next()) + 1;
-        copy_out(t, to + n, from.next(), part);
+        const void* const end = last >= 0 ? std::memchr(from.next_bytes(), last, part) : nullptr;
+        if (end != nullptr) part = static_cast<std::size_t>(static_cast<const char*>(end) - from.next_bytes()) + 1;
+        copy_out(t, to + n, from.next_bytes(), part);
         from.skip(part);
         n += part;
         if (end != nullptr) return true;
@@ -41,7 +41,7 @@ bool take(tx& t, FILE* f, char* to, std::size_t size, int last, std::size_t& n) 
 }
 
 /// Does the same for a stream that the transaction does not own; this is irrevocable.
-bool take_finally(tx& t, FILE* f, char* to, std::size_t size, int last, std::size_t& n) {
+bool read_irrevocably_until(tx& t, FILE* f, char* to, std::size_t size, int last, std::size_t& n) {
     n = 0;
     char part[512];
     while (n != size) {
@@ -62,19 +62,19 @@ bool take_finally(tx& t, FILE* f, char* to, std::size_t size, int last, std::siz
     return true;
 }
 
-bool is_owned(tx& t, FILE* f) { return touched_last(t, f) || file{t, f}.owned(); }
+bool is_owned(tx& t, FILE* f) { return is_latest_owned(t, f) || file{t, f}.is_owned(); }
 
 /// Returns false if the end of the file or an error came before `last` and before `size` bytes.
 bool get(tx& t, FILE* f, char* to, std::size_t size, int last, std::size_t& n) {
-    return is_owned(t, f) ? take(t, f, to, size, last, n) : take_finally(t, f, to, size, last, n);
+    return is_owned(t, f) ? take(t, f, to, size, last, n) : read_irrevocably_until(t, f, to, size, last, n);
 }
 
 }  // namespace
 
 int fgetc(tx& t, FILE* f) {
-    if (touched_last(t, f) && available_at_once(f) != 0) return static_cast<unsigned char>(*f->_IO_read_ptr++);
+    if (is_latest_owned(t, f) && available_at_once(f) != 0) return static_cast<unsigned char>(*f->_IO_read_ptr++);
     file from{t, f};
-    if (!from.owned()) return ::fgetc(f);
+    if (!from.is_owned()) return ::fgetc(f);
     return from.available() != 0 || from.fill() ? ::getc_unlocked(f) : EOF;
 }
 int getc(tx& t, FILE* f) { return libc::fgetc(t, f); }
@@ -83,10 +83,10 @@ int getchar(tx& t) { return libc::fgetc(t, stdin); }
 int ungetc(tx& t, int c, FILE* f) {
     if (c == EOF) return EOF;
     file from{t, f};
-    if (!from.owned()) return ::ungetc(c, f);
+    if (!from.is_owned()) return ::ungetc(c, f);
     const bool was_read =
         from.pending() == 0 && f->_IO_read_ptr > f->_IO_read_base && f->_IO_read_ptr[-1] == static_cast<char>(c);
-    if (!was_read) from.before_finality("ungetc of another character than the one that was read");
+    if (!was_read) from.before_irreversible_call("ungetc of another character than the one that was read");
     return ::ungetc(c, f);
 }
 

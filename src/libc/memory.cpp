@@ -4,8 +4,8 @@
 #include <cerrno>
 #include <cstdlib>
 
+#include "api/aligned_pieces.hpp"
 #include "api/language.hpp"
-#include "api/pieces.hpp"
 
 namespace tutti::libc {
 
@@ -80,16 +80,16 @@ void* private_memory(tx& t, std::size_t size) noexcept {
     void* const memory = std::malloc(size);
     if (memory == nullptr) return nullptr;
     auto& d = static_cast<descriptor&>(t);
-    constexpr detail::destroyer give_back = [](void* p) { std::free(p); };
+    constexpr detail::destroyer free_memory_later = [](void* p) { std::free(p); };
     try {
-        api::note_allocation(d, memory, give_back);  // from now on a roll-back frees the memory
+        api::record_allocation(d, memory, free_memory_later);  // from now on a roll-back frees the memory
     } catch (const std::bad_alloc&) {
         std::free(memory);
         errno = ENOMEM;
         return nullptr;
     }
     try {
-        api::note_free(d, memory, give_back);  // from now on a commit frees the memory, too
+        api::record_free(d, memory, free_memory_later);  // from now on a commit frees the memory, too
     } catch (const std::bad_alloc&) {
         errno = ENOMEM;  // a commit leaks the memory
         return nullptr;

@@ -20,7 +20,7 @@ namespace tutti::libc {
 namespace {
 
 constexpr const char* hidden_state = "a conversion whose state is hidden in the C library";
-constexpr const char* own_state = "give it a state of your own";
+constexpr const char* local_state = "give it a state of your own";
 
 /// The bytes of a character: at most `limit`, and none after a zero.
 struct bytes_of_character {
@@ -36,7 +36,7 @@ struct bytes_of_character {
 /// Runs `convert(to, text, size, state)`, which works like mbrtowc.
 template <class C, class Convert>
 std::size_t character(tx& t, C* to, const char* from, std::size_t limit, mbstate_t* state, Convert convert) {
-    if (state == nullptr) become_irrevocable(t, hidden_state, own_state);
+    if (state == nullptr) become_irrevocable(t, hidden_state, local_state);
     mbstate_t copy{};
     if (state != nullptr) copy = read(t, state);
     mbstate_t* const s = state != nullptr ? &copy : nullptr;
@@ -59,7 +59,7 @@ std::size_t character(tx& t, C* to, const char* from, std::size_t limit, mbstate
 /// Runs `convert(to, wide, state)`, which works like wcrtomb.
 template <class C, class Convert>
 std::size_t bytes(tx& t, char* to, C wide, mbstate_t* state, Convert convert) {
-    if (state == nullptr) become_irrevocable(t, hidden_state, own_state);
+    if (state == nullptr) become_irrevocable(t, hidden_state, local_state);
     mbstate_t copy{};
     if (state != nullptr) copy = read(t, state);
     char text[MB_LEN_MAX];
@@ -83,7 +83,7 @@ std::size_t length_converted(const wchar_t* from, std::size_t size, mbstate_t st
 template <class To, class From, class Convert>
 std::size_t string(tx& t, To* to, const From** from, std::size_t limit, std::size_t count, mbstate_t* state,
                    Convert convert) {
-    if (state == nullptr) become_irrevocable(t, hidden_state, own_state);
+    if (state == nullptr) become_irrevocable(t, hidden_state, local_state);
     const From* const begin = load_pointer(t, from);
     // Reads only as much input as fits into `to`: a wide character has at least one byte and at most MB_CUR_MAX.
     if (to != nullptr) limit = std::min(limit, count > SIZE_MAX / MB_LEN_MAX ? SIZE_MAX : count * MB_LEN_MAX);

@@ -37,8 +37,8 @@ int digit(wchar_t c) noexcept {
 /// Implements strtol and its like. Digits beyond the longest number are counted but not copied.
 template <class Number, class C>
 Number integer(tx& t, const C* s, C** end, int base, Number (*convert)(const C*, C**, int)) {
-    constexpr std::size_t most_digits = 70;  // of 64 bits, with some reserve
-    C copy[most_digits + 4];
+    constexpr std::size_t max_digits = 70;  // of 64 bits, with some reserve
+    C copy[max_digits + 4];
     C* out = copy;
     if (base < 0 || base == 1 || base > 36) {
         *out = 0;
@@ -69,7 +69,7 @@ Number integer(tx& t, const C* s, C** end, int base, Number (*convert)(const C*,
         if (significant == 0 && d == 0) {
             // One leading zero is enough.
             if (out == copy || out[-1] != '0') *out++ = c;
-        } else if (significant++ < most_digits) {
+        } else if (significant++ < max_digits) {
             *out++ = c;
         }
     }

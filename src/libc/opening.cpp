@@ -24,9 +24,9 @@ bool is_quiet(const struct stat& about) noexcept {
 
 struct close_opened {
     int fd;
-    made_file made;
+    created_file created;
     void operator()() const noexcept {
-        if (made.path != nullptr) made.remove();
+        if (created.path != nullptr) created.remove();
         ::close(fd);
     }
 };
@@ -56,19 +56,19 @@ int created(tx& t, int folder, const char* path, std::size_t size, int flags, mo
 
 }  // namespace
 
-opening what_opening_does(int folder, const char* path, int flags) noexcept {
+open_effect effect_of_open(int folder, const char* path, int flags) noexcept {
     const bool only_makes = (flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL);
     const int follow = only_makes || (flags & O_NOFOLLOW) != 0 ? AT_SYMLINK_NOFOLLOW : 0;
     struct stat about;
     if (::fstatat(folder, path, &about, follow) != 0) {
-        return (flags & O_CREAT) != 0 && errno == ENOENT ? opening::creates : opening::plain;
+        return (flags & O_CREAT) != 0 && errno == ENOENT ? open_effect::creates : open_effect::plain;
     }
-    if (only_makes || (flags & O_PATH) != 0) return opening::plain;
+    if (only_makes || (flags & O_PATH) != 0) return open_effect::plain;
     const bool drops = (flags & O_TRUNC) != 0 && S_ISREG(about.st_mode) && about.st_size != 0;
-    return is_quiet(about) && !drops ? opening::plain : opening::final;
+    return is_quiet(about) && !drops ? open_effect::plain : open_effect::final;
 }
 
-void made_file::remove() const noexcept {
+void created_file::remove() const noexcept {
     struct stat now;
     if (::fstatat(folder, path, &now, AT_SYMLINK_NOFOLLOW) != 0) return;
     if (now.st_dev == device && now.st_ino == inode) ::unlinkat(folder, path, S_ISDIR(now.st_mode) ? AT_REMOVEDIR : 0);
@@ -100,18 +100,18 @@ int openat(tx& t, int folder, const char* path, int flags, mode_t mode) {
     std::size_t size = 0;
     const char* const p = private_path(t, path, room, size);
     if (p == nullptr) return -1;
-    if (*p != '/' && !usable(t, folder)) return -1;
-    opening what = what_opening_does(folder, p, flags);
+    if (*p != '/' && !is_usable(t, folder)) return -1;
+    open_effect what = effect_of_open(folder, p, flags);
     int fd = -1;
-    if (what == opening::creates) {
+    if (what == open_effect::creates) {
         fd = created(t, folder, p, size, flags, mode);
         // The path is a dangling symbolic link, or another process was faster.
-        if (fd < 0 && errno == EEXIST && (flags & O_EXCL) == 0) what = opening::final;
+        if (fd < 0 && errno == EEXIST && (flags & O_EXCL) == 0) what = open_effect::final;
     }
-    if (what == opening::final)
+    if (what == open_effect::final)
         become_irrevocable(t, "a file that is not empty, or a device, is opened to be overwritten",
                            "open it before the block, or append to it");
-    if (what != opening::creates) fd = opened(t, folder, p, flags, mode);
+    if (what != open_effect::creates) fd = opened(t, folder, p, flags, mode);
     if (fd >= 0) errno = error;
     return fd;
 }

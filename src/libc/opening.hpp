@@ -1,4 +1,4 @@
-// Determines what opening a file by its name would do, before doing it.
+// Determines the effect of opening a file by its name, before doing it.
 #pragma once
 
 #include <fcntl.h>
@@ -8,7 +8,7 @@
 
 namespace tutti::libc {
 
-enum class opening : unsigned char {
+enum class open_effect : unsigned char {
     plain,    ///< closing the file undoes it
     creates,  ///< the file does not exist; it is opened with O_EXCL, and closing and removing it undoes this
     final,    ///< cannot be undone: it truncates the file, or a process at the other end notices it
@@ -16,10 +16,10 @@ enum class opening : unsigned char {
 
 /// `path` is private. If another program creates, fills or removes the file meanwhile, the file is treated as it was
 /// before.
-[[nodiscard]] opening what_opening_does(int folder, const char* path, int flags) noexcept;
+[[nodiscard]] open_effect effect_of_open(int folder, const char* path, int flags) noexcept;
 
 /// Removes a file that the transaction has created, unless another file has its name by now.
-struct made_file {
+struct created_file {
     int folder;
     const char* path;  ///< memory of the transaction
     dev_t device;

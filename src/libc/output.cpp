@@ -26,23 +26,23 @@ bool put_at_once(FILE* f, const char* bytes, std::size_t size) noexcept {
 }
 
 /// Takes ownership of the stream. Returns how many bytes can be put into its buffer at once.
-std::size_t room_now(tx& t, FILE* f) { return touched_last(t, f) || file{t, f}.owned() ? room_at_once(f) : 0; }
+std::size_t room_now(tx& t, FILE* f) { return is_latest_owned(t, f) || file{t, f}.is_owned() ? room_at_once(f) : 0; }
 
 }  // namespace
 
 std::size_t put(tx& t, FILE* f, const char* bytes, std::size_t size) {
-    if (touched_last(t, f) && put_at_once(f, bytes, size)) return size;
+    if (is_latest_owned(t, f) && put_at_once(f, bytes, size)) return size;
     file to{t, f};
-    if (!to.owned()) return ::fwrite(bytes, 1, size, f);
+    if (!to.is_owned()) return ::fwrite(bytes, 1, size, f);
     if (!to.before_output(bytes, size)) return 0;
     return put_at_once(f, bytes, size) ? size : ::fwrite_unlocked(bytes, 1, size, f);
 }
 
 int fputc(tx& t, int c, FILE* f) {
     const char byte = static_cast<char>(c);
-    if (touched_last(t, f) && room_at_once(f) != 0) return static_cast<unsigned char>(*f->_IO_write_ptr++ = byte);
+    if (is_latest_owned(t, f) && room_at_once(f) != 0) return static_cast<unsigned char>(*f->_IO_write_ptr++ = byte);
     file to{t, f};
-    if (!to.owned()) return ::fputc(c, f);
+    if (!to.is_owned()) return ::fputc(c, f);
     if (!to.before_output(&byte, 1)) return EOF;
     return put_at_once(f, &byte, 1) ? static_cast<unsigned char>(byte) : ::fputc_unlocked(c, f);
 }
@@ -111,11 +111,11 @@ int fflush(tx& t, FILE* f) {
         return flush_all(in_language(t) ? nullptr : &t);
     }
     file of{t, f};
-    if (!of.owned()) return ::fflush(f);
+    if (!of.is_owned()) return ::fflush(f);
     if (!of.before_flush()) return EOF;
     if (of.available() != 0) of.before_moving();  // a seek gives back what was read ahead
     if (!of.is_detached()) return ::fflush_unlocked(f);
-    of.forget_ahead();
+    of.discard_read_ahead();
     return 0;
 }
 

@@ -64,7 +64,7 @@ void vsyslog(tx& t, int priority, const char* format, va_list arguments) {
         std::memcpy(kept, text.begin(), text.size());
         kept[text.size()] = 0;
         // The memory lives until the commit has been published.
-        if (put_off(t, detail::handler_point::at_commit, [=] { ::syslog(priority, "%s", kept); })) return;
+        if (defer(t, detail::handler_point::at_commit, [=] { ::syslog(priority, "%s", kept); })) return;
     }
     become_irrevocable(t, "syslog, without memory to put it off");
     ::syslog(priority, "%.*s", static_cast<int>(text.size()), text.begin());

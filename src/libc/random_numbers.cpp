@@ -31,12 +31,12 @@ constexpr char generator = 0;  // identifies the lock
 
 /// While an object lives, random uses another state. The bytes of the real state are then as glibc stores them between
 /// uses.
-class set_aside {
+class other_state_scope {
 public:
-    set_aside() noexcept : state_{::initstate(1, other_, sizeof other_)} {}
-    ~set_aside() { ::setstate(state_); }
-    set_aside(const set_aside&) = delete;
-    set_aside& operator=(const set_aside&) = delete;
+    other_state_scope() noexcept : state_{::initstate(1, other_, sizeof other_)} {}
+    ~other_state_scope() { ::setstate(state_); }
+    other_state_scope(const other_state_scope&) = delete;
+    other_state_scope& operator=(const other_state_scope&) = delete;
     [[nodiscard]] char* state() const noexcept { return state_; }
 
 private:
@@ -52,11 +52,12 @@ std::size_t size_of(const char* state) noexcept {
     return sizes[kind % 5];
 }
 
-class put_back final : public detail::handler {
+class restore_generator final : public detail::handler {
 public:
-    put_back(context_state& s, std::size_t index) noexcept : state_{s}, saved_{index, s.generator, nullptr, 0, {}} {}
+    restore_generator(context_state& s, std::size_t index) noexcept
+        : state_{s}, saved_{index, s.generator, nullptr, 0, {}} {}
     void save() noexcept {
-        const set_aside now;
+        const other_state_scope now;
         saved_.state = now.state();
         saved_.size = size_of(now.state());
         std::memcpy(saved_.bytes, now.state(), saved_.size);
@@ -65,7 +66,7 @@ public:
     void run(tx&, abort_cause) override {
         if (saved_.state == nullptr) return;
         state_.generator = saved_.older;
-        const set_aside now;
+        const other_state_scope now;
         if (now.state() == saved_.state) std::memcpy(saved_.state, saved_.bytes, saved_.size);
     }
 
@@ -75,16 +76,16 @@ private:
 };
 
 /// To be called before random is used. If there is no memory to save the state, the transaction becomes irrevocable.
-void own_generator(tx& t) {
+void lock_generator(tx& t) {
     descriptor& d = descriptor::of(t);
     context_state* const s = state_of(d);
-    const kept_errno kept;
-    bool mine = s != nullptr && hold(t, {.of = &generator});
+    const errno_guard saved_errno;
+    bool mine = s != nullptr && hold_until_end(t, {.of = &generator});
     const bool noted = mine && s->generator != nullptr &&
                        (d.frame_->parent == nullptr || s->generator->index >= d.frame_->mark.deferred);
     if (mine && !noted) {
         try {
-            auto made = std::make_unique<put_back>(*s, d.deferred_log.size());
+            auto made = std::make_unique<restore_generator>(*s, d.deferred_log.size());
             auto* const at = made.get();
             detail::access::add(t, detail::handler_point::on_abort, std::move(made));
             at->save();
@@ -136,15 +137,15 @@ auto with_state(tx& t, unsigned short* state, Call call) {
 }  // namespace
 
 long random(tx& t) {
-    own_generator(t);
+    lock_generator(t);
     return ::random();
 }
 int rand(tx& t) {
-    own_generator(t);
+    lock_generator(t);
     return ::rand();
 }
 void srandom(tx& t, unsigned seed) {
-    own_generator(t);
+    lock_generator(t);
     ::srandom(seed);
 }
 void srand(tx& t, unsigned seed) { libc::srandom(t, seed); }
@@ -210,12 +211,12 @@ void lcong48(tx& t, unsigned short* parameters) { libc::lcong48_r(t, parameters,
 
 // glibc does not tell the size of what it writes into a state, so these functions are irrevocable.
 char* initstate(tx& t, unsigned seed, char* state, std::size_t size) {
-    own_generator(t);
+    lock_generator(t);
     become_irrevocable(t, "initstate", "srandom starts the sequence of the same state anew");
     return ::initstate(seed, state, size);
 }
 char* setstate(tx& t, char* state) {
-    own_generator(t);
+    lock_generator(t);
     become_irrevocable(t, "setstate", "random_r has its state in memory of the program's");
     return ::setstate(state);
 }

@@ -21,7 +21,7 @@ namespace {
 using resource = std::pmr::memory_resource;
 
 void* allocate(resource* self, std::size_t size, std::size_t alignment) {
-    if (tx* const t = surrounding({"std::pmr::new_delete_resource", __builtin_return_address(0)})) {
+    if (tx* const t = transaction_of_call({"std::pmr::new_delete_resource", __builtin_return_address(0)})) {
         const detail::destroyer free = free_function(alignment);
         if (free != nullptr) return own_allocated(*t, ::operator new(size, std::align_val_t{alignment}), free);
         become_irrevocable(*t, unusual_alignment);
@@ -30,7 +30,7 @@ void* allocate(resource* self, std::size_t size, std::size_t alignment) {
 }
 
 void deallocate(resource* self, void* memory, std::size_t size, std::size_t alignment) {
-    if (tx* const t = surrounding({"std::pmr::new_delete_resource", __builtin_return_address(0)})) {
+    if (tx* const t = transaction_of_call({"std::pmr::new_delete_resource", __builtin_return_address(0)})) {
         const detail::destroyer free = free_function(alignment);
         if (free != nullptr) return free_on_commit(*t, memory, free);
         become_irrevocable(*t, unusual_alignment);
@@ -47,7 +47,7 @@ struct monotonic_fields {
 };
 
 /// Takes memory from the current buffer. Returns null if the buffer is too small.
-void* take_from_buffer(tx& t, monotonic_fields* fields, std::size_t size, std::size_t alignment) {
+void* allocate_from_buffer(tx& t, monotonic_fields* fields, std::size_t size, std::size_t alignment) {
     void* place = load_pointer(t, &fields->next);
     std::size_t available = read(t, &fields->available);
     if (std::align(alignment, size, place, available) == nullptr) return nullptr;
@@ -58,8 +58,8 @@ void* take_from_buffer(tx& t, monotonic_fields* fields, std::size_t size, std::s
 
 void* allocate_monotonic(resource* self, std::size_t size, std::size_t alignment) {
     const std::size_t bytes = std::max<std::size_t>(size, 1);  // as in libstdc++, so that addresses differ
-    if (tx* const t = surrounding({"std::pmr::monotonic_buffer_resource", __builtin_return_address(0)})) {
-        void* const place = take_from_buffer(*t, reinterpret_cast<monotonic_fields*>(self), bytes, alignment);
+    if (tx* const t = transaction_of_call({"std::pmr::monotonic_buffer_resource", __builtin_return_address(0)})) {
+        void* const place = allocate_from_buffer(*t, reinterpret_cast<monotonic_fields*>(self), bytes, alignment);
         if (place != nullptr) return place;
         become_irrevocable(*t, "a new buffer of a monotonic_buffer_resource", "give it a buffer that is large enough");
     }
@@ -85,26 +85,26 @@ entry entries[6];
 std::size_t entry_count = 0;
 
 const void* const* table_of(const resource* of) noexcept { return *reinterpret_cast<const void* const* const*>(of); }
-void bring(const void* function, const void* clone) noexcept { entries[entry_count++] = {function, clone}; }
+void add_table(const void* function, const void* clone) noexcept { entries[entry_count++] = {function, clone}; }
 
-[[gnu::constructor]] void bring_clones() {
+[[gnu::constructor]] void add_clones() {
     if (_ITM_registerTMCloneTable == nullptr) return;
     const void* const* const plain = table_of(std::pmr::new_delete_resource());
-    bring(plain[slot_allocate], reinterpret_cast<const void*>(&allocate));
-    bring(plain[slot_deallocate], reinterpret_cast<const void*>(&deallocate));
+    add_table(plain[slot_allocate], reinterpret_cast<const void*>(&allocate));
+    add_table(plain[slot_deallocate], reinterpret_cast<const void*>(&deallocate));
     // A function that only compares addresses, or does nothing, is its own clone.
-    bring(plain[slot_is_equal], plain[slot_is_equal]);
+    add_table(plain[slot_is_equal], plain[slot_is_equal]);
     char buffer[64];
     std::pmr::monotonic_buffer_resource monotonic{buffer, sizeof buffer, std::pmr::null_memory_resource()};
     if (is_known_monotonic(monotonic, buffer, sizeof buffer)) {
         const void* const* const table = table_of(&monotonic);
-        bring(table[slot_allocate], reinterpret_cast<const void*>(&allocate_monotonic));
-        bring(table[slot_deallocate], table[slot_deallocate]);
-        bring(table[slot_is_equal], table[slot_is_equal]);
+        add_table(table[slot_allocate], reinterpret_cast<const void*>(&allocate_monotonic));
+        add_table(table[slot_deallocate], table[slot_deallocate]);
+        add_table(table[slot_is_equal], table[slot_is_equal]);
     }
     _ITM_registerTMCloneTable(entries, entry_count);
 }
-[[gnu::destructor]] void take_clones() {
+[[gnu::destructor]] void remove_clones() {
     if (_ITM_deregisterTMCloneTable != nullptr) _ITM_deregisterTMCloneTable(entries);
 }
 

@@ -27,7 +27,7 @@ struct scan::target {
 
 namespace {
 
-constexpr detail::destroyer give_back = [](void* p) { std::free(p); };
+constexpr detail::destroyer release = [](void* p) { std::free(p); };
 
 std::size_t number(const char*& at) noexcept {
     std::size_t n = 0;
@@ -274,7 +274,7 @@ int scan::deliver() {
         void*& memory = *reinterpret_cast<void**>(room_ + filled_ + targets_[i].offset);
         if (memory == untouched || memory == nullptr) continue;
         try {
-            api::note_allocation(static_cast<descriptor&>(t_), memory, give_back);
+            api::record_allocation(static_cast<descriptor&>(t_), memory, release);
         } catch (const std::bad_alloc&) {
             // Memory that is already registered is freed when the transaction, which cannot continue for long, ends.
             std::free(memory);

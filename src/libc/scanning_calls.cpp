@@ -49,7 +49,7 @@ int error_of(FILE* f) noexcept { return ::feof(f) == 0 ? errno : 0; }
 int scan_owned(file& from, FILE* f, scan& what, taken& bytes) {
     for (;;) {
         const std::size_t more = from.available();
-        if (!bytes.append(from.next(), more)) return EOF;
+        if (!bytes.append(from.next_bytes(), more)) return EOF;
         std::size_t used = 0;
         const scan::outcome result = what.over(bytes.begin(), bytes.size(), used);
         if (result == scan::outcome::failed) return EOF;
@@ -111,7 +111,7 @@ int vfscanf(tx& t, FILE* f, const char* format, va_list arguments) {
     if (!what.prepare(format, arguments)) return EOF;
     taken bytes{t};
     file from{t, f};
-    return from.owned() ? scan_owned(from, f, what, bytes) : scan_finally(f, what, bytes);
+    return from.is_owned() ? scan_owned(from, f, what, bytes) : scan_finally(f, what, bytes);
 }
 int vscanf(tx& t, const char* format, va_list arguments) { return libc::vfscanf(t, stdin, format, arguments); }
 

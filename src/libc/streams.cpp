@@ -20,9 +20,9 @@ namespace {
 
 struct close_stream {
     FILE* file;
-    made_file made;
+    created_file created;
     void operator()() const noexcept {
-        if (made.path != nullptr) made.remove();
+        if (created.path != nullptr) created.remove();
         std::fclose(file);
     }
 };
@@ -96,18 +96,18 @@ FILE* fopen(tx& t, const char* path, const char* mode) {
     if (m == nullptr) return nullptr;
     const int flags = flags_of(m);
     if (flags < 0) return std::fopen(p, m);  // fails
-    opening what = what_opening_does(AT_FDCWD, p, flags);
+    open_effect what = effect_of_open(AT_FDCWD, p, flags);
     // No x is added to a mode with an encoding, or with letters that an x would move out of glibc's reach.
-    if (what == opening::creates && (std::strchr(m, ',') != nullptr || mode_size > 6)) what = opening::final;
+    if (what == open_effect::creates && (std::strchr(m, ',') != nullptr || mode_size > 6)) what = open_effect::final;
     FILE* f = nullptr;
-    if (what == opening::creates) {
+    if (what == open_effect::creates) {
         f = created(t, p, size, m);
-        if (f == nullptr && errno == EEXIST && (flags & O_EXCL) == 0) what = opening::final;
+        if (f == nullptr && errno == EEXIST && (flags & O_EXCL) == 0) what = open_effect::final;
     }
-    if (what == opening::final)
+    if (what == open_effect::final)
         become_irrevocable(t, "a file that is not empty, or a device, is opened to be overwritten",
                            "open it before the block, or append to it");
-    if (what != opening::creates) f = opened(t, p, m);
+    if (what != open_effect::creates) f = opened(t, p, m);
     if (f != nullptr) errno = error;
     return f;
 }
@@ -124,7 +124,7 @@ FILE* fdopen(tx& t, int fd, const char* mode) {
     char room[32];
     std::size_t size = 0;
     const char* const m = private_string(t, mode, room, size);
-    if (m == nullptr || !usable(t, fd)) return nullptr;
+    if (m == nullptr || !is_usable(t, fd)) return nullptr;
     if (!is_known_layout()) become_irrevocable(t, "fdopen");
     auto* const undo = prepare_undo<forget_stream>(t);
     if (undo == nullptr) return nullptr;
@@ -141,20 +141,20 @@ FILE* freopen(tx& t, const char* path, const char* mode, FILE* f) {
     const char* const m = private_string(t, mode, mode_room, size);
     if (m == nullptr || (path != nullptr && p == nullptr)) return nullptr;
     file of{t, f};
-    if (of.owned()) of.before_finality("freopen");
+    if (of.is_owned()) of.before_irreversible_call("freopen");
     return std::freopen(p, m, f);
 }
 
 int fclose(tx& t, FILE* f) {
     file of{t, f};
-    if (!of.is_touched()) return std::fclose(f);
-    if (of.in_memory()) of.before_finality("fclose of a stream in memory", "close the stream after the block");
-    const bool flushes = !of.owned() || of.in_memory();
+    if (!of.must_outlive_transaction()) return std::fclose(f);
+    if (of.in_memory()) of.before_irreversible_call("fclose of a stream in memory", "close the stream after the block");
+    const bool flushes = !of.is_owned() || of.in_memory();
     const bool written =
         !flushes ? of.before_flush() && (of.pending() == 0 || ::fflush_unlocked(f) == 0) : std::fflush(f) == 0;
     const int error = errno;
-    if (!put_off(t, detail::handler_point::at_commit, [f] { std::fclose(f); })) {
-        of.before_finality("fclose, without memory to put it off");
+    if (!defer(t, detail::handler_point::at_commit, [f] { std::fclose(f); })) {
+        of.before_irreversible_call("fclose, without memory to put it off");
         // The stream has to stay, because the end of the transaction unlocks it.
         return std::fflush(f);
     }
@@ -165,7 +165,7 @@ int fclose(tx& t, FILE* f) {
 
 int setvbuf(tx& t, FILE* f, char* buffer, int mode, std::size_t size) {
     file of{t, f};
-    if (of.owned()) of.before_finality("setvbuf");
+    if (of.is_owned()) of.before_irreversible_call("setvbuf");
     return std::setvbuf(f, buffer, mode, size);
 }
 void setbuf(tx& t, FILE* f, char* buffer) { libc::setvbuf(t, f, buffer, buffer != nullptr ? _IOFBF : _IONBF, BUFSIZ); }
@@ -190,21 +190,21 @@ int putw(tx& t, int word, FILE* f) {
 // that the commit leaves the stream locked. A roll-back lowers the count again.
 void flockfile(tx& t, FILE* f) {
     const file of{t, f};
-    auto* const undo = of.owned() ? prepare_undo<unlock_stream>(t) : nullptr;
-    if (of.owned() && undo == nullptr) become_irrevocable(t, "flockfile, without memory to undo it");
+    auto* const undo = of.is_owned() ? prepare_undo<unlock_stream>(t) : nullptr;
+    if (of.is_owned() && undo == nullptr) become_irrevocable(t, "flockfile, without memory to undo it");
     ::flockfile(f);
     if (undo != nullptr) undo->arm({f});
 }
 int ftrylockfile(tx& t, FILE* f) {
     const file of{t, f};
-    if (!of.owned()) return ::ftrylockfile(f);
+    if (!of.is_owned()) return ::ftrylockfile(f);
     libc::flockfile(t, f);
     return 0;
 }
 void funlockfile(tx& t, FILE* f) {
     const file of{t, f};
-    if (of.owned() && put_off(t, detail::handler_point::at_commit, unlock_stream{f})) return;
-    if (of.owned()) become_irrevocable(t, "funlockfile, without memory to put it off");
+    if (of.is_owned() && defer(t, detail::handler_point::at_commit, unlock_stream{f})) return;
+    if (of.is_owned()) become_irrevocable(t, "funlockfile, without memory to put it off");
     ::funlockfile(f);
 }
 

@@ -18,7 +18,7 @@ namespace {
 template <class Call>
 int after_commit(tx& t, Call call) {
     const auto later = [call] { call(); };
-    if (put_off(t, detail::handler_point::on_commit, later)) return 0;
+    if (defer(t, detail::handler_point::on_commit, later)) return 0;
     return ENOMEM;
 }
 
@@ -38,7 +38,7 @@ int sem_post(tx& t, sem_t* s) {
         errno = EOVERFLOW;
         return -1;
     }
-    return put_off(t, detail::handler_point::on_commit, [s] { ::sem_post(s); }) ? 0 : -1;
+    return defer(t, detail::handler_point::on_commit, [s] { ::sem_post(s); }) ? 0 : -1;
 }
 
 }  // namespace tutti::libc

@@ -19,7 +19,7 @@ namespace {
 /// In a block, `construct(where, arguments...)` replaces the constructor.
 template <class E, class Construct, class... Arguments>
 [[noreturn]] void throw_in_block(Construct construct, Arguments... arguments) {
-    const tutti::tx* const t = tutti::libc::surrounding({});
+    const tutti::tx* const t = tutti::libc::transaction_of_call({});
     if (t == nullptr || !tutti::libc::in_language(*t)) throw E(arguments...);
     void* const place = _ITM_cxa_allocate_exception(sizeof(E));
     construct(place, arguments...);

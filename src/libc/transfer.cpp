@@ -17,15 +17,15 @@
 namespace tutti::libc {
 namespace {
 
-constexpr std::size_t part_at_once = std::size_t{64} << 10;
-constexpr std::size_t most_at_once = 0x7ffff000;  // of one call: the kernel transfers no more
+constexpr std::size_t max_part = std::size_t{64} << 10;
+constexpr std::size_t max_transfer = 0x7ffff000;  // of one call: the kernel transfers no more
 
-struct seek_back {
+struct restore_position {
     int fd;
     off_t position;
     void operator()() const noexcept { ::lseek(fd, position, SEEK_SET); }
 };
-struct cut_back {
+struct restore_size {
     int fd;
     off_t size;
     void operator()() const noexcept {
@@ -34,10 +34,10 @@ struct cut_back {
 };
 
 /// Makes a roll-back restore the position. Returns the position, or -1 if there is none or memory ran out.
-off_t remember_position(tx& t, int fd) {
+off_t save_position(tx& t, int fd) {
     const off_t position = ::lseek(fd, 0, SEEK_CUR);
     if (position < 0) return -1;
-    auto* const undo = prepare_undo<seek_back>(t);
+    auto* const undo = prepare_undo<restore_position>(t);
     if (undo == nullptr) return -1;
     undo->arm({fd, position});
     return position;
@@ -46,11 +46,11 @@ off_t remember_position(tx& t, int fd) {
 /// Calls `part(private bytes, size, bytes before)` until it has `count` bytes, or gets fewer than it asked for.
 template <class Part>
 ssize_t in_parts(tx& t, void* to, std::size_t count, Part part) {
-    const private_array<char> bytes{t, std::min(count, part_at_once)};
+    const private_array<char> bytes{t, std::min(count, max_part)};
     if (bytes.at == nullptr) return -1;
     std::size_t n = 0;
     do {
-        const std::size_t wanted = std::min(count - n, part_at_once);
+        const std::size_t wanted = std::min(count - n, max_part);
         const ssize_t got = part(bytes.at, wanted, n);
         if (got < 0) return n != 0 ? static_cast<ssize_t>(n) : -1;
         copy_out(t, static_cast<char*>(to) + n, bytes.at, static_cast<std::size_t>(got));
@@ -62,16 +62,16 @@ ssize_t in_parts(tx& t, void* to, std::size_t count, Part part) {
 
 /// Reads once, at most as many bytes as are read at once: the bytes are lost if the program does not take them.
 template <class Read>
-ssize_t read_finally(tx& t, void* to, std::size_t count, Read read) {
+ssize_t read_irrevocably(tx& t, void* to, std::size_t count, Read read) {
     become_irrevocable(t, "input from a descriptor that cannot be read twice", "read before the block");
-    if (runs_plainly(t)) return read(to, count);
-    return in_parts(t, to, std::min(count, part_at_once),
+    if (runs_without_barriers(t)) return read(to, count);
+    return in_parts(t, to, std::min(count, max_part),
                     [&](void* bytes, std::size_t size, std::size_t) { return read(bytes, size); });
 }
 
 /// Checks for errors that are known without a system call for output.
-bool takes_output(tx& t, int fd) noexcept {
-    if (!usable(t, fd)) return false;
+bool accepts_output(tx& t, int fd) noexcept {
+    if (!is_usable(t, fd)) return false;
     const int flags = ::fcntl(fd, F_GETFL);
     if (flags < 0) return false;
     if ((flags & O_ACCMODE) != O_RDONLY && (flags & O_PATH) == 0) return true;
@@ -85,11 +85,11 @@ bool lock_for_output(tx& t, int fd) {
 }
 
 template <class Write>
-ssize_t write_finally(tx& t, int fd, const void* from, std::size_t count, Write write) {
-    if (!takes_output(t, fd)) return -1;
+ssize_t write_irrevocably(tx& t, int fd, const void* from, std::size_t count, Write write) {
+    if (!accepts_output(t, fd)) return -1;
     become_irrevocable(t, "output to a descriptor",
                        "write after the block or in a commit action, or to a stream, whose buffer can be taken back");
-    if (runs_plainly(t)) return write(from, count);
+    if (runs_without_barriers(t)) return write(from, count);
     if (!lock_for_output(t, fd)) return -1;
     const private_array<char> bytes{t, count};
     if (bytes.at == nullptr) {
@@ -118,7 +118,7 @@ public:
                 errno = EINVAL;
                 return;
             }
-            here = std::min(here, most_at_once - size_);
+            here = std::min(here, max_transfer - size_);
             size_ += here;
         }
         good_ = true;
@@ -179,7 +179,7 @@ template <class Write>
 ssize_t write_gathered(tx& t, int fd, const all_parts& parts, Write write) {
     become_irrevocable(t, "output to a descriptor",
                        "write after the block or in a commit action, or to a stream, whose buffer can be taken back");
-    if (!runs_plainly(t) && !lock_for_output(t, fd)) return -1;
+    if (!runs_without_barriers(t) && !lock_for_output(t, fd)) return -1;
     const private_array<char> bytes{t, parts.size()};
     if (bytes.at == nullptr) return -1;
     parts.gather(t, bytes.at);
@@ -190,49 +190,49 @@ ssize_t write_gathered(tx& t, int fd, const all_parts& parts, Write write) {
 
 ssize_t read(tx& t, int fd, void* to, std::size_t count) {
     struct stat about;
-    if (!usable(t, fd) || ::fstat(fd, &about) != 0) return -1;
+    if (!is_usable(t, fd) || ::fstat(fd, &about) != 0) return -1;
     const auto once = [fd](void* bytes, std::size_t size) { return ::read(fd, bytes, size); };
     if (S_ISDIR(about.st_mode)) return once(nullptr, 0);  // fails with EISDIR
-    if (!S_ISREG(about.st_mode)) return read_finally(t, to, count, once);
-    if (!lock_file(t, about, false) || remember_position(t, fd) < 0) return -1;
+    if (!S_ISREG(about.st_mode)) return read_irrevocably(t, to, count, once);
+    if (!lock_file(t, about, false) || save_position(t, fd) < 0) return -1;
     return in_parts(t, to, count, [&](void* bytes, std::size_t size, std::size_t) { return once(bytes, size); });
 }
 
 ssize_t pread(tx& t, int fd, void* to, std::size_t count, off_t from) {
     struct stat about;
-    if (!usable(t, fd) || ::fstat(fd, &about) != 0) return -1;
+    if (!is_usable(t, fd) || ::fstat(fd, &about) != 0) return -1;
     if (::lseek(fd, 0, SEEK_CUR) < 0) return -1;  // as pread fails
     const auto at = [=](void* bytes, std::size_t size, std::size_t before) {
         return ::pread(fd, bytes, size, from + static_cast<off_t>(before));
     };
     if (S_ISDIR(about.st_mode)) return at(nullptr, 0, 0);
     if (!S_ISREG(about.st_mode)) {
-        return read_finally(t, to, count, [&](void* bytes, std::size_t size) { return at(bytes, size, 0); });
+        return read_irrevocably(t, to, count, [&](void* bytes, std::size_t size) { return at(bytes, size, 0); });
     }
     if (!lock_file(t, about, true)) return -1;
     return in_parts(t, to, count, at);
 }
 
 ssize_t write_private(tx& t, int fd, const void* from, std::size_t count) {
-    if (!takes_output(t, fd)) return -1;
+    if (!accepts_output(t, fd)) return -1;
     become_irrevocable(t, "output to a descriptor",
                        "write after the block or in a commit action, or to a stream, whose buffer can be taken back");
-    if (!runs_plainly(t) && !lock_for_output(t, fd)) return -1;
+    if (!runs_without_barriers(t) && !lock_for_output(t, fd)) return -1;
     return ::write(fd, from, count);
 }
 
 ssize_t write(tx& t, int fd, const void* from, std::size_t count) {
-    return write_finally(t, fd, from, count,
-                         [fd](const void* bytes, std::size_t size) { return ::write(fd, bytes, size); });
+    return write_irrevocably(t, fd, from, count,
+                             [fd](const void* bytes, std::size_t size) { return ::write(fd, bytes, size); });
 }
 
 ssize_t pwrite(tx& t, int fd, const void* from, std::size_t count, off_t to) {
-    return write_finally(t, fd, from, count,
-                         [=](const void* bytes, std::size_t size) { return ::pwrite(fd, bytes, size, to); });
+    return write_irrevocably(t, fd, from, count,
+                             [=](const void* bytes, std::size_t size) { return ::pwrite(fd, bytes, size, to); });
 }
 
 ssize_t readv(tx& t, int fd, const iovec* parts, int count) {
-    if (!usable(t, fd) || ::fcntl(fd, F_GETFD) < 0) return -1;
+    if (!is_usable(t, fd) || ::fcntl(fd, F_GETFD) < 0) return -1;
     const all_parts all{t, parts, count};
     if (!all) return -1;
     return all.scattered(
@@ -240,7 +240,7 @@ ssize_t readv(tx& t, int fd, const iovec* parts, int count) {
         [fd](void* bytes, std::size_t size) { return ::read(fd, bytes, size); });
 }
 ssize_t preadv(tx& t, int fd, const iovec* parts, int count, off_t from) {
-    if (!usable(t, fd) || ::fcntl(fd, F_GETFD) < 0) return -1;
+    if (!is_usable(t, fd) || ::fcntl(fd, F_GETFD) < 0) return -1;
     const all_parts all{t, parts, count};
     if (!all) return -1;
     return all.scattered(
@@ -251,13 +251,13 @@ ssize_t preadv(tx& t, int fd, const iovec* parts, int count, off_t from) {
         [=](void* bytes, std::size_t size) { return ::pread(fd, bytes, size, from); });
 }
 ssize_t writev(tx& t, int fd, const iovec* parts, int count) {
-    if (!takes_output(t, fd)) return -1;
+    if (!accepts_output(t, fd)) return -1;
     const all_parts all{t, parts, count};
     if (!all) return -1;
     return write_gathered(t, fd, all, [fd](const void* from, std::size_t size) { return ::write(fd, from, size); });
 }
 ssize_t pwritev(tx& t, int fd, const iovec* parts, int count, off_t to) {
-    if (!takes_output(t, fd)) return -1;
+    if (!accepts_output(t, fd)) return -1;
     const all_parts all{t, parts, count};
     if (!all) return -1;
     return write_gathered(t, fd, all, [=](const void* from, std::size_t size) { return ::pwrite(fd, from, size, to); });
@@ -265,30 +265,30 @@ ssize_t pwritev(tx& t, int fd, const iovec* parts, int count, off_t to) {
 
 off_t lseek(tx& t, int fd, off_t offset, int whence) {
     struct stat about;
-    if (!usable(t, fd) || ::fstat(fd, &about) != 0) return -1;
+    if (!is_usable(t, fd) || ::fstat(fd, &about) != 0) return -1;
     if (::lseek(fd, 0, SEEK_CUR) < 0) return -1;
-    if (!lock_file(t, about, false) || remember_position(t, fd) < 0) return -1;
+    if (!lock_file(t, about, false) || save_position(t, fd) < 0) return -1;
     return ::lseek(fd, offset, whence);
 }
 
 int ftruncate(tx& t, int fd, off_t size) {
     struct stat about;
-    if (!usable(t, fd) || ::fstat(fd, &about) != 0) return -1;
+    if (!is_usable(t, fd) || ::fstat(fd, &about) != 0) return -1;
     if (size < 0 || !S_ISREG(about.st_mode)) return ::ftruncate(fd, size);  // fails
     if (!lock_file(t, about, false) || ::fstat(fd, &about) != 0) return -1;
     if (size < about.st_size) {
-        if (!takes_output(t, fd)) return ::ftruncate(fd, size);  // fails
+        if (!accepts_output(t, fd)) return ::ftruncate(fd, size);  // fails
         become_irrevocable(t, "ftruncate to fewer bytes");
         return ::ftruncate(fd, size);
     }
-    auto* const undo = prepare_undo<cut_back>(t);
+    auto* const undo = prepare_undo<restore_size>(t);
     if (undo == nullptr) return -1;
     const int result = ::ftruncate(fd, size);
     if (result == 0) undo->arm({fd, about.st_size});
     return result;
 }
 
-int fsync(tx& t, int fd) { return usable(t, fd) ? ::fsync(fd) : -1; }
-int fdatasync(tx& t, int fd) { return usable(t, fd) ? ::fdatasync(fd) : -1; }
+int fsync(tx& t, int fd) { return is_usable(t, fd) ? ::fsync(fd) : -1; }
+int fdatasync(tx& t, int fd) { return is_usable(t, fd) ? ::fdatasync(fd) : -1; }
 
 }  // namespace tutti::libc

@@ -18,7 +18,8 @@ namespace {
 template <class Call>
 auto finally(tx& t, FILE* f, Call call) {
     file of{t, f};
-    if (of.owned()) of.before_finality("a call on a wide stream", "make the text by swprintf, and print it as bytes");
+    if (of.is_owned())
+        of.before_irreversible_call("a call on a wide stream", "make the text by swprintf, and print it as bytes");
     return call();
 }
 

@@ -3,13 +3,13 @@
 #include <sched.h>
 
 #include "base/fence.hpp"
-#include "base/immortal.hpp"
 #include "base/lock.hpp"
+#include "base/never_destroyed.hpp"
 
 namespace tutti::memory {
 namespace {
 
-std::size_t size_of(const log<retired>& a, const log<retired>& b) noexcept { return a.size() + b.size(); }
+std::size_t total_size(const log<retired>& a, const log<retired>& b) noexcept { return a.size() + b.size(); }
 
 void move_all(log<retired>& from, log<retired>& to) noexcept {
     for (const retired& r : from) to.push_reserved(r);
@@ -20,16 +20,16 @@ void move_all(log<retired>& from, log<retired>& to) noexcept {
 
 /// The objects that ended contexts have left. No context owns these objects: each collection of a context collects
 /// here, too.
-struct orphanage {
+struct orphaned_limbo {
     base::lock lock;
     std::atomic<bool> occupied{false};  // a hint, which saves collections from taking the lock
     std::atomic<std::uint32_t> destroying{0};
     limbo objects;
 
-    void collect(const activity& self) noexcept {
+    void collect(const status_record& self) noexcept {
         if (!occupied.load(std::memory_order_relaxed) || !lock.try_lock()) return;
         log<retired> ready;
-        objects.take_ready(self, ready);
+        objects.move_ready_to(self, ready);
         occupied.store(!objects.open_.empty() || !objects.sealed_.empty(), std::memory_order_relaxed);
         destroying.fetch_add(1, std::memory_order_relaxed);
         lock.unlock();
@@ -40,7 +40,7 @@ struct orphanage {
 
 namespace {
 
-constinit base::immortal<orphanage> orphans;
+constinit base::never_destroyed<orphaned_limbo> orphans_of_process;
 
 }  // namespace
 
@@ -48,74 +48,74 @@ void destroy_each(const log<retired>& objects) noexcept {
     for (const retired& r : objects) r.destroy(r.object);
 }
 
-bool limbo::seal(const activity& self) noexcept {
+bool limbo::seal(const status_record& self) noexcept {
     // Partner of the plain store of the state in begin.
     base::heavy_fence();
     try {
-        const std::uint32_t count = activities();
-        witnesses_.reserve(count);
+        const std::uint32_t count = status_records();
+        running_at_seal_.reserve(count);
         for (std::uint32_t id = 0; id < count; ++id) {
-            activity& a = activity_of(id);
+            status_record& a = status_record_of(id);
             if (&a == &self) continue;
             const word state = a.state.load(std::memory_order_acquire);
-            if (is_running(state)) witnesses_.push_reserved({&a, state});
+            if (is_running(state)) running_at_seal_.push_reserved({&a, state});
         }
     } catch (const std::bad_alloc&) {
-        witnesses_.clear();
+        running_at_seal_.clear();
         return false;
     }
     open_.swap(sealed_);
     return true;
 }
 
-bool limbo::forgotten() const noexcept {
-    for (const witness& w : witnesses_) {
+bool limbo::grace_period_is_over() const noexcept {
+    for (const running_transaction& w : running_at_seal_) {
         // Acquire: that transaction's reads of the objects happened before their destruction. Its status may change
         // while it runs; it is over when the sequence has moved or the status is idle.
-        const word state = w.who->state.load(std::memory_order_acquire);
+        const word state = w.record->state.load(std::memory_order_acquire);
         if (is_running(state) && sequence_of(state) == sequence_of(w.state)) return false;
     }
     return true;
 }
 
-void limbo::take_ready(const activity& self, log<retired>& ready) noexcept {
+void limbo::move_ready_to(const status_record& self, log<retired>& ready) noexcept {
     if (sealed_.empty() && !open_.empty()) seal(self);
-    if (sealed_.empty() || !forgotten()) return;
-    witnesses_.clear();
+    if (sealed_.empty() || !grace_period_is_over()) return;
+    running_at_seal_.clear();
     ready.swap(sealed_);
 }
 
-void limbo::collect(const activity& self) noexcept {
+void limbo::collect(const status_record& self) noexcept {
     if (collecting_) return;  // called from a destructor below, which ran a transaction
-    const collection running{*this};
-    orphans.value.collect(self);
+    const collection_scope scope{*this};
+    orphans_of_process.value.collect(self);
     log<retired> ready;
     {
-        const inside here{*this};
-        take_ready(self, ready);
+        const owner_lock held{*this};
+        move_ready_to(self, ready);
         destroying_.store(destroying_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     }
     destroy_each(ready);
     destroying_.store(destroying_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
     ready.clear();
     ready.trim();
-    const inside here{*this};
+    const owner_lock held{*this};
     if (sealed_.empty()) {
         sealed_.swap(ready);  // reuse the memory
         // The grace period of objects that were retired meanwhile begins now.
         if (!open_.empty()) seal(self);
     }
-    next_attempt_ = open_.size() + batch;
+    next_collection_size_ = open_.size() + batch;
 }
 
-void limbo::leave(const activity& self) noexcept {
+void limbo::move_to_orphaned_limbo(const status_record& self) noexcept {
     collect(self);  // objects that were sealed earlier
     collect(self);  // the rest, if no other transaction runs
-    orphanage& o = orphans.value;
+    orphaned_limbo& o = orphans_of_process.value;
     const base::lock_guard guard{o.lock};
-    const inside here{*this};
+    const owner_lock held{*this};
     try {
-        o.objects.open_.reserve(size_of(open_, sealed_));
+        o.objects.open_.reserve(total_size(open_, sealed_));
     } catch (const std::bad_alloc&) {
         return;  // the next owner of the descriptor finds the objects in place
     }
@@ -123,54 +123,54 @@ void limbo::leave(const activity& self) noexcept {
     move_all(sealed_, o.objects.open_);
     move_all(open_, o.objects.open_);
     if (!o.objects.open_.empty()) o.occupied.store(true, std::memory_order_relaxed);
-    witnesses_.clear();
-    next_attempt_ = batch;
+    running_at_seal_.clear();
+    next_collection_size_ = batch;
 }
 
-void limbo::hand_over(log<retired>& to) {
-    claimed_.store(1, std::memory_order_relaxed);
-    base::heavy_fence();  // partner: the signal fence in `inside`
-    while (used_.load(std::memory_order_acquire) != 0) ::sched_yield();
-    struct release {
-        std::atomic<std::uint32_t>& claimed;
-        ~release() { claimed.store(0, std::memory_order_release); }
-    } const at_end{claimed_};
-    to.reserve(size_of(open_, sealed_));
+void limbo::drain_to(log<retired>& to) {
+    drain_requested_.store(1, std::memory_order_relaxed);
+    base::heavy_fence();  // partner: the signal fence in `owner_lock`
+    while (owner_inside_.load(std::memory_order_acquire) != 0) ::sched_yield();
+    struct end_of_drain {
+        std::atomic<std::uint32_t>& drain_requested;
+        ~end_of_drain() { drain_requested.store(0, std::memory_order_release); }
+    } const at_end{drain_requested_};
+    to.reserve(total_size(open_, sealed_));
     move_all(sealed_, to);
     move_all(open_, to);
-    witnesses_.clear();
-    next_attempt_ = batch;
+    running_at_seal_.clear();
+    next_collection_size_ = batch;
 }
 
-void limbo::wait_for_emptier() noexcept {
+void limbo::wait_for_drain() noexcept {
     do {
-        used_.store(0, std::memory_order_release);
-        while (claimed_.load(std::memory_order_acquire) != 0) ::sched_yield();
-        used_.store(1, std::memory_order_relaxed);
+        owner_inside_.store(0, std::memory_order_release);
+        while (drain_requested_.load(std::memory_order_acquire) != 0) ::sched_yield();
+        owner_inside_.store(1, std::memory_order_relaxed);
         std::atomic_signal_fence(std::memory_order_seq_cst);
-    } while (claimed_.load(std::memory_order_acquire) != 0);
+    } while (drain_requested_.load(std::memory_order_acquire) != 0);
 }
 
-void limbo::forget_owner() noexcept {
-    if (used_.exchange(0, std::memory_order_relaxed) != 0) {
+void limbo::reset_in_fork_child() noexcept {
+    if (owner_inside_.exchange(0, std::memory_order_relaxed) != 0) {
         open_.clear();
         sealed_.clear();
-        witnesses_.clear();
+        running_at_seal_.clear();
     }
     destroying_.store(0, std::memory_order_relaxed);
     collecting_ = false;
 }
 
-void forget_collectors_of_orphans() noexcept { orphans.value.destroying.store(0, std::memory_order_relaxed); }
+void reset_orphan_destroyers() noexcept { orphans_of_process.value.destroying.store(0, std::memory_order_relaxed); }
 
-bool orphans_exist() noexcept { return orphans.value.occupied.load(std::memory_order_relaxed); }
-const std::atomic<std::uint32_t>& orphans_being_destroyed() noexcept { return orphans.value.destroying; }
-void take_orphans(log<retired>& to) {
-    orphans.value.objects.hand_over(to);
-    orphans.value.occupied.store(false, std::memory_order_relaxed);
+bool has_orphaned_objects() noexcept { return orphans_of_process.value.occupied.load(std::memory_order_relaxed); }
+const std::atomic<std::uint32_t>& orphan_destroyer_count() noexcept { return orphans_of_process.value.destroying; }
+void take_orphaned_objects(log<retired>& to) {
+    orphans_of_process.value.objects.drain_to(to);
+    orphans_of_process.value.occupied.store(false, std::memory_order_relaxed);
 }
 
-void hold_orphanage() noexcept { orphans.value.lock.take(); }
-void let_go_of_orphanage() noexcept { orphans.value.lock.unlock(); }
+void lock_orphaned_limbo() noexcept { orphans_of_process.value.lock.acquire(); }
+void unlock_orphaned_limbo() noexcept { orphans_of_process.value.lock.unlock(); }
 
 }  // namespace tutti::memory

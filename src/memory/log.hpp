@@ -2,8 +2,8 @@
 //
 // Memory. A log keeps its memory for the next transaction, up to `kept_bytes` without a time limit. A log that grows
 // beyond that is large, and tells its owner. The owner divides its transactions into periods. A period is so long that
-// counting its transactions costs nothing compared with the one that made the log large. The owner calls `note_use` at
-// the end of each transaction and `settle` at the end of each period. If the period has used less than a quarter of a
+// counting its transactions costs nothing compared with the one that made the log large. The owner calls `note_usage` at
+// the end of each transaction and `end_period` at the end of each period. If the period has used less than a quarter of a
 // large log, the log then shrinks to twice the used part. So a log keeps its size while each period has one large
 // transaction. If only one transaction in many periods is large, growing costs a constant for each entry that it logs.
 // Memory that stays unused for a whole period is freed at its end.
@@ -36,7 +36,7 @@ inline constexpr std::size_t kept_bytes = std::size_t{64} << 10;
 
 /// Returns the room in entries for a log that has room for `room`, after a period that has used `used`.
 template <class T>
-constexpr std::size_t fitting_room(std::size_t used, std::size_t room) noexcept {
+constexpr std::size_t room_after_period(std::size_t used, std::size_t room) noexcept {
     if (room / 4 < used || room * sizeof(T) <= kept_bytes) return room;
     return std::max(used * 2, kept_bytes / sizeof(T));
 }
@@ -48,8 +48,9 @@ class log {
 
 public:
     constexpr log() noexcept = default;
-    /// Creates an empty log that raises `bit` in `told` whenever it becomes large. `told` outlives the log.
-    log(std::uint32_t& told, std::uint32_t bit) noexcept : told_{&told}, bit_{bit} {}
+    /// Creates an empty log that raises `large_flag` in `large_flags` whenever it becomes large. `large_flags` outlives the log.
+    log(std::uint32_t& large_flags, std::uint32_t large_flag) noexcept
+        : large_flags_{&large_flags}, large_flag_{large_flag} {}
     log(const log&) = delete;
     log& operator=(const log&) = delete;
     ~log() { std::free(begin_); }
@@ -60,7 +61,7 @@ public:
         std::swap(end_, other.end_);
         std::swap(capacity_, other.capacity_);
         std::swap(limit_, other.limit_);
-        std::swap(most_used_, other.most_used_);
+        std::swap(max_used_, other.max_used_);
     }
 
     [[nodiscard]] bool empty() const noexcept { return end_ == begin_; }
@@ -112,11 +113,11 @@ public:
     /// Drops all entries that are set aside from number `count` on.
     void shrink_aside(std::size_t count) noexcept { capacity_ = limit_ - count; }
 
-    void note_use() noexcept { most_used_ = std::max(most_used_, size() + aside()); }
-    void settle() noexcept {
-        note_use();
-        const std::size_t fitting = fitting_room<T>(std::exchange(most_used_, 0), bytes() / sizeof(T));
-        if (fitting * sizeof(T) < bytes() && aside() == 0) static_cast<void>(resize(fitting));
+    void note_usage() noexcept { max_used_ = std::max(max_used_, size() + aside()); }
+    void end_period() noexcept {
+        note_usage();
+        const std::size_t new_room = room_after_period<T>(std::exchange(max_used_, 0), bytes() / sizeof(T));
+        if (new_room * sizeof(T) < bytes() && aside() == 0) static_cast<void>(resize(new_room));
     }
     /// Frees all memory if the log is large and empty.
     void trim() noexcept {
@@ -131,13 +132,13 @@ private:
         // empty.
         const std::size_t room = bytes() / sizeof(T);
         if (!resize(std::max({std::size_t{128}, room * 2, size() + aside() + more}))) throw std::bad_alloc{};
-        if (told_ != nullptr && is_large()) *told_ |= bit_;
+        if (large_flags_ != nullptr && is_large()) *large_flags_ |= large_flag_;
     }
     /// Returns false, and changes nothing, if memory runs out. REQUIRES: the log becomes larger if entries are set
     /// aside.
     [[nodiscard]] bool resize(std::size_t entries) noexcept {
         const std::size_t used = size();
-        const std::size_t beside = aside();
+        const std::size_t aside_count = aside();
         const std::size_t room = bytes() / sizeof(T);
         // NOLINTNEXTLINE(bugprone-suspicious-realloc-usage): the old block stays ours when it fails
         void* const moved = std::realloc(static_cast<void*>(begin_), entries * sizeof(T));
@@ -145,18 +146,18 @@ private:
         begin_ = static_cast<T*>(moved);
         end_ = begin_ + used;
         limit_ = begin_ + entries;
-        capacity_ = limit_ - beside;
-        if (beside != 0) std::memmove(capacity_, begin_ + room - beside, beside * sizeof(T));
+        capacity_ = limit_ - aside_count;
+        if (aside_count != 0) std::memmove(capacity_, begin_ + room - aside_count, aside_count * sizeof(T));
         return true;
     }
 
     T* begin_ = nullptr;
     T* end_ = nullptr;
-    T* capacity_ = nullptr;      // the end of its room
-    T* limit_ = nullptr;         // the end of its memory
-    std::size_t most_used_ = 0;  // in this period
-    std::uint32_t* told_ = nullptr;
-    std::uint32_t bit_ = 0;
+    T* capacity_ = nullptr;     // the end of its room
+    T* limit_ = nullptr;        // the end of its memory
+    std::size_t max_used_ = 0;  // in this period
+    std::uint32_t* large_flags_ = nullptr;
+    std::uint32_t large_flag_ = 0;
 };
 
 }  // namespace tutti::memory

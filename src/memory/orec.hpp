@@ -8,7 +8,7 @@
 // A snapshot bound is (time << 12) | 0xfff. So for an unlocked, unmarked orec one unsigned comparison with the bound
 // tells whether the version belongs to the snapshot. Every other form is larger than any bound.
 //
-// A marked orec does not name the writer of its version: the version counts as written by `anonymous`, which is no
+// A marked orec does not name the writer of its version: the version counts as written by `unknown_writer`, which is no
 // transaction's number. The writer is only needed for a shortcut (`written_by`), so its loss costs only a slow read.
 //
 // 50 bits of time last 1.2 years at 30 million commits a second, and 130 days at 100 million. Before the time reaches
@@ -26,24 +26,24 @@ using orec = detail::shared<word>;
 
 inline constexpr int writer_bits = 12;
 inline constexpr word writer_mask = (word{1} << writer_bits) - 1;
-inline constexpr word anonymous = writer_mask;
+inline constexpr word unknown_writer = writer_mask;
 inline constexpr word locked_bit = word{1} << 63;
 inline constexpr word marked_bits = word{3} << 62;
 inline constexpr word time_mask = ((word{1} << 62) - 1) & ~writer_mask;
-inline constexpr word last_time = time_mask >> writer_bits;
+inline constexpr word max_time = time_mask >> writer_bits;
 inline constexpr std::uint32_t owner_mask = (std::uint32_t{1} << 30) - 1;
 
 /// Larger than every version. In a write entry: this entry did not lock its orec, because an older entry had.
 inline constexpr word no_version = ~word{0};
 
 constexpr word make_version(word time, word writer) noexcept { return (time << writer_bits) | writer; }
-constexpr word make_limit(word time) noexcept { return (time << writer_bits) | writer_mask; }
+constexpr word make_snapshot_bound(word time) noexcept { return (time << writer_bits) | writer_mask; }
 constexpr word time_of(word versioned) noexcept { return (versioned & time_mask) >> writer_bits; }
 constexpr bool written_by(word version, word writer) noexcept { return (version & writer_mask) == writer; }
 
-/// Returns the writer number of descriptor `id`; `anonymous` if the number does not fit.
-constexpr word writer_of(std::uint32_t id) noexcept { return id + 1 < anonymous ? id + 1 : anonymous; }
-/// Returns the descriptor that wrote `version`. REQUIRES: `version` was written, and not by `anonymous`.
+/// Returns the writer number of descriptor `id`; `unknown_writer` if the number does not fit.
+constexpr word writer_of(std::uint32_t id) noexcept { return id + 1 < unknown_writer ? id + 1 : unknown_writer; }
+/// Returns the descriptor that wrote `version`. REQUIRES: `version` was written, and not by `unknown_writer`.
 constexpr std::uint32_t descriptor_of(word version) noexcept {
     return static_cast<std::uint32_t>(version & writer_mask) - 1;
 }
@@ -61,7 +61,7 @@ constexpr std::uint32_t entry_of(word locked) noexcept { return static_cast<std:
 constexpr word make_marked(word version, word slots) noexcept { return marked_bits | (version & time_mask) | slots; }
 constexpr word slots_of_readers(word marked) noexcept { return marked & writer_mask; }
 constexpr word version_of(word versioned) noexcept {
-    return is_marked(versioned) ? (versioned & time_mask) | anonymous : versioned;
+    return is_marked(versioned) ? (versioned & time_mask) | unknown_writer : versioned;
 }
 
 inline constexpr std::size_t orec_table_bits = 20;

@@ -12,13 +12,13 @@
 
 namespace tutti::memory {
 
-/// Chunks whose sizes double from `first_chunk` entries to `largest_chunk`, so that many entries share an allocation.
+/// Chunks whose sizes double from `first_chunk` entries to `max_chunk`, so that many entries share an allocation.
 /// The first chunk stays when the entries are freed; all other chunks are freed. Not thread-safe.
 template <class T>
 class slab {
 public:
     static constexpr std::size_t first_chunk = 32;
-    static constexpr std::size_t largest_chunk = 1024;
+    static constexpr std::size_t max_chunk = 1024;
 
     slab() noexcept = default;
     slab(const slab&) = delete;
@@ -51,7 +51,7 @@ private:
     };
 
     TUTTI_COLD void grow() {
-        const std::size_t entries = newest_ == nullptr ? first_chunk : std::min(2 * room_, largest_chunk);
+        const std::size_t entries = newest_ == nullptr ? first_chunk : std::min(2 * room_, max_chunk);
         auto* const fresh = static_cast<chunk*>(std::malloc(sizeof(chunk) + entries * sizeof(T)));
         if (fresh == nullptr) throw std::bad_alloc{};
         fresh->older = newest_;

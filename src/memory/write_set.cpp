@@ -5,7 +5,7 @@
 namespace tutti::memory {
 namespace {
 
-constexpr std::size_t searched_in_place = 8;
+constexpr std::size_t max_linear_search = 8;
 
 std::size_t hash(const word* address) noexcept {
     return static_cast<std::size_t>((reinterpret_cast<std::uintptr_t>(address) >> 3) * 0x9E3779B97F4A7C15U >> 20);
@@ -34,7 +34,7 @@ std::uint32_t write_index::find(const log<write_entry>& entries, const word* add
 void write_index::add(const log<write_entry>& entries) {
     const write_entry& last = entries.end()[-1];
     const std::size_t count = entries.size();
-    if (count > searched_in_place && count * 2 > slots_.size()) {
+    if (count > max_linear_search && count * 2 > slots_.size()) {
         grow(entries);
     } else if (!slots_.empty()) {
         insert(last.address, static_cast<std::uint32_t>(count - 1));
@@ -46,10 +46,10 @@ void write_index::reserve(const log<write_entry>& entries, std::size_t more) {
     // If an algorithm does not use the index, the filter is empty, and the index needs no room.
     const std::size_t indexed = filter_ != 0 ? entries.size() : 0;
     const std::size_t count = indexed + more;
-    if (count <= searched_in_place) return;
+    if (count <= max_linear_search) return;
     // Tables double until at most half of their slots are taken, so each has at most four slots per entry.
-    const std::size_t most = std::max<std::size_t>(64, count * 4);
-    if (most > slots_.size()) slots_.reserve(most - slots_.size());
+    const std::size_t max_slots = std::max<std::size_t>(64, count * 4);
+    if (max_slots > slots_.size()) slots_.reserve(max_slots - slots_.size());
 }
 
 void write_index::insert(const word* address, std::uint32_t entry) noexcept {
@@ -78,7 +78,7 @@ void write_index::drop(const log<write_entry>& entries, std::size_t kept) noexce
     }
     // A superfluous bit only costs a search in vain. If more entries are kept than dropped, rebuilding the filter would
     // cost more.
-    if (kept > std::max(dropped, searched_in_place)) return;
+    if (kept > std::max(dropped, max_linear_search)) return;
     filter_ = 0;
     for (std::size_t i = 0; i < kept; ++i) filter_ |= filter_bit(entries.begin()[i].address);
 }

@@ -4,7 +4,7 @@
 #include <mutex>
 #include <unordered_map>
 
-#include "base/immortal.hpp"
+#include "base/never_destroyed.hpp"
 
 namespace tutti::observe {
 namespace {
@@ -14,7 +14,7 @@ struct registry {
     std::unordered_map<std::string, site*> by_identity;
 };
 
-constinit base::immortal<std::mutex> mutex;
+constinit base::never_destroyed<std::mutex> mutex;
 
 /// Returns the registry, which is created at the first call and never destroyed. REQUIRES: the caller holds the mutex.
 registry& sites_registry() {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "base/immortal.hpp"
 #include "base/lock.hpp"
+#include "base/never_destroyed.hpp"
 #include "base/scheduling.hpp"
 #include "policies/self_abort.hpp"
 
@@ -32,7 +32,7 @@ struct conflicts {
     }
 };
 
-constinit base::immortal<conflicts> matrix;
+constinit base::never_destroyed<conflicts> matrix;
 
 void note(core::descriptor& self, const core::descriptor& winner) {
     conflicts& m = matrix.value;
@@ -96,7 +96,7 @@ void clear_row_and_column(core::descriptor& self) noexcept {
 void on_fork(core::copying step, const core::descriptor* self) noexcept {
     conflicts& m = matrix.value;
     switch (step) {
-        case core::copying::begins: m.lock.take(); break;
+        case core::copying::begins: m.lock.acquire(); break;
         case core::copying::in_child:
             for (const defeat& c : m.all) {
                 if (c.loser == self) base::restore_priority(base::thread_number(), c.nice);

@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "base/last_words.hpp"
+#include "base/emergency_output.hpp"
 #include "core/lifecycle/interrupt.hpp"
 #include "preempt/overrun.hpp"
 #include "preempt/scheduler.hpp"
@@ -147,7 +147,7 @@ bool worker::survives(const siginfo_t& fault, ucontext_t& where) noexcept {
         where.uc_mcontext.gregs[REG_EFL] |= trap_flag;
         return true;
     }
-    base::say_last_words(
+    base::write_emergency_message(
         "tutti: a procedure has run over its stack, and over the reserve below it, and cannot be ended alone: "
         "code other than its own, or a block of the language, is in the middle of something there, or nobody is there "
         "to tell\n");

@@ -17,7 +17,7 @@ public:
             if (lock_.looks_free() && lock_.try_lock()) return;
             base::spin_turn();
         }
-        lock_.take();
+        lock_.acquire();
     }
     ~short_guard() { lock_.unlock(); }
     short_guard(const short_guard&) = delete;

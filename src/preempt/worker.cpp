@@ -13,8 +13,8 @@
 #include <system_error>
 #include <utility>
 
+#include "base/emergency_output.hpp"
 #include "base/futex.hpp"
-#include "base/last_words.hpp"
 #include "base/panic.hpp"
 #include "base/scheduling.hpp"
 #include "core/conflict/kill.hpp"
@@ -171,18 +171,18 @@ void worker::ring() noexcept {
 void worker::go_first(bool first) noexcept {
     // The process had the permission at the start. If it has lost the permission, work runs as late as without the
     // priority.
-    if (first) (void)base::take_realtime_priority(target_.thread, realtime_priority);
-    else base::give_realtime_priority_up(target_.thread, usual_policy_);
+    if (first) (void)base::set_realtime_priority(target_.thread, realtime_priority);
+    else base::clear_realtime_priority(target_.thread, usual_policy_);
 }
 
 void worker::try_to_go_first() {
-    usual_policy_ = base::policy();
+    usual_policy_ = base::scheduling_policy();
     if (usual_policy_ == SCHED_RR || usual_policy_ == SCHED_FIFO)
         throw std::invalid_argument{
             "tutti: realtime_from: workers have a real-time priority already, that of the program"};
-    if (const int error = base::take_realtime_priority(0, realtime_priority); error != 0)
+    if (const int error = base::set_realtime_priority(0, realtime_priority); error != 0)
         throw std::system_error{error, std::generic_category(), "tutti: realtime_from: a worker's real-time priority"};
-    base::give_realtime_priority_up(0, usual_policy_);
+    base::clear_realtime_priority(0, usual_policy_);
 }
 
 // Makes the block here, and not at admission, because only contexts that have begun need a block.
@@ -200,7 +200,7 @@ void worker::turn_away(context& c) noexcept {
     static std::atomic<bool> said{false};
     if (c.what.turn_away == nullptr) base::panic("no thread can be started for the thread-local storage of a context");
     if (!said.exchange(true)) {
-        base::say_last_words(
+        base::write_emergency_message(
             "tutti: no thread can be started for the thread-local storage of a context, so work is turned away: allow "
             "the process more threads (ulimit -u, TasksMax=, pids.max)\n");
     }

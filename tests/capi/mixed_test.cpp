@@ -123,7 +123,7 @@ TEST_F(mixed, a_cpp_body_works_in_a_c_block) {
     EXPECT_EQ(value(), 4u);
 }
 
-TEST_F(mixed, a_users_exception_rolls_back_and_goes_on) {
+TEST_F(mixed, a_users_exception_rolls_back_and_propagates) {
     EXPECT_THROW(in_c_block([&](tx& t) {
                      c_add(to_c(t), &v_, 1);
                      throw std::runtime_error{"mine"};

@@ -20,17 +20,17 @@ namespace {
 
 using support::rounds;
 
-site_statistics figures_of(std::string_view name) {
+site_statistics statistics_of(std::string_view name) {
     for (site_statistics& s : statistics()) {
         if (s.name == name) return std::move(s);
     }
     return {};
 }
 
-std::uint64_t ended(const site_statistics& s, hardware_abort why) {
+std::uint64_t count_of(const site_statistics& s, hardware_abort why) {
     return s.hardware_aborts[static_cast<std::size_t>(why)];
 }
-std::uint64_t ended_in_all(const site_statistics& s) {
+std::uint64_t total_count(const site_statistics& s) {
     std::uint64_t sum = 0;
     for (const std::uint64_t n : s.hardware_aborts) sum += n;
     return sum;
@@ -53,13 +53,13 @@ TEST_F(hardware, runs_a_block) {
     for (int i = 0; i < 10; ++i) atomically({.name = "runs"}, [&](tx& t) { y.set(t, y.get(t) + x.get(t)); });
     EXPECT_EQ(y.load(), 10);
     EXPECT_EQ(atomically({.name = "reads", .read_only = true}, [&](tx& t) { return x.get(t) + y.get(t); }), 11);
-    EXPECT_EQ(figures_of("runs").hardware_commits, 10U);
-    EXPECT_EQ(figures_of("runs").commits, 10U);
-    EXPECT_EQ(figures_of("reads").hardware_commits, 1U);
-    EXPECT_EQ(ended_in_all(figures_of("runs")), 0U);
+    EXPECT_EQ(statistics_of("runs").hardware_commits, 10U);
+    EXPECT_EQ(statistics_of("runs").commits, 10U);
+    EXPECT_EQ(statistics_of("reads").hardware_commits, 1U);
+    EXPECT_EQ(total_count(statistics_of("runs")), 0U);
 }
 
-TEST_F(hardware, ends_at_its_capacity_and_goes_on_in_software) {
+TEST_F(hardware, continues_in_software_after_a_capacity_abort) {
     std::vector<var<int>> many(100);
     const auto write_all = [&](tx& t) {
         for (var<int>& v : many) v.set(t, v.get(t) + 1);
@@ -67,13 +67,13 @@ TEST_F(hardware, ends_at_its_capacity_and_goes_on_in_software) {
     atomically({.name = "large"}, write_all);
     EXPECT_EQ(many.front().load(), 1);
     EXPECT_EQ(many.back().load(), 1);
-    const site_statistics s = figures_of("large");
-    EXPECT_EQ(ended(s, hardware_abort::capacity), 1U);  // another try would fail as well
+    const site_statistics s = statistics_of("large");
+    EXPECT_EQ(count_of(s, hardware_abort::capacity), 1U);  // another try would fail as well
     EXPECT_EQ(s.hardware_commits, 0U);
     EXPECT_EQ(s.commits, 1U);
 }
 
-TEST_F(hardware, makes_calls_that_were_put_off_after_its_commit) {
+TEST_F(hardware, makes_deferred_calls_after_its_commit) {
     var<int> x{0};
     int seen = -1;
     atomically({.name = "put off"}, [&](tx& t) {
@@ -81,10 +81,10 @@ TEST_F(hardware, makes_calls_that_were_put_off_after_its_commit) {
         t.on_commit([&] { seen = x.load(); });
     });
     EXPECT_EQ(seen, 7);
-    EXPECT_EQ(figures_of("put off").hardware_commits, 1U);
+    EXPECT_EQ(statistics_of("put off").hardware_commits, 1U);
 }
 
-TEST_F(hardware, is_left_before_a_call_that_has_to_be_undone) {
+TEST_F(hardware, leaves_before_a_call_that_needs_undo) {
     var<int> x{0};
     int calls = 0;
     int undone = 0;
@@ -95,13 +95,13 @@ TEST_F(hardware, is_left_before_a_call_that_has_to_be_undone) {
     });
     EXPECT_EQ(calls, 1);
     EXPECT_EQ(undone, 0);  // it was registered in the attempt that ended
-    const site_statistics s = figures_of("system call");
-    EXPECT_EQ(ended(s, hardware_abort::system_call), 1U);
+    const site_statistics s = statistics_of("system call");
+    EXPECT_EQ(count_of(s, hardware_abort::system_call), 1U);
     EXPECT_EQ(s.hardware_commits, 0U);
     EXPECT_EQ(x.load(), 1);
 }
 
-TEST_F(hardware, is_left_for_what_software_alone_does) {
+TEST_F(hardware, leaves_for_operations_of_software_alone) {
     var<int> x{0};
     struct witness final : participant {
         vote prepare() override { return vote::commit; }
@@ -123,11 +123,11 @@ TEST_F(hardware, is_left_for_what_software_alone_does) {
     });
     EXPECT_EQ(w.committed, 1);
     EXPECT_EQ(x.load(), 3);
-    EXPECT_EQ(ended(figures_of("vote"), hardware_abort::software), 1U);
-    EXPECT_EQ(ended(figures_of("apart"), hardware_abort::software), 1U);
+    EXPECT_EQ(count_of(statistics_of("vote"), hardware_abort::software), 1U);
+    EXPECT_EQ(count_of(statistics_of("apart"), hardware_abort::software), 1U);
     for (const char* name : {"vote", "apart", "strict"}) {
-        EXPECT_EQ(figures_of(name).hardware_commits, 0U) << name;
-        EXPECT_EQ(figures_of(name).commits, 1U) << name;
+        EXPECT_EQ(statistics_of(name).hardware_commits, 0U) << name;
+        EXPECT_EQ(statistics_of(name).commits, 1U) << name;
     }
 }
 
@@ -152,10 +152,10 @@ TEST_F(hardware, nests) {
     });
     EXPECT_EQ(x.load(), 1);
     EXPECT_EQ(y.load(), 4);
-    EXPECT_EQ(figures_of("nests").commits, 1U);
+    EXPECT_EQ(statistics_of("nests").commits, 1U);
 }
 
-TEST_F(hardware, lets_an_exception_leave_without_effect) {
+TEST_F(hardware, rolls_back_when_an_exception_leaves) {
     var<int> x{0};
     EXPECT_THROW(atomically([&](tx& t) {
                      x.set(t, 1);
@@ -177,7 +177,7 @@ TEST_F(hardware, does_not_commit_beside_an_irrevocable_transaction) {
     atomically({.mode = mode::irrevocable}, [&](tx& t) {
         const int before = x.get(t);
         runs.store(true);
-        while (ended(figures_of("beside"), hardware_abort::strict) == 0) std::this_thread::yield();
+        while (count_of(statistics_of("beside"), hardware_abort::strict) == 0) std::this_thread::yield();
         EXPECT_EQ(x.get(t), before);
         EXPECT_FALSE(failed.load());
     });
@@ -186,7 +186,7 @@ TEST_F(hardware, does_not_commit_beside_an_irrevocable_transaction) {
 }
 
 /// Blocks that end their own hardware attempts, repeatedly. The simulation interrupts a read of `absent`.
-class hardware_that_learns : public counted {
+class htm_history : public counted {
 protected:
     static constexpr int absent = 1000001;
     static constexpr int executions = 1000;
@@ -207,36 +207,36 @@ protected:
     var<int> page_{absent}, bad_{0}, good_{0};
 };
 
-TEST_F(hardware_that_learns, a_block_that_is_always_interrupted_rarely_tries) {
+TEST_F(htm_history, rarely_tries_a_block_that_is_always_interrupted) {
     for (int i = 0; i < executions; ++i) run_bad();
     EXPECT_EQ(bad_.load(), executions);
-    const site_statistics s = figures_of("bad");
-    EXPECT_EQ(ended(s, hardware_abort::interrupt), 2 * few);  // the first one may be a coincidence
-    EXPECT_EQ(ended_in_all(s), 2 * few);
+    const site_statistics s = statistics_of("bad");
+    EXPECT_EQ(count_of(s, hardware_abort::interrupt), 2 * few);  // the first one may be a coincidence
+    EXPECT_EQ(total_count(s), 2 * few);
     EXPECT_EQ(s.hardware_commits, 0U);
 }
 
-TEST_F(hardware_that_learns, a_block_comes_back_that_is_interrupted_no_more) {
+TEST_F(htm_history, tries_again_once_interrupts_stop) {
     for (int i = 0; i < executions; ++i) run_bad();
     page_.store(0);
     for (int i = 0; i < 128; ++i) run_bad();
     reset_statistics();
     for (int i = 0; i < executions; ++i) run_bad();
-    EXPECT_EQ(figures_of("bad").hardware_commits, static_cast<std::uint64_t>(executions));
+    EXPECT_EQ(statistics_of("bad").hardware_commits, static_cast<std::uint64_t>(executions));
     EXPECT_EQ(bad_.load(), 2 * executions + 128);
 }
 
-TEST_F(hardware_that_learns, a_block_beside_it_stays_in_hardware) {
+TEST_F(htm_history, keeps_other_blocks_in_hardware) {
     for (int i = 0; i < executions; ++i) {
         run_bad();
         run_good();
     }
-    EXPECT_EQ(figures_of("good").hardware_commits, static_cast<std::uint64_t>(executions));
-    EXPECT_EQ(ended_in_all(figures_of("good")), 0U);
-    EXPECT_EQ(figures_of("bad").hardware_commits, 0U);
+    EXPECT_EQ(statistics_of("good").hardware_commits, static_cast<std::uint64_t>(executions));
+    EXPECT_EQ(total_count(statistics_of("good")), 0U);
+    EXPECT_EQ(statistics_of("bad").hardware_commits, 0U);
 }
 
-TEST_F(hardware_that_learns, what_needs_software_rarely_tries) {
+TEST_F(htm_history, rarely_tries_a_block_that_needs_software) {
     var<int> x{0};
     std::vector<var<int>> many(100);
     for (int i = 0; i < executions; ++i) {
@@ -253,13 +253,13 @@ TEST_F(hardware_that_learns, what_needs_software_rarely_tries) {
         });
     }
     EXPECT_EQ(x.load(), 2 * executions);
-    EXPECT_EQ(ended_in_all(figures_of("undone")), few);
-    EXPECT_EQ(ended_in_all(figures_of("apart")), few);
-    EXPECT_EQ(ended_in_all(figures_of("large")), few);
+    EXPECT_EQ(total_count(statistics_of("undone")), few);
+    EXPECT_EQ(total_count(statistics_of("apart")), few);
+    EXPECT_EQ(total_count(statistics_of("large")), few);
 }
 
 // The other transaction is the cause, not the block.
-TEST_F(hardware_that_learns, a_block_that_met_irrevocable_ones_stays_in_hardware) {
+TEST_F(htm_history, keeps_a_block_that_met_irrevocable_ones_in_hardware) {
     constexpr int times = 20;
     std::atomic<int> begun{0}, over{0};
     std::thread other{[&] {
@@ -268,7 +268,7 @@ TEST_F(hardware_that_learns, a_block_that_met_irrevocable_ones_stays_in_hardware
             atomically({.mode = mode::irrevocable}, [&](tx&) {
                 ++begun;
                 const auto met = static_cast<std::uint64_t>(i);
-                while (ended(figures_of("good"), hardware_abort::strict) == met) std::this_thread::yield();
+                while (count_of(statistics_of("good"), hardware_abort::strict) == met) std::this_thread::yield();
             });
         }
     }};
@@ -279,13 +279,13 @@ TEST_F(hardware_that_learns, a_block_that_met_irrevocable_ones_stays_in_hardware
     }
     other.join();
     run_good();
-    EXPECT_EQ(figures_of("good").hardware_commits, 1U);
+    EXPECT_EQ(statistics_of("good").hardware_commits, 1U);
 }
 
 /// Uses the processor's hardware transactions instead of the simulation.
-class hardware_of_the_processor : public counted {};
+class htm_of_the_processor : public counted {};
 
-TEST_F(hardware_of_the_processor, a_block_with_a_system_call_rarely_tries_until_it_makes_no_more) {
+TEST_F(htm_of_the_processor, rarely_tries_a_block_while_it_makes_system_calls) {
     constexpr int executions = 1000;
     var<int> x{0};
     bool calls = true;
@@ -296,19 +296,19 @@ TEST_F(hardware_of_the_processor, a_block_with_a_system_call_rarely_tries_until_
         });
     };
     for (int i = 0; i < executions; ++i) run();
-    EXPECT_GT(ended_in_all(figures_of("call")), 0U);
-    EXPECT_LE(ended_in_all(figures_of("call")), 8U * 20);  // 20 executions try, with at most eight attempts each
-    EXPECT_EQ(figures_of("call").hardware_commits, 0U);
+    EXPECT_GT(total_count(statistics_of("call")), 0U);
+    EXPECT_LE(total_count(statistics_of("call")), 8U * 20);  // 20 executions try, with at most eight attempts each
+    EXPECT_EQ(statistics_of("call").hardware_commits, 0U);
     calls = false;
     for (int i = 0; i < executions; ++i) run();
-    EXPECT_GT(figures_of("call").hardware_commits, executions / 2U);
+    EXPECT_GT(statistics_of("call").hardware_commits, executions / 2U);
     EXPECT_EQ(x.load(), 2 * executions);
 }
 
 /// Uses hardware that ends attempts at random.
-class hardware_that_fails : public counted {};
+class htm_with_aborts : public counted {};
 
-TEST_F(hardware_that_fails, makes_each_call_once) {
+TEST_F(htm_with_aborts, makes_each_call_once) {
     var<int> x{0};
     std::atomic<int> calls{0};
     const auto times = static_cast<int>(rounds(20000));
@@ -322,13 +322,13 @@ TEST_F(hardware_that_fails, makes_each_call_once) {
     });
     EXPECT_EQ(x.load(), 3 * times);
     EXPECT_EQ(calls.load(), 3 * times);
-    const site_statistics s = figures_of("calls");
-    EXPECT_GT(ended_in_all(s), 0U);
+    const site_statistics s = statistics_of("calls");
+    EXPECT_GT(total_count(s), 0U);
     EXPECT_GT(s.hardware_commits, 0U);
     EXPECT_GT(s.commits, s.hardware_commits);
 }
 
-TEST_F(hardware_that_fails, keeps_the_sum) {
+TEST_F(htm_with_aborts, keeps_the_sum) {
     constexpr std::size_t accounts = 12;
     std::vector<var<long>> balance(accounts);
     std::vector<long> plain(accounts);
@@ -361,7 +361,7 @@ TEST_F(hardware_that_fails, keeps_the_sum) {
     EXPECT_EQ(sum, 0);
 }
 
-TEST_F(hardware_that_fails, wakes_who_sleeps) {
+TEST_F(htm_with_aborts, wakes_sleeping_blocks) {
     var<int> turn{0};
     const auto times = static_cast<int>(rounds(3000));
     support::crew(2, [&](unsigned me) {

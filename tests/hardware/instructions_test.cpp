@@ -33,7 +33,7 @@ TEST(rtm, says_why_a_transaction_ended) {
 /// Runs if these instructions exist: the processor's, or valgrind's.
 class rtm_instructions : public testing::Test {};
 
-TEST_F(rtm_instructions, begin_and_end) {
+TEST_F(rtm_instructions, commits_a_transaction) {
     volatile int stored = 0;
     const std::uint32_t status = xbegin();
     if (status == has_begun) {
@@ -48,7 +48,7 @@ TEST_F(rtm_instructions, begin_and_end) {
     EXPECT_FALSE(xtest());
 }
 
-TEST_F(rtm_instructions, an_abort_takes_everything_back) {
+TEST_F(rtm_instructions, rolls_back_memory_on_abort) {
     volatile int stored = 0;
     const std::uint32_t status = xbegin();
     if (status == has_begun) {
@@ -60,12 +60,12 @@ TEST_F(rtm_instructions, an_abort_takes_everything_back) {
     xabort<hardware_abort::capacity>();  // outside of a transaction: no effect
 }
 
-TEST_F(rtm_instructions, begin_notes_why_it_failed) {
+TEST_F(rtm_instructions, records_why_begin_failed) {
     core::descriptor& d = core::acquire_descriptor();
-    d.algorithm_data.hardware.tries_left = attempts_in_hardware;
+    d.algorithm_data.hardware.tries_left = max_hardware_attempts;
     if (rtm::begin(d)) rtm::abort(d, hardware_abort::capacity);
     // Here after an abort, the processor's own or the one above.
-    EXPECT_LE(d.algorithm_data.hardware.tries_left, attempts_in_hardware);
+    EXPECT_LE(d.algorithm_data.hardware.tries_left, max_hardware_attempts);
     if (std::getenv("TUTTI_UNDER_VALGRIND") != nullptr) {
         EXPECT_EQ(d.algorithm_data.hardware.tries_left, 0);  // valgrind reports a lack of capacity
     }

@@ -44,13 +44,13 @@ void reset(descriptor& d, clock_state clock) {
     d.bias.count = d.bias.blocks_until_next_try = 0;
     d.serial_takes = {};
     d.quiescing.received_up_to = d.quiescing.deferred_up_to = 0;
-    d.settling.reset(0);
-    d.enlisted.reset(0);
+    d.pending_quiescence_waits.reset(0);
+    d.is_in_quiescence_set.reset(0);
     d.quiescing.steps_walked = 0;
-    d.swept_at = 0;
+    d.swept_sequence = 0;
     d.random = 1;
-    d.asked.reset(0);
-    d.answered.reset(0);
+    d.replies_requested.reset(0);
+    d.replies_given.reset(0);
     d.sleepers.reset(0);  // a sleeper that did not get to sleep leaves its count there
     if (clock == clock_state::about_to_switch) {
         d.algorithm_data.clock.counted = version_clock::window - 1;

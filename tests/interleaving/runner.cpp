@@ -105,7 +105,7 @@ public:
 
     trial run(strategy& how) {
         make_engine_pristine(clock_);
-        tutti::hardware::software_htm::set({.one_in = hardware_fails_});
+        tutti::hardware::software_htm::set_conditions({.one_in = hardware_fails_});
         using tutti::policies::max_queue_wait;
         tutti::policies::enqueue_for_test(in_line_ ? max_queue_wait::unlimited : max_queue_wait::as_measured);
         next_world(journal_);

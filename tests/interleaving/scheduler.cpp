@@ -19,7 +19,7 @@ using tutti::base::deadline;
 constexpr std::size_t stack_bytes = 512 * 1024;
 
 // Not the real clock: otherwise the duration of an execution would influence its actions.
-tutti::base::driven_clock the_clock{deadline{std::chrono::hours{1}}};
+tutti::base::manual_clock the_clock{deadline{std::chrono::hours{1}}};
 
 void pass_time(deadline until) noexcept {
     if (const deadline now = tutti::base::now(); now < until) the_clock.advance(until - now);
@@ -209,7 +209,7 @@ execution scheduler::run(std::span<const std::function<void()>> bodies, strategy
 
 int scheduler::running() noexcept { return active != nullptr ? active->current : -1; }
 schedule scheduler::decisions() { return active != nullptr ? active->result.decisions : schedule{}; }
-tutti::base::driven_clock& scheduler::clock() noexcept { return the_clock; }
+tutti::base::manual_clock& scheduler::clock() noexcept { return the_clock; }
 std::uint32_t scheduler::point() noexcept { return active != nullptr ? active->result.points : 0; }
 
 void scheduler::observe(observer o, void* context) noexcept {
@@ -222,7 +222,7 @@ void scheduler::observe(observer o, void* context) noexcept {
 namespace tutti::detail {
 
 void interleaving_point() noexcept {
-    if (hardware::within_a_step()) return;
+    if (hardware::is_within_step()) return;
     if (interleaving::inside()) interleaving::active->pass_on(true, __builtin_return_address(0));
 }
 

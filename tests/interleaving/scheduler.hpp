@@ -53,7 +53,7 @@ public:
     execution run(std::span<const std::function<void()>> bodies, strategy& how);
 
     /// Returns the engine's clock. It advances only when time limits expire or threads advance it.
-    static tutti::base::driven_clock& clock() noexcept;
+    static tutti::base::manual_clock& clock() noexcept;
     /// Returns the running thread, or -1 outside an execution.
     static int running() noexcept;
     /// Returns the number of switch points that this execution has passed.

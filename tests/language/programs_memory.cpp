@@ -4,7 +4,7 @@
 #include <atomic>
 #include <cstring>
 
-extern std::atomic<long> objects;  // counted_heap.cpp
+extern std::atomic<long> objects;  // counting_heap.cpp
 
 namespace language {
 

@@ -366,9 +366,9 @@ void run_programs(void (*run)(FILE*, const plan&)) {
     }
 }
 
-TEST(stream_programs, of_the_library_are_as_glibc_has_them) { run_programs(run_in_library); }
+TEST(stream_programs, match_glibc_in_library_blocks) { run_programs(run_in_library); }
 #if defined(TUTTI_TESTS_LANGUAGE)
-TEST(stream_programs, of_the_language_are_as_glibc_has_them) { run_programs(run_in_language); }
+TEST(stream_programs, match_glibc_in_language_blocks) { run_programs(run_in_language); }
 #endif
 
 }  // namespace

@@ -139,9 +139,9 @@ void compare_all(void (*run)(FILE*, const plan&)) {
     }
 }
 
-TEST(streams, of_the_library_are_as_glibc_has_them) { compare_all(run_in_library); }
+TEST(streams, match_glibc_in_library_blocks) { compare_all(run_in_library); }
 #if defined(TUTTI_TESTS_LANGUAGE)
-TEST(streams, of_the_language_are_as_glibc_has_them) { compare_all(run_in_language); }
+TEST(streams, match_glibc_in_language_blocks) { compare_all(run_in_language); }
 #endif
 
 }  // namespace

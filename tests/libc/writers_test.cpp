@@ -66,12 +66,12 @@ void run(void (*write_line)(FILE*, int), int buffering, bool has_outsider) {
     std::fclose(f);
 }
 
-TEST(writers, of_the_library_share_a_stream) { run(write_line_in_library, _IOFBF, true); }
+TEST(writers, share_a_stream_in_library_blocks) { run(write_line_in_library, _IOFBF, true); }
 // Line ends are written irrevocably, after a conflict over the stream.
-TEST(writers, of_the_library_share_a_stream_of_lines) { run(write_line_in_library, _IOLBF, true); }
+TEST(writers, share_a_line_buffered_stream_in_library_blocks) { run(write_line_in_library, _IOLBF, true); }
 #if defined(TUTTI_TESTS_LANGUAGE)
-TEST(writers, of_the_language_share_a_stream) { run(write_line_in_language, _IOFBF, false); }
-TEST(writers, of_the_language_share_a_stream_of_lines) { run(write_line_in_language, _IOLBF, false); }
+TEST(writers, share_a_stream_in_language_blocks) { run(write_line_in_language, _IOFBF, false); }
+TEST(writers, share_a_line_buffered_stream_in_language_blocks) { run(write_line_in_language, _IOLBF, false); }
 #endif
 
 }  // namespace

@@ -47,9 +47,9 @@ protected:
         if (!support::may_have_realtime_threads()) GTEST_SKIP() << support::no_realtime_rights;
         // The test's thread has a higher priority than the workers that it observes, because these may occupy all
         // processors.
-        ASSERT_EQ(base::take_realtime_priority(0, 2), 0);
+        ASSERT_EQ(base::set_realtime_priority(0, 2), 0);
     }
-    void TearDown() override { base::give_realtime_priority_up(0, SCHED_OTHER); }
+    void TearDown() override { base::clear_realtime_priority(0, SCHED_OTHER); }
 };
 
 /// Sleeps between checks, because spinning would occupy a processor.

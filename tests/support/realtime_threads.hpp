@@ -23,7 +23,7 @@ inline constexpr const char* no_realtime_rights =
 /// Returns true if the process may have such threads.
 inline bool may_have_realtime_threads() {
     int error = 0;
-    std::thread{[&] { error = base::take_realtime_priority(0, 1); }}.join();
+    std::thread{[&] { error = base::set_realtime_priority(0, 1); }}.join();
     return error == 0;
 }
 

@@ -100,9 +100,9 @@ void reside(stage& s, scenario& where, unsigned index) {
 void assassinate(stage& s) {
     support::random dice{s.what.seed * 1000 + 999};
     while (!s.over.load()) {
-        const std::uint32_t known = memory::activities();
+        const std::uint32_t known = memory::status_records();
         for (int i = 0; i < 8 && known != 0; ++i) {
-            memory::activity& victim = memory::activity_of(static_cast<std::uint32_t>(dice.below(known)));
+            memory::status_record& victim = memory::status_record_of(static_cast<std::uint32_t>(dice.below(known)));
             const auto seen = victim.state.load(std::memory_order_acquire);
             if (memory::is_running(seen) && core::kill(core::descriptor::of(victim), seen)) ++s.count.kills;
         }

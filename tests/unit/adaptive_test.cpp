@@ -267,7 +267,7 @@ TEST(listening_test, follows_the_policy_in_force) {
 TEST(listening_test, lasts_as_long_as_a_trial) {
     const std::string before{policy_in_force()};
     use_policy("adaptive");
-    base::driven_clock clock;
+    base::manual_clock clock;
     var<int> contended, other;
     const auto pass_time_elsewhere = [&] {
         clock.advance(std::chrono::hours{1});

@@ -272,7 +272,7 @@ TEST(deadline_type_test, takes_durations_and_points_in_time) {
 
 TEST(driven_clock_test, stands_still_until_it_is_moved) {
     {
-        base::driven_clock clock{start};
+        base::manual_clock clock{start};
         EXPECT_EQ(base::now(), start);
         clock.advance(3ms);
         EXPECT_EQ(base::now(), start + 3ms);

@@ -26,7 +26,7 @@ protected:
         if (algorithm() == "serial" || algorithm() == "global-lock") GTEST_SKIP() << "modes mean nothing there";
     }
 
-    base::driven_clock clock_;
+    base::manual_clock clock_;
     var<int> x_{0};
     var<int> y_{0};
 

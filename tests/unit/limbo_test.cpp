@@ -8,10 +8,10 @@ namespace tutti::memory {
 namespace {
 
 // Activities are never destroyed, because the directory refers to them.
-activity& fresh_activity() {
-    static std::vector<std::unique_ptr<activity>> all;
-    all.push_back(std::make_unique<activity>());
-    enrol(*all.back());
+status_record& new_status_record() {
+    static std::vector<std::unique_ptr<status_record>> all;
+    all.push_back(std::make_unique<status_record>());
+    register_status_record(*all.back());
     return *all.back();
 }
 
@@ -24,8 +24,8 @@ protected:
         limbo_.reserve(static_cast<std::size_t>(count));
         for (int i = 0; i < count; ++i) limbo_.retire({nullptr, [](void*) { ++destroyed; }});
     }
-    activity& self_ = fresh_activity();
-    activity& reader_ = fresh_activity();
+    status_record& self_ = new_status_record();
+    status_record& reader_ = new_status_record();
     limbo limbo_;
 };
 
@@ -78,7 +78,7 @@ TEST_F(limbo_test, waits_for_a_transaction_that_is_being_rolled_back) {
 TEST_F(limbo_test, is_not_collected_from_inside_a_destructor) {
     struct place {
         limbo& all;
-        activity& self;
+        status_record& self;
     } here{limbo_, self_};
     retire(1);
     limbo_.reserve(1);
@@ -93,21 +93,21 @@ TEST_F(limbo_test, is_not_collected_from_inside_a_destructor) {
 TEST_F(limbo_test, destroys_orphans_in_another_context) {
     reader_.state.store(make_state(1, status::active), std::memory_order_relaxed);
     retire(2);
-    limbo_.leave(self_);
+    limbo_.move_to_orphaned_limbo(self_);
     EXPECT_EQ(destroyed, 0);
     reader_.state.store(make_state(1, status::idle), std::memory_order_relaxed);
     limbo other;
-    other.collect(fresh_activity());
+    other.collect(new_status_record());
     EXPECT_EQ(destroyed, 2);
 }
 
 TEST_F(limbo_test, is_due_once_a_batch_has_gathered) {
     retire(static_cast<int>(limbo::batch) - 1);
-    EXPECT_FALSE(limbo_.due());
+    EXPECT_FALSE(limbo_.is_due());
     retire(1);
-    EXPECT_TRUE(limbo_.due());
+    EXPECT_TRUE(limbo_.is_due());
     limbo_.collect(self_);
-    EXPECT_FALSE(limbo_.due());
+    EXPECT_FALSE(limbo_.is_due());
 }
 
 }  // namespace

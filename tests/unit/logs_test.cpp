@@ -71,7 +71,7 @@ TEST(log_test, keeps_the_order_of_set_aside_entries) {
     }
     EXPECT_EQ(all.bytes(), bytes) << "what was in the log is set aside in its place";
     EXPECT_EQ(all.aside(2 * many - 1), 1);
-    all.settle();
+    all.end_period();
     all.trim();
     EXPECT_EQ(all.bytes(), bytes) << "memory is in use";
     all.shrink_aside(many);
@@ -448,7 +448,7 @@ TEST_P(logs_test, restore_the_first_value) {
 // A descriptor beyond those that versions can name. Its own roll-back looks like another transaction's commit.
 TEST_P(logs_test, let_an_anonymous_writer_sleep_in_retry) {
     const detail::word name = std::exchange(d_.own_writer_, ~detail::word{0});
-    const detail::word number = std::exchange(d_.writer, memory::anonymous);
+    const detail::word number = std::exchange(d_.writer, memory::unknown_writer);
     unsigned attempts = 0;
     atomically([&](tx& t) {
         ++attempts;
@@ -464,7 +464,7 @@ TEST_P(logs_test, let_an_anonymous_writer_sleep_in_retry) {
 // The descriptor cannot recognise the roll-back of its own nested block either, and would start over again and again.
 TEST_P(logs_test, survive_nested_roll_backs_of_an_anonymous_writer) {
     const detail::word name = std::exchange(d_.own_writer_, ~detail::word{0});
-    const detail::word number = std::exchange(d_.writer, memory::anonymous);
+    const detail::word number = std::exchange(d_.writer, memory::unknown_writer);
     unsigned attempts = 0;
     atomically([&](tx& t) {
         ++attempts;

@@ -117,7 +117,7 @@ TEST_F(new_era_test, renews_old_versions_before_loads_outside) {
     var<long> v{0};
     v.store(5);
     const core::word first = time_of_the_clock();
-    hurry_to(first + memory::last_time / 2 + 10);
+    hurry_to(first + memory::max_time / 2 + 10);
     EXPECT_EQ(v.load(), 5);
     const auto& cell = reinterpret_cast<const detail::cell&>(v);
     EXPECT_GT(memory::time_of(cell.orec.load(std::memory_order_relaxed)), first + 5);
@@ -219,7 +219,7 @@ TEST_F(new_era_test, resets_quiescence_results) {
     EXPECT_LT(memory::time_of(core::quiesced_up_to.load(std::memory_order_relaxed)), time_of_the_clock());
     EXPECT_LT(memory::time_of(mine().quiescing.received_up_to), time_of_the_clock());
     settle();
-    EXPECT_EQ(mine().settling.load(std::memory_order_relaxed), 0U);
+    EXPECT_EQ(mine().pending_quiescence_waits.load(std::memory_order_relaxed), 0U);
 }
 
 TEST_F(new_era_test, begins_in_the_child_of_a_fork) {

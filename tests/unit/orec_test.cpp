@@ -6,16 +6,16 @@ namespace tutti::memory {
 namespace {
 
 TEST(orec_test, puts_other_forms_beyond_every_bound) {
-    const word latest = make_limit((word{1} << 50) - 1);
+    const word latest = make_snapshot_bound((word{1} << 50) - 1);
     EXPECT_GT(make_lock(0, 0), latest);
     EXPECT_GT(make_marked(make_version(2, 7), 1), latest);
     EXPECT_TRUE(is_version(latest));
 }
 
 TEST(orec_test, orders_versions_by_time_alone) {
-    for (const word writer : {word{0}, word{17}, anonymous}) {
-        EXPECT_LE(make_version(5, writer), make_limit(5));
-        EXPECT_GT(make_version(6, writer), make_limit(5));
+    for (const word writer : {word{0}, word{17}, unknown_writer}) {
+        EXPECT_LE(make_version(5, writer), make_snapshot_bound(5));
+        EXPECT_GT(make_version(6, writer), make_snapshot_bound(5));
     }
 }
 
@@ -33,7 +33,7 @@ TEST(orec_test, keeps_the_time_under_marks) {
     EXPECT_FALSE(is_locked(marked));
     EXPECT_EQ(slots_of_readers(marked), 0b101U);
     EXPECT_EQ(time_of(marked), 9U);
-    EXPECT_EQ(version_of(marked), make_version(9, anonymous));
+    EXPECT_EQ(version_of(marked), make_version(9, unknown_writer));
 }
 
 TEST(orec_test, is_shared_by_words_of_one_stripe) {

@@ -20,8 +20,8 @@ namespace {
 
 std::size_t members() {
     std::size_t count = 0;
-    for (const memory::activity* a = quiescence_set.load(std::memory_order_seq_cst); a != nullptr;
-         a = a->next_enlisted.load(std::memory_order_acquire)) {
+    for (const memory::status_record* a = quiescence_set.load(std::memory_order_seq_cst); a != nullptr;
+         a = a->next_in_quiescence_set.load(std::memory_order_acquire)) {
         ++count;
     }
     return count;
@@ -38,7 +38,9 @@ void commit_often() {
     for (int i = 0; i < 3 * 4096; ++i) atomically([&](tx& t) { store(t, &mine, mine); });
 }
 
-bool is_member() { return descriptor::of(*detail::current_transaction).enlisted.load(std::memory_order_relaxed) != 0; }
+bool is_member() {
+    return descriptor::of(*detail::current_transaction).is_in_quiescence_set.load(std::memory_order_relaxed) != 0;
+}
 
 TEST(quiescence_set, contains_users_of_plain_memory) {
     std::thread{[] {
@@ -125,14 +127,15 @@ TEST(quiescence_set, contains_language_blocks_at_every_attempt) {
         sweep(other);
         release_descriptor(other);
         EXPECT_FALSE(is_member());
-        EXPECT_EQ(d.plain.load(std::memory_order_relaxed), 0U);
+        EXPECT_EQ(d.uses_plain_memory.load(std::memory_order_relaxed), 0U);
     });
     EXPECT_THROW(restart(d), detail::unwind);
     EXPECT_EQ(detail::reopen(d), detail::sequel::again);
     EXPECT_TRUE(is_member());
-    EXPECT_EQ(d.plain.load(std::memory_order_relaxed), 1U);
+    EXPECT_EQ(d.uses_plain_memory.load(std::memory_order_relaxed), 1U);
     EXPECT_TRUE(d.operations_->commit(d));
-    d.plain.store(0, std::memory_order_relaxed);  // otherwise the mark stays, and later tests would wait for it
+    d.uses_plain_memory.store(
+        0, std::memory_order_relaxed);  // otherwise the mark stays, and later tests would wait for it
 }
 
 // A straggler uses plain memory. A commit may have made that memory private, and waits; a reader of that commit waits

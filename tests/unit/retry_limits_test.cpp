@@ -13,7 +13,7 @@ using namespace std::chrono_literals;
 
 class retry_limits : public ::testing::Test {
 protected:
-    base::driven_clock clock_;
+    base::manual_clock clock_;
     base::deadline start_ = base::now();
     std::vector<std::chrono::nanoseconds> returned_;  // the times at which the calls returned
 

@@ -31,7 +31,7 @@ def read_text(address):
 STATES = ["idle", "active", "visible", "irrevocable", "preparing", "committed", "aborting"]
 
 LAYOUT = [
-    "directory", "activity", "state", "kill_request", "frame", "rank", "age", "suspended", "waits_for", "in_retry",
+    "directory", "status_record", "state", "kill_request", "frame", "rank", "age", "suspended", "waits_for", "in_retry",
     "thread", "attempt", "defeats", "slot", "place", "options", "slot_file", "slot_line", "options_name"
 ]  # in the order of the table
 
@@ -51,7 +51,7 @@ def descriptors(at):
     chunks, count, bits = struct.unpack("<3Q", read(at["directory"], 24))
     for number in range(read_number(count, 4)):
         chunk = read_number(chunks + 8 * (number >> bits))
-        yield number, read_number(chunk + 8 * (number & ((1 << bits) - 1))) - at["activity"]
+        yield number, read_number(chunk + 8 * (number & ((1 << bits) - 1))) - at["status_record"]
 
 
 def block_of(d, at):

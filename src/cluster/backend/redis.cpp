@@ -11,7 +11,7 @@
 
 #include <hiredis/hiredis.h>
 
-#include "base/without_sigpipe.hpp"
+#include "base/sigpipe_guard.hpp"
 #include "cluster/backend/link.hpp"
 #include "cluster/backend/redis_scripts.hpp"
 #include "cluster/backend/tries.hpp"
@@ -32,7 +32,7 @@ struct link {
 using reply = std::unique_ptr<redisReply, free_reply>;
 
 // hiredis sends without MSG_NOSIGNAL.
-using base::without_sigpipe;
+using base::sigpipe_guard;
 
 timeval time_of(std::chrono::milliseconds t) { return {t.count() / 1000, (t.count() % 1000) * 1000}; }
 
@@ -144,7 +144,7 @@ public:
     void forget(std::span<const key> all) noexcept override {
         const std::unique_ptr<link> l = links_.take();
         if (!l) return;
-        const without_sigpipe quiet;
+        const sigpipe_guard quiet;
         try {
             for (const key& k : all) {
                 const reply r{static_cast<redisReply*>(redisCommand(l->to.get(), "DEL %s", (prefix_ + k).c_str()))};
@@ -157,7 +157,7 @@ public:
     std::unique_ptr<feed> open_feed() override {
         std::unique_ptr<link> l = connect(how_.patience);
         if (!l) return nullptr;
-        const without_sigpipe quiet;
+        const sigpipe_guard quiet;
         const reply r{static_cast<redisReply*>(redisCommand(l->to.get(), "SUBSCRIBE %s", channel().c_str()))};
         if (!r || r->type != REDIS_REPLY_ARRAY) return nullptr;
         return std::make_unique<subscription>(std::move(l), prefix_.size());
@@ -218,7 +218,7 @@ private:
             return reply{static_cast<redisReply*>(
                 redisCommandArgv(l->to.get(), static_cast<int>(words.size()), words.data(), sizes.data()))};
         };
-        const without_sigpipe quiet;
+        const sigpipe_guard quiet;
         reply r;
         if (!name.empty()) r = ask("EVALSHA", name);
         if (name.empty() || (r && is_error(*r, "NOSCRIPT"))) {
@@ -241,7 +241,7 @@ private:
     }
     void look_at_settings(link& l) {
         const auto setting = [&](const char* name) {
-            const without_sigpipe quiet;
+            const sigpipe_guard quiet;
             const reply r{static_cast<redisReply*>(redisCommand(l.to.get(), "CONFIG GET %s", name))};
             if (!r) refuse_silent();
             if (is_error(*r, "NOAUTH")) {

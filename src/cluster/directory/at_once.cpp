@@ -26,7 +26,7 @@ public:
     locked_shards& operator=(const locked_shards&) = delete;
 
     void lock() {
-        for (std::uint64_t left = numbers_; left != 0; left &= left - 1) guard_of(left).take();
+        for (std::uint64_t left = numbers_; left != 0; left &= left - 1) guard_of(left).acquire();
         held_ = true;
     }
     void unlock() noexcept {

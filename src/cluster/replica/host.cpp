@@ -4,7 +4,7 @@
 #include <condition_variable>
 #include <mutex>
 
-#include "base/without_sigpipe.hpp"
+#include "base/sigpipe_guard.hpp"
 #include "cluster/backend/group_caller.hpp"
 #include "cluster/backend/group_link.hpp"
 #include "cluster/backend/tls_files.hpp"
@@ -164,7 +164,7 @@ std::uint64_t host::look_at_log() {
 }
 
 void host::run() {
-    const base::without_sigpipe none;  // libuv writes without MSG_NOSIGNAL
+    const base::sigpipe_guard none;  // libuv writes without MSG_NOSIGNAL
     loop_.run();
     if (!ended_by_.empty()) throw backend::refusal{ended_by_};
 }

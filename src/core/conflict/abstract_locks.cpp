@@ -287,13 +287,13 @@ void forget_other_holders(const descriptor* self) noexcept {
     // Another thread may have been changing a table. Only its holder changes a list of holdings, and the caller is not
     // doing so. An allocation failure here ends the child.
     for (stripe& s : stripes) {
-        s.lock.forget_holder();
+        s.lock.reset_in_fork_child();
         s.sleepers = 0;
         s.held.reset_after_fork();
     }
-    const std::uint32_t count = memory::activities();
+    const std::uint32_t count = memory::status_records();
     for (std::uint32_t id = 0; id < count; ++id) {
-        const descriptor& d = descriptor::of(memory::activity_of(id));
+        const descriptor& d = descriptor::of(memory::status_record_of(id));
         if (!shares_context(d, self)) continue;
         for (abstract_holding* h = d.abstract_locks; h != nullptr; h = h->next_of_holder) {
             const std::uint64_t hash = hash_of(h->name);

@@ -124,7 +124,7 @@ bool act_on_verdict(descriptor& d, const conflict& e) {
 void resolve_owner_conflict(descriptor& d, const orec& r, word seen, abort_cause where) {
     if (spin_until_changed(r, seen)) return;
     attempt_abort_if_doomed(d);
-    descriptor& other = descriptor::of(memory::activity_of(memory::owner_of(seen)));
+    descriptor& other = descriptor::of(memory::status_record_of(memory::owner_of(seen)));
     const word state = other.state.load(std::memory_order_acquire);
     // The state belongs to the transaction that locked the orec only if the orec is still locked.
     if (r.load(std::memory_order_acquire) != seen) return;
@@ -161,14 +161,14 @@ void resolve_conflict_outside(descriptor& d, descriptor& owner, word state, bool
 
 void wait_for_owner(descriptor& self, const orec& r, word seen) noexcept {
     if (spin_until_changed(r, seen)) return;
-    descriptor& other = descriptor::of(memory::activity_of(memory::owner_of(seen)));
+    descriptor& other = descriptor::of(memory::status_record_of(memory::owner_of(seen)));
     const word state = other.state.load(std::memory_order_acquire);
     if (r.load(std::memory_order_acquire) == seen) wait_for(self, other, state);
 }
 
 bool wait_for_owner_after_attempt(descriptor& self, const orec& r, word seen) noexcept {
     if (spin_until_changed(r, seen)) return false;
-    descriptor& other = descriptor::of(memory::activity_of(memory::owner_of(seen)));
+    descriptor& other = descriptor::of(memory::status_record_of(memory::owner_of(seen)));
     const word state = other.state.load(std::memory_order_acquire);
     if (r.load(std::memory_order_acquire) != seen) return false;
     if (serial_owner() == &other) return true;

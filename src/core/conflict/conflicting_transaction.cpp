@@ -10,7 +10,9 @@ constinit std::array<std::atomic<std::uint32_t>, 4096> killers{};
 
 std::atomic<std::uint32_t>& entry_of(const descriptor& d) noexcept { return killers[d.id % killers.size()]; }
 
-const descriptor& descriptor_numbered(std::uint32_t id) noexcept { return descriptor::of(memory::activity_of(id)); }
+const descriptor& descriptor_numbered(std::uint32_t id) noexcept {
+    return descriptor::of(memory::status_record_of(id));
+}
 
 /// Returns the descriptor that last wrote a place that d has read and that has changed since. The log of an attempt is
 /// still there after the attempt.
@@ -19,8 +21,8 @@ const descriptor* overwriting_descriptor(const descriptor& d) noexcept {
         const word seen = (*r)->load(std::memory_order_acquire);
         if (memory::is_locked(seen) && !d.owns(seen)) return &descriptor_numbered(memory::owner_of(seen));
         if (!memory::is_version(seen) || seen <= d.snapshot_bound || memory::written_by(seen, d.own_writer_)) continue;
-        return memory::written_by(seen, memory::anonymous) ? nullptr
-                                                           : &descriptor_numbered(memory::descriptor_of(seen));
+        return memory::written_by(seen, memory::unknown_writer) ? nullptr
+                                                                : &descriptor_numbered(memory::descriptor_of(seen));
     }
     return nullptr;
 }

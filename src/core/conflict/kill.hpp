@@ -1,4 +1,4 @@
-// Kill requests to other transactions, and eviction of suspended ones. memory/activity.hpp has the protocol.
+// Kill requests to other transactions, and eviction of suspended ones. memory/status_record.hpp has the protocol.
 #pragma once
 
 #include "core/state/descriptor.hpp"

@@ -80,7 +80,7 @@ void finish_slow_commit(descriptor& d, privatization_role role) {
     if ((d.slow_commit & deferred_flags) != 0) finish_deferred(d, after);
     if (d.strict() || d.serial) release_tokens(d);
     // Release: a committer that no longer sees the flag sees all accesses of this transaction to plain memory.
-    if ((d.slow_commit & slow_commit_plain) != 0) d.plain.store(0, std::memory_order_release);
+    if ((d.slow_commit & slow_commit_plain) != 0) d.uses_plain_memory.store(0, std::memory_order_release);
     if ((d.slow_commit & slow_commit_counting) != 0) count_commit(d);
     if ((d.slow_commit & (slow_commit_restarted | slow_commit_strict | slow_commit_abstract_locks)) != 0) {
         if (d.run.deadline_state.active) end_timed(d);
@@ -96,7 +96,7 @@ void finish_slow_commit(descriptor& d, privatization_role role) {
     run_deferred_quiescence(d);  // before the wait below: it may wait for a version that this context itself announces
     if (role == privatization_role::receiver) await_quiescence(d, d.quiescing.latest_read);
     if ((d.slow_commit & slow_commit_large) != 0) count_towards_shrink(d);
-    if (orphans || d.limbo.due() || d.inner != nullptr) [[unlikely]]
+    if (orphans || d.limbo.is_due() || d.inner != nullptr) [[unlikely]]
         collect_retired(d);
     // The clock is not renewed inside another transaction, nor in an undo action: the context may own something that
     // others wait for.

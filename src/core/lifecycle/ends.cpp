@@ -82,7 +82,7 @@ void attempt_end(descriptor& d, abort_cause cause) noexcept {
         if (!std::exchange(d.run.was_defeated, true)) d.first_defeat.store(d.own_sequence, std::memory_order_relaxed);
         d.last_defeat.store(d.own_sequence, std::memory_order_release);  // partner: is_settled in waiting.cpp
     }
-    if ((d.slow_commit & slow_commit_plain) != 0) d.plain.store(0, std::memory_order_release);
+    if ((d.slow_commit & slow_commit_plain) != 0) d.uses_plain_memory.store(0, std::memory_order_release);
     retract_announcement(d);
     d.captured_size_ = 0;
     attempt_close(d);
@@ -139,7 +139,7 @@ void fail(tx& t) noexcept {
     descriptor& d = descriptor::of(t);
     // The forced unwind of a thread has no type. If it is asynchronous, it may have interrupted a step of the engine.
     if (abi::__cxa_current_exception_type() == nullptr && core::ends_cancellable_anywhere())
-        core::refuse_asynchronous_cancel(d);
+        core::die_of_asynchronous_cancel(d);
     if (!d.running()) return;  // thrown by an on_commit handler: the transaction stays committed
     if (core::injected(core::fault::commit_on_exception) && d.pending == core::signal::none && d.operations_->commit(d))
         return;

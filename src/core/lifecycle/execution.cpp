@@ -134,7 +134,7 @@ void attempt_start(descriptor& d) {
         start_strictly(d);
     interruptible.reset();
     if (d.frame_->receive != nullptr)
-        d.plain.store(1, std::memory_order_relaxed);  // an undo action may have lowered the flag
+        d.uses_plain_memory.store(1, std::memory_order_relaxed);  // an undo action may have lowered the flag
     d.algorithm->begin(d);
     if (d.frame_->receive != nullptr) {
         // A block of the language has announced its use of plain memory. That announcement must be visible before the

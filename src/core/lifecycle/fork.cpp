@@ -14,9 +14,9 @@ namespace {
 void forget(descriptor& gone) noexcept {
     const word state = gone.state.load(std::memory_order_relaxed);
     gone.state.store(memory::make_state(memory::sequence_of(state), status::idle), std::memory_order_relaxed);
-    gone.plain.store(0, std::memory_order_relaxed);
-    gone.privatizing.store(0, std::memory_order_relaxed);
-    gone.settling.store(0, std::memory_order_relaxed);
+    gone.uses_plain_memory.store(0, std::memory_order_relaxed);
+    gone.privatizing_version.store(0, std::memory_order_relaxed);
+    gone.pending_quiescence_waits.store(0, std::memory_order_relaxed);
     gone.quiescing.announced = false;
     gone.quiescing.deferred_up_to = 0;
     gone.sleepers.store(0, std::memory_order_relaxed);
@@ -25,18 +25,18 @@ void forget(descriptor& gone) noexcept {
     gone.shows_retry.store(false, std::memory_order_relaxed);
     gone.last_defeat.store(0, std::memory_order_relaxed);  // its execution does not continue
     gone.sleeping_waiter = nullptr;
-    gone.limbo.forget_owner();
+    gone.limbo.reset_in_fork_child();
     gone.abstract_locks = nullptr;  // the holdings' memory stays where it is, like the memory of the logs
 }
 
 }  // namespace
 
 void forget_others(const descriptor* self) noexcept {
-    base::forget_others_fences();
-    const std::uint32_t count = memory::activities();
+    base::reset_fences_in_fork_child();
+    const std::uint32_t count = memory::status_records();
     for (std::uint32_t id = 0; id < count; ++id) {
-        descriptor& d = descriptor::of(memory::activity_of(id));
-        d.eviction.forget_holder();
+        descriptor& d = descriptor::of(memory::status_record_of(id));
+        d.eviction.reset_in_fork_child();
         if (!shares_context(d, self)) forget(d);
     }
     forget_other_collectors();

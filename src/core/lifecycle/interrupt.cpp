@@ -6,7 +6,7 @@
 #include <typeinfo>
 #include <utility>
 
-#include "base/refusal.hpp"
+#include "base/noexcept_boundary.hpp"
 #include "core/conflict/kill.hpp"
 #include "core/lifecycle/ends.hpp"
 #include "core/lifecycle/left_behind.hpp"
@@ -89,7 +89,7 @@ void continue_past_noexcept(void (*notify)() noexcept) noexcept {
     descriptor& outermost = outermost_of(d);
     const refused_exception how = find_refused_exception(outermost.thrown);
     if (how == refused_exception::of_another) return;
-    const base::call_place place = base::caller_of_refusal();
+    const base::return_point place = base::caller_of_noexcept_boundary();
     if (place.stack_pointer == 0) return;
     notify();
     end_refused(outermost.thrown, how);

@@ -4,7 +4,7 @@
 //   context: aborted or woken, it comes to attempt_start, finds `interrupted` and throws
 //
 // A waiter for another transaction is not woken, because no record says on which word it sleeps. It looks itself, every
-// 20 ms (base::nap_until): at the kill request if its attempt runs, else at `interrupted`, in every wait before an
+// 20 ms (base::recheck_deadline): at the kill request if its attempt runs, else at `interrupted`, in every wait before an
 // attempt. Three waits go on: the wait of a commit that has published, for quiescence; waits of an attempt that cannot
 // be killed; and the wait for an algorithm's one lock, which its holder has while it commits.
 //
@@ -14,7 +14,7 @@
 // client that leaves, a time limit or a conflict must not end the server. The alternative is to let an interrupted call
 // run on. But a call that waits in `retry` would then keep its place in the server until it is woken, and SIGTERM would
 // wait for it. The destructors of the noexcept function are lost, and those of functions that were compiled on the
-// assumption that it does not throw (base/refusal.hpp). The compiler may have removed the handler of a block that calls
+// assumption that it does not throw (base/noexcept_boundary.hpp). The compiler may have removed the handler of a block that calls
 // nothing else: then the block's signal reaches the procedure's caller. Blocks in dropped frames are rolled back, as
 // for a jump.
 //

@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <utility>
 
-#include "base/last_words.hpp"
+#include "base/emergency_output.hpp"
 #include "base/panic.hpp"
 #include "core/lifecycle/ends.hpp"
 #include "core/lifecycle/open_nesting.hpp"
@@ -128,14 +128,14 @@ bool is_left_behind(const descriptor& d, std::uintptr_t stack) noexcept {
     return frame < stack && are_on_this_stack(d, frame, stack);
 }
 
-void refuse_left_behind(const descriptor& d) noexcept { refuse(d, is_of_language(*d.frame_) ? d.frame_ : nullptr); }
+void die_left_behind(const descriptor& d) noexcept { refuse(d, is_of_language(*d.frame_) ? d.frame_ : nullptr); }
 
-void refuse_if_left_behind(const descriptor& d, std::uintptr_t stack) noexcept {
-    if (is_left_behind(d, stack)) refuse_left_behind(d);
+void die_if_left_behind(const descriptor& d, std::uintptr_t stack) noexcept {
+    if (is_left_behind(d, stack)) die_left_behind(d);
 }
 
 void refuse_to_nest_in_left_behind(descriptor& d) {
-    if (is_of_language(*d.frame_) || !isolates(d)) refuse_left_behind(d);
+    if (is_of_language(*d.frame_) || !isolates(d)) die_left_behind(d);
     outermost_of(d).left_by_jump = true;
     throw usage_error{
         "tutti: an atomic block was left by a jump (longjmp, setcontext), and the procedure opens another one; leave a "
@@ -185,7 +185,7 @@ bool call_boundary::left_block() noexcept {
 
 call_boundary::~call_boundary() { static_cast<void>(left_block()); }
 
-void note_cancel_type(int type) noexcept { requests = {type == PTHREAD_CANCEL_ASYNCHRONOUS, true}; }
+void record_cancel_type(int type) noexcept { requests = {type == PTHREAD_CANCEL_ASYNCHRONOUS, true}; }
 
 bool ends_cancellable_anywhere() noexcept {
     const bool asked = requests.anywhere;
@@ -199,7 +199,7 @@ bool ends_cancellable_anywhere() noexcept {
     return asked || !requests.seen;
 }
 
-void refuse_asynchronous_cancel(const descriptor& d) noexcept {
+void die_of_asynchronous_cancel(const descriptor& d) noexcept {
     const detail::frame* const open = d.frame_;
     // After the block, d still knows the site of the library's latest block, and src/itm that of the language's.
     const bool in_language = open != nullptr ? is_of_language(*open) : d.language != nullptr;
@@ -211,7 +211,7 @@ void refuse_asynchronous_cancel(const descriptor& d) noexcept {
         "begun or half ended; call pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED) before atomic blocks\n",
         name[0] != '\0' ? name.data() : "an unknown place");
     // The message bypasses stdio, whose write waits forever in a thread that cancels itself.
-    base::say_last_words(message.data());
+    base::write_emergency_message(message.data());
     std::abort();
 }
 

@@ -32,10 +32,10 @@ inline constinit std::atomic<const language_blocks*> blocks_of_language{nullptr}
 TUTTI_COLD bool is_left_behind(const descriptor& d, std::uintptr_t stack) noexcept;
 
 /// Ends the process if the innermost open block is left behind; returns otherwise.
-TUTTI_COLD void refuse_if_left_behind(const descriptor& d, std::uintptr_t stack) noexcept;
+TUTTI_COLD void die_if_left_behind(const descriptor& d, std::uintptr_t stack) noexcept;
 
 /// Ends the process because the innermost open block is left behind, and another block opens at the same place.
-[[noreturn]] TUTTI_COLD void refuse_left_behind(const descriptor& d) noexcept;
+[[noreturn]] TUTTI_COLD void die_left_behind(const descriptor& d) noexcept;
 
 /// Does the same for a block of the library that opens inside a block that is left behind.
 /// @throws usage_error  instead of ending the process, where preemption::isolates; call_boundary rolls back
@@ -83,7 +83,7 @@ private:
 };
 
 /// Called after the calling thread has asked pthread_setcanceltype for that type.
-void note_cancel_type(int type) noexcept;
+void record_cancel_type(int type) noexcept;
 
 /// Returns true if a cancellation could end the calling thread at any instruction, and makes its cancellation deferred.
 /// For a thread that ends.
@@ -93,6 +93,6 @@ void note_cancel_type(int type) noexcept;
 [[nodiscard]] bool ends_cancellable_anywhere() noexcept;
 
 /// Ends the process because the thread of d has been cancelled asynchronously, in or next to a block.
-[[noreturn]] TUTTI_COLD void refuse_asynchronous_cancel(const descriptor& d) noexcept;
+[[noreturn]] TUTTI_COLD void die_of_asynchronous_cancel(const descriptor& d) noexcept;
 
 }  // namespace tutti::core

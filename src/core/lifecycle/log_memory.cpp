@@ -22,18 +22,18 @@ bool is_large(descriptor& d) noexcept {
 }
 
 void shrink_logs(descriptor& d) noexcept {
-    for_each_log(d, [](auto& log) { log.settle(); });
+    for_each_log(d, [](auto& log) { log.end_period(); });
     // The attempt is over, so its reads are no longer needed.
     d.read_next_ = d.read_begin;
     const std::size_t fitting =
-        memory::fitting_room<const orec*>(std::exchange(d.large_logs.max_reads, 0), d.read_capacity());
+        memory::room_after_period<const orec*>(std::exchange(d.large_logs.max_reads, 0), d.read_capacity());
     if (fitting < d.read_capacity()) d.resize_reads(fitting);
 }
 
 }  // namespace
 
 void note_log_use(descriptor& d) noexcept {
-    for_each_log(d, [](auto& log) { log.note_log_use(); });
+    for_each_log(d, [](auto& log) { log.note_usage(); });
     d.large_logs.max_reads = std::max(d.large_logs.max_reads, orecs_read(d));
 }
 

@@ -8,7 +8,8 @@ namespace tutti::core {
 
 /// Returns true if a commit has asked d. Called in a barrier of d that is not inlined.
 [[nodiscard]] TUTTI_ALWAYS_INLINE bool quiescence_requested(const descriptor& d) noexcept {
-    return d.asked.raw().load(std::memory_order_relaxed) != d.answered.raw().load(std::memory_order_relaxed);
+    return d.replies_requested.raw().load(std::memory_order_relaxed) !=
+           d.replies_given.raw().load(std::memory_order_relaxed);
 }
 
 /// Refreshes d's snapshot, and tells the commits that have asked. May abort. Does not answer in a transaction whose end

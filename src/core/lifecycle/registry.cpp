@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/fence.hpp"
-#include "base/immortal.hpp"
+#include "base/never_destroyed.hpp"
 #include "base/panic.hpp"
 #include "core/lifecycle/left_behind.hpp"
 #include "core/lifecycle/log_memory.hpp"
@@ -35,7 +35,7 @@ struct pool {
     std::vector<descriptor*> free;
 };
 
-constinit base::immortal<pool> descriptors;
+constinit base::never_destroyed<pool> descriptors;
 
 /// Returns the stack pointer of the function that called at_exit's caller; all frames of the thread's own were below
 /// it. Reads as far up the stack as it can.
@@ -60,7 +60,7 @@ TUTTI_NOINLINE std::uintptr_t stack_of_thread_start() noexcept {
 /// exceptions, such as a language-level block in C. A serial transaction cannot be undone, so it commits, as it does
 /// where frames are unwound. The frames of its open blocks are gone.
 TUTTI_NOINLINE void end_with_thread(descriptor& d) noexcept {
-    if (ends_cancellable_anywhere()) refuse_asynchronous_cancel(d);
+    if (ends_cancellable_anywhere()) die_of_asynchronous_cancel(d);
     d.rollback_stack_end = stack_of_thread_start();
     if (!d.serial || !d.operations_->commit(d)) detail::fail(d);
     d.rollback_stack_end = 0;
@@ -95,7 +95,7 @@ descriptor& acquire_descriptor() {
             d = p.free.back();
             p.free.pop_back();
         } else {
-            p.free.reserve(memory::activities() + 1);  // so that release_descriptor cannot fail
+            p.free.reserve(memory::status_records() + 1);  // so that release_descriptor cannot fail
             d = new descriptor;
         }
     }
@@ -109,7 +109,7 @@ void release_descriptor(descriptor& d) noexcept {
     if (d.serial) end_serial(d);  // its transaction never ended: the thread exited during it
     if (d.inner != nullptr) release_descriptor(*std::exchange(d.inner, nullptr));
     d.outer = nullptr;
-    d.limbo.leave(d);
+    d.limbo.move_to_orphaned_limbo(d);
     request_orphan_collection();
     release_log_memory(d);
     d.hooks = nullptr;
@@ -125,14 +125,14 @@ void release_descriptor(descriptor& d) noexcept {
 
 void lock_registry() noexcept {
     descriptors.value.mutex.lock();
-    memory::hold_orphanage();  // release_descriptor hands objects over to it before it takes the mutex
+    memory::lock_orphaned_limbo();  // release_descriptor hands objects over to it before it takes the mutex
     observe::lock_sites();
     lock_quiescence_set();
 }
 void unlock_registry() noexcept {
     unlock_quiescence_set();
     observe::unlock_sites();
-    memory::let_go_of_orphanage();
+    memory::unlock_orphaned_limbo();
     descriptors.value.mutex.unlock();
 }
 

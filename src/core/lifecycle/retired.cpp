@@ -19,8 +19,8 @@ namespace {
 constinit base::lock emptying_lock;
 
 struct orphaned_limbo_guard {
-    orphaned_limbo_guard() noexcept { memory::hold_orphanage(); }
-    ~orphaned_limbo_guard() { memory::let_go_of_orphanage(); }
+    orphaned_limbo_guard() noexcept { memory::lock_orphaned_limbo(); }
+    ~orphaned_limbo_guard() { memory::unlock_orphaned_limbo(); }
     orphaned_limbo_guard(const orphaned_limbo_guard&) = delete;
     orphaned_limbo_guard& operator=(const orphaned_limbo_guard&) = delete;
 };
@@ -29,17 +29,17 @@ struct orphaned_limbo_guard {
 /// be visited to one that was visited.
 void gather(memory::log<memory::retired>& all) {
     const orphaned_limbo_guard orphanage;
-    const std::uint32_t count = memory::activities();
-    for (std::uint32_t id = 0; id < count; ++id) descriptor::of(memory::activity_of(id)).limbo.hand_over(all);
-    memory::take_orphans(all);
+    const std::uint32_t count = memory::status_records();
+    for (std::uint32_t id = 0; id < count; ++id) descriptor::of(memory::status_record_of(id)).limbo.drain_to(all);
+    memory::take_orphaned_objects(all);
 }
 
 /// Returns when every transaction that may have seen the gathered objects is over.
 void wait_for_transactions(descriptor& self) noexcept {
     base::heavy_fence();  // partner of the plain store of the state in begin
-    const std::uint32_t count = memory::activities();
+    const std::uint32_t count = memory::status_records();
     for (std::uint32_t id = 0; id < count; ++id) {
-        descriptor& other = descriptor::of(memory::activity_of(id));
+        descriptor& other = descriptor::of(memory::status_record_of(id));
         if (&other == &self) continue;
         const word seen = other.state.load(std::memory_order_acquire);
         if (!memory::is_running(seen)) continue;
@@ -52,15 +52,15 @@ void wait_for_transactions(descriptor& self) noexcept {
 
 /// Returns when all destructors have returned that other contexts had begun to run before the gathering.
 void wait_for_destructors(const descriptor& self) noexcept {
-    const std::uint32_t count = memory::activities();
+    const std::uint32_t count = memory::status_records();
     for (std::uint32_t id = 0; id < count; ++id) {
-        const descriptor& other = descriptor::of(memory::activity_of(id));
+        const descriptor& other = descriptor::of(memory::status_record_of(id));
         if (&other == &self) continue;
         const std::atomic<std::uint32_t>& destroying = other.limbo.destroying();
         const std::uint32_t seen = destroying.load(std::memory_order_acquire);
         while (seen % 2 != 0 && destroying.load(std::memory_order_acquire) == seen) ::sched_yield();
     }
-    while (memory::orphans_being_destroyed().load(std::memory_order_acquire) != 0) ::sched_yield();
+    while (memory::orphan_destroyer_count().load(std::memory_order_acquire) != 0) ::sched_yield();
 }
 
 }  // namespace
@@ -71,22 +71,23 @@ void collect_retired(descriptor& d) noexcept {
     if (ancestor_runs(d) || runs_undo_action(d)) return;
     const bool orphans = (commit_flags.load(std::memory_order_relaxed) & flag_orphaned_objects) != 0;
     for (descriptor* each = &d; each != nullptr; each = each->inner) {
-        if (!each->limbo.due() && !(each == &d && orphans)) continue;
+        if (!each->limbo.is_due() && !(each == &d && orphans)) continue;
         const idle_destructor_scope section{d};
         each->limbo.collect(*each);
     }
-    if ((commit_flags.load(std::memory_order_relaxed) & flag_orphaned_objects) == 0 || memory::orphans_exist()) return;
+    if ((commit_flags.load(std::memory_order_relaxed) & flag_orphaned_objects) == 0 || memory::has_orphaned_objects())
+        return;
     commit_flags.fetch_and(~flag_orphaned_objects, std::memory_order_seq_cst);
     request_orphan_collection();  // for orphans that came between the look and the line above
 }
 
 void request_orphan_collection() noexcept {
-    if (memory::orphans_exist()) commit_flags.fetch_or(flag_orphaned_objects, std::memory_order_seq_cst);
+    if (memory::has_orphaned_objects()) commit_flags.fetch_or(flag_orphaned_objects, std::memory_order_seq_cst);
 }
 
 void forget_other_collectors() noexcept {
-    emptying_lock.forget_holder();
-    memory::forget_collectors_of_orphans();
+    emptying_lock.reset_in_fork_child();
+    memory::reset_orphan_destroyers();
 }
 
 void destroy_all_retired(descriptor& self) {
@@ -108,7 +109,7 @@ void destroy_all_retired(descriptor& self) {
     }
     wait_for_transactions(self);
     {
-        const memory::limbo::collection running{self.limbo};
+        const memory::limbo::collection_scope running{self.limbo};
         const idle_destructor_scope section{self};
         memory::destroy_each(all);
     }

@@ -71,7 +71,7 @@ public:
         d.run.how = &how;
         d.unwinding_threshold = d.exceptions_at_open = opened_by_language;
         d.frame_ = &f;
-        d.plain.store(1, std::memory_order_relaxed);
+        d.uses_plain_memory.store(1, std::memory_order_relaxed);
         if (!A::privatizes_by_waiting || is_special(how, listeners_to_language)) [[unlikely]]
             return execution_start(d);
         TUTTI_ASSUME(d.slot == 0, "a slot is given back at the end of its transaction");
@@ -108,20 +108,20 @@ public:
     }
 
     static word read_var(tx& t, const detail::cell& from) {
-        return read_checked(t, memory::var_place{from},
+        return read_checked(t, memory::var_location{from},
                             [&](descriptor& d) { return d.algorithm->load_outside(d, from); });
     }
     static word load(tx& t, const void* from, unsigned bytes) {
         if (reinterpret_cast<std::uintptr_t>(from) % bytes != 0) [[unlikely]]
             refuse_misaligned();
-        return read_checked(t, memory::plain_place{from, bytes},
+        return read_checked(t, memory::plain_location{from, bytes},
                             [&](descriptor&) { return memory::load_bytes(from, bytes); });
     }
-    static void write_var(tx& t, detail::cell& to, word value) { write_checked(t, memory::var_place{to}, value); }
+    static void write_var(tx& t, detail::cell& to, word value) { write_checked(t, memory::var_location{to}, value); }
     static void store(tx& t, void* to, unsigned bytes, word value) {
         if (reinterpret_cast<std::uintptr_t>(to) % bytes != 0) [[unlikely]]
             refuse_misaligned();
-        write_checked(t, memory::plain_place{to, bytes}, value);
+        write_checked(t, memory::plain_location{to, bytes}, value);
     }
 
     static bool commit(tx& t) {
@@ -236,9 +236,9 @@ private:
                how.deadline.exists() || listening.load(std::memory_order_relaxed) != 0;
     }
 
-    template <class Place>
+    template <class Location>
     static void prepare_access(descriptor& d) {
-        if constexpr (Place::plain && A::privatizes_by_waiting) {
+        if constexpr (Location::is_plain && A::privatizes_by_waiting) {
             if ((d.slow_commit & slow_commit_plain) == 0) [[unlikely]]
                 enter_plain(d);
         }
@@ -247,54 +247,55 @@ private:
                 reply_to_quiescence(d);
         }
     }
-    template <class Place>
-    static word read(descriptor& d, const Place& place) {
+    template <class Location>
+    static word read(descriptor& d, const Location& location) {
         const guard g{d};
-        prepare_access<Place>(d);
-        return A::read(d, place);
+        prepare_access<Location>(d);
+        return A::read(d, location);
     }
-    template <class Place>
-    TUTTI_ALWAYS_INLINE static void write(descriptor& d, const Place& place, word value) {
+    template <class Location>
+    TUTTI_ALWAYS_INLINE static void write(descriptor& d, const Location& location, word value) {
         const guard g{d};
         if (d.frame_->read_only && !injected(fault::let_readers_write)) [[unlikely]]
             refuse_write();
-        prepare_access<Place>(d);
-        A::write(d, place, value);
+        prepare_access<Location>(d);
+        A::write(d, location, value);
     }
 
     /// Reads a place. `detached` gives the value when the attempt is over and only its frames are still unwinding.
-    template <class Place, class ValueWhenOver>
-    static word read_checked(tx& t, const Place& place, ValueWhenOver&& value_when_over) {
+    template <class Location, class ValueWhenOver>
+    static word read_checked(tx& t, const Location& location, ValueWhenOver&& value_when_over) {
         descriptor& d = descriptor::of(t);
         if (d.healthy()) [[likely]]
-            return read(d, place);
-        return read_checked_slow(d, place, value_when_over);
+            return read(d, location);
+        return read_checked_slow(d, location, value_when_over);
     }
-    template <class Place, class ValueWhenOver>
-    TUTTI_NOINLINE static word read_checked_slow(descriptor& d, const Place& place, ValueWhenOver& value_when_over) {
+    template <class Location, class ValueWhenOver>
+    TUTTI_NOINLINE static word read_checked_slow(descriptor& d, const Location& location,
+                                                 ValueWhenOver& value_when_over) {
         switch (check_access(d)) {
-            case access_check::proceed: return read(d, place);
+            case access_check::proceed: return read(d, location);
             case access_check::attempt_over: break;
-            case access_check::during_unwind: try { return read(d, place);
+            case access_check::during_unwind: try { return read(d, location);
                 } catch (const detail::unwind&) {
                     // The attempt is doomed; the destructor that asked goes on with a value that no longer matters.
                 }
         }
         return value_when_over(d);
     }
-    template <class Place>
-    static void write_checked(tx& t, const Place& place, word value) {
+    template <class Location>
+    static void write_checked(tx& t, const Location& location, word value) {
         descriptor& d = descriptor::of(t);
         if (d.healthy()) [[likely]]
-            return write(d, place, value);
-        write_checked_slow(d, place, value);
+            return write(d, location, value);
+        write_checked_slow(d, location, value);
     }
-    template <class Place>
-    TUTTI_NOINLINE static void write_checked_slow(descriptor& d, const Place& place, word value) {
+    template <class Location>
+    TUTTI_NOINLINE static void write_checked_slow(descriptor& d, const Location& location, word value) {
         switch (check_access(d)) {
-            case access_check::proceed: return write(d, place, value);
+            case access_check::proceed: return write(d, location, value);
             case access_check::attempt_over: return;
-            case access_check::during_unwind: try { write(d, place, value);
+            case access_check::during_unwind: try { write(d, location, value);
                 } catch (const detail::unwind&) {
                     // The attempt is doomed, as above: the write is dropped.
                 }

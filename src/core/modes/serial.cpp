@@ -19,9 +19,9 @@ namespace {
 /// Calls f(other, its state) for each running transaction except d and those around d.
 template <class F>
 void for_each_running(descriptor& d, F&& f) {
-    const std::uint32_t count = memory::activities();
+    const std::uint32_t count = memory::status_records();
     for (std::uint32_t id = 0; id < count; ++id) {
-        descriptor& other = descriptor::of(memory::activity_of(id));
+        descriptor& other = descriptor::of(memory::status_record_of(id));
         if (&other == &d || is_ancestor(other, d)) continue;
         const word state = other.state.load(std::memory_order_seq_cst);  // SER1
         if (memory::is_running(state)) f(other, state);

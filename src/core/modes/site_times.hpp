@@ -19,7 +19,7 @@
 
 #include "core/modes/strictness_trial.hpp"
 #include "core/ports/deadline_schedule.hpp"
-#include "memory/activity.hpp"
+#include "memory/status_record.hpp"
 #include "observe/reservoir.hpp"
 #include "observe/site.hpp"
 

@@ -40,7 +40,7 @@
 namespace tutti::core {
 
 template <class A>
-concept algorithm = requires(descriptor& d, const memory::var_place& v, const memory::plain_place& p, word w,
+concept algorithm = requires(descriptor& d, const memory::var_location& v, const memory::plain_location& p, word w,
                              const detail::savepoint& mark, const detail::cell& cell, status s) {
     { A::name } -> std::convertible_to<std::string_view>;
     { A::summary } -> std::convertible_to<std::string_view>;

@@ -38,7 +38,7 @@ namespace tutti::core {
 using hardware_verdict = std::optional<hardware_abort>;
 
 template <class H>
-concept hardware = requires(descriptor& d, const memory::var_place& v, const memory::plain_place& p,
+concept hardware = requires(descriptor& d, const memory::var_location& v, const memory::plain_location& p,
                             const detail::shared<word>& w, hardware_abort why, hardware_verdict (*last)()) {
     { H::exists() } noexcept -> std::same_as<bool>;
     { H::begin(d) } -> std::same_as<bool>;

@@ -19,7 +19,7 @@ bool began_plainly(const descriptor& d) noexcept { return d.exceptions_at_open =
 
 void end_publication(descriptor& self) noexcept {
     self.quiescing.announced = false;
-    self.privatizing.store(0, std::memory_order_release);
+    self.privatizing_version.store(0, std::memory_order_release);
     wake_sleepers(self);
 }
 
@@ -36,9 +36,9 @@ bool must_defer_quiescence(const descriptor& self) noexcept {
 template <class F>
 void for_each_publisher(descriptor& self, bool members_known, F&& f) {
     if (members_known) return for_each_member(self, f);
-    const std::uint32_t count = memory::activities();
+    const std::uint32_t count = memory::status_records();
     for (std::uint32_t id = 0; id < count; ++id) {
-        descriptor& other = descriptor::of(memory::activity_of(id));
+        descriptor& other = descriptor::of(memory::status_record_of(id));
         if (&other != &self) f(other);
     }
 }
@@ -81,7 +81,8 @@ private:
 void wait_for_current_reads(descriptor& self, found_members& of) noexcept {
     // In a preemption layer, one of these transactions may be suspended on this very thread, which switches once it has
     // asked.
-    const std::uint64_t spin_limit = self.hooks == nullptr ? base::asking_ticks : base::asking_ticks / 10;
+    const std::uint64_t spin_limit =
+        self.hooks == nullptr ? base::undisturbed_wait_ticks : base::undisturbed_wait_ticks / 10;
     for (const std::uint64_t start = base::ticks(); base::ticks() - start < spin_limit; base::spin_turn()) {
         of.filter([](const found_members::found_member& s) { return !is_over(*s.who, s.value); });
         if (of.empty()) return;
@@ -109,7 +110,7 @@ word await_quiescence_up_to(descriptor& self, word bound, word known) noexcept {
         quiescing.clear();
     };
     for_each_publisher(self, members_known, [&](descriptor& other) {
-        const word shown = other.privatizing.load(std::memory_order_seq_cst);
+        const word shown = other.privatizing_version.load(std::memory_order_seq_cst);
         quiescing.note({&other, shown, 0}, shown != 0);
         if (quiescing.full()) [[unlikely]]
             wait();
@@ -118,7 +119,7 @@ word await_quiescence_up_to(descriptor& self, word bound, word known) noexcept {
     return members_known && first_left != 0 ? std::max(known, first_left - 1) : known;
 }
 
-/// Adds the wait up to `bound` to self's debt. All debts are one debt with one share in `settling`. REQUIRES: self has
+/// Adds the wait up to `bound` to self's debt. All debts are one debt with one share in `pending_quiescence_waits`. REQUIRES: self has
 /// begun settling for this wait.
 void defer_wait(descriptor& self, word bound) noexcept {
     const word before = self.quiescing.deferred_up_to;
@@ -137,9 +138,9 @@ void defer_wait(descriptor& self, word bound) noexcept {
     descriptor* d = &self;
     while (d->outer != nullptr) d = d->outer;
     for (; d != nullptr; d = d->inner) {
-        if (d->privatizing.load(std::memory_order_relaxed) == 0) continue;
+        if (d->privatizing_version.load(std::memory_order_relaxed) == 0) continue;
         quiesce(*d);
-        if (d->privatizing.load(std::memory_order_relaxed) != 0) return false;
+        if (d->privatizing_version.load(std::memory_order_relaxed) != 0) return false;
     }
     return true;
 }
@@ -162,10 +163,10 @@ void use_plain_memory() noexcept {
     if ((commit_flags.load(std::memory_order_relaxed) & flag_plain_memory) != 0) return;
     commit_flags.fetch_or(flag_plain_memory, std::memory_order_seq_cst);
     base::heavy_fence();  // partner: light_fence in make_visible_to_readers
-    const std::uint32_t count = memory::activities();
+    const std::uint32_t count = memory::status_records();
     for (std::uint32_t id = 0; id < count; ++id) {
-        descriptor& d = descriptor::of(memory::activity_of(id));
-        if (d.privatizing.load(std::memory_order_acquire) != 0) join_quiescence_set(d);
+        descriptor& d = descriptor::of(memory::status_record_of(id));
+        if (d.privatizing_version.load(std::memory_order_acquire) != 0) join_quiescence_set(d);
     }
     commit_flags.fetch_or(flag_plain_memory_fenced, std::memory_order_release);
 }
@@ -174,7 +175,7 @@ void enter_plain(descriptor& d) {
     if (began_plainly(d)) return;
     use_plain_memory();
     if (!in_quiescence_set(d)) join_quiescence_set(d);
-    d.plain.exchange(1, std::memory_order_seq_cst);
+    d.uses_plain_memory.exchange(1, std::memory_order_seq_cst);
     d.slow_commit |= slow_commit_plain;
     d.algorithm->refresh(d);
 }
@@ -186,11 +187,11 @@ void quiesce(descriptor& self) noexcept {
     }
     found_members running;
     for_each_member(self, [&](descriptor& other) {
-        const bool plain = other.plain.load(std::memory_order_seq_cst) != 0;
+        const bool plain = other.uses_plain_memory.load(std::memory_order_seq_cst) != 0;
         // seq_cst, as above: partners are the exchanges in enter_plain and open_plainly, and the fence in
         // attempt_start.
         const word state = other.state.load(std::memory_order_seq_cst);
-        const std::uint32_t asked = other.asked.load(std::memory_order_seq_cst);
+        const std::uint32_t asked = other.replies_requested.load(std::memory_order_seq_cst);
         running.note({&other, state, asked}, plain & memory::is_running(state));
         if (running.full()) [[unlikely]]
             wait_for_current_reads(self, running);
@@ -203,7 +204,7 @@ void run_deferred_quiescence(descriptor& self) noexcept {
     // All publications of the context end first, because what it owes as a reader includes a wait for its own
     // publications.
     for (descriptor* d = &self; d != nullptr; d = d->inner) {
-        if (d->privatizing.load(std::memory_order_relaxed) == 0) continue;
+        if (d->privatizing_version.load(std::memory_order_relaxed) == 0) continue;
         if (d != &self && injected(fault::skip_deferred_quiescence_of_inner)) end_publication(*d);
         else quiesce(*d);
     }
@@ -213,7 +214,8 @@ void run_deferred_quiescence(descriptor& self) noexcept {
 }
 
 void end_quiescence_wait(descriptor& self) noexcept {
-    self.settling.store(self.settling.load(std::memory_order_relaxed) - 1, std::memory_order_release);
+    self.pending_quiescence_waits.store(self.pending_quiescence_waits.load(std::memory_order_relaxed) - 1,
+                                        std::memory_order_release);
     wake_sleepers(self);
 }
 
@@ -255,9 +257,9 @@ void await_all_quiescence(descriptor& self) noexcept {
 
 bool await_no_quiescence(descriptor& self, base::deadline until) noexcept {
     if (injected(fault::ignore_quiescence_in_progress)) return true;
-    const std::uint32_t count = memory::activities();
+    const std::uint32_t count = memory::status_records();
     for (std::uint32_t id = 0; id < count; ++id) {
-        descriptor& other = descriptor::of(memory::activity_of(id));
+        descriptor& other = descriptor::of(memory::status_record_of(id));
         if (!has_quiescence_in_progress(other)) continue;
         if (shares_context(other, &self)) return false;  // this call is part of the end of that transaction
         wait_for_quiescence_end(self, other, until);
@@ -270,9 +272,9 @@ bool await_no_quiescence(descriptor& self, base::deadline until) noexcept {
 // an owner did before happened before its idle state, or the end of its settling, was found. What it does next comes
 // after a begin that acquires the serial token (SER3), or that finds the caller's end of it.
 void reset_quiescence_results() noexcept {
-    const std::uint32_t count = memory::activities();
+    const std::uint32_t count = memory::status_records();
     for (std::uint32_t id = 0; id < count; ++id) {
-        descriptor& d = descriptor::of(memory::activity_of(id));
+        descriptor& d = descriptor::of(memory::status_record_of(id));
         d.snapshot_bound = 0;
         if (!injected(fault::keep_quiescence_results)) d.quiescing.received_up_to = 0;
     }

@@ -75,7 +75,7 @@
 //
 //   a context:              settling += 1; state = idle (release); looks and waits; stores its result;
 //                           settling -= 1 (release)
-//   the clock's renewer:    finds all idle (acquire), then `settling` and `privatizing` of all at 0 (acquire); forgets
+//   the clock's renewer:    finds all idle (acquire), then `pending_quiescence_waits` and `privatizing_version` of all at 0 (acquire); forgets
 //                           the results
 //
 // While no transaction runs, neither word of a context rises for a transaction. So a context that has announced a
@@ -125,7 +125,7 @@ enum class privatization_role : std::uint8_t {
 /// A version up to which no commit still quiesces: the combined result of all readers' looks.
 alignas(128) inline constinit detail::shared<word> quiesced_up_to{0};
 
-/// The flag in `privatizing` for a bound: a version from here on may come, but nothing is published yet.
+/// The flag in `privatizing_version` for a bound: a version from here on may come, but nothing is published yet.
 inline constexpr word unpublished = memory::locked_bit;
 
 /// Returns the bits of a version that do not order commits under self's algorithm.
@@ -138,11 +138,11 @@ inline constexpr word unpublished = memory::locked_bit;
 /// the transaction's sequence, so two announcements of self differ even if deferred commits draw the same version.
 TUTTI_ALWAYS_INLINE void announce_publication(descriptor& self, word version,
                                               int first_version_bit = memory::writer_bits) noexcept {
-    if (!self.quiescing.announced && self.privatizing.load(std::memory_order_relaxed) != 0) [[unlikely]]
+    if (!self.quiescing.announced && self.privatizing_version.load(std::memory_order_relaxed) != 0) [[unlikely]]
         return;
     self.quiescing.announced = true;
     const word below = (word{1} << first_version_bit) - 1;
-    self.privatizing.store((version & ~below) | (self.own_sequence & below), std::memory_order_relaxed);
+    self.privatizing_version.store((version & ~below) | (self.own_sequence & below), std::memory_order_relaxed);
 }
 /// Makes the announcement visible to readers. Called after announce_publication if no version is drawn. Returns true if
 /// readers look for announcements at all.
@@ -163,7 +163,7 @@ TUTTI_ALWAYS_INLINE void announce_draw(descriptor& self, word bound) noexcept {
 /// Takes the announcement back, for a commit that failed, or that owes nothing. An announcement owed for an earlier
 /// commit stays up.
 inline void retract_announcement(descriptor& self) noexcept {
-    if (std::exchange(self.quiescing.announced, false)) self.privatizing.store(0, std::memory_order_release);
+    if (std::exchange(self.quiescing.announced, false)) self.privatizing_version.store(0, std::memory_order_release);
 }
 
 /// Ends the publication of a commit whose transaction is over (its state is idle). Sleeps, never spins for long.
@@ -176,7 +176,8 @@ void run_deferred_quiescence(descriptor& self) noexcept;
 /// Announces a result, before the end of the transaction whose snapshot the wait will use; await_quiescence ends it.
 inline void begin_quiescence_wait(descriptor& self) noexcept {
     // Relaxed: the store of the idle state that follows releases it.
-    self.settling.store(self.settling.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    self.pending_quiescence_waits.store(self.pending_quiescence_waits.load(std::memory_order_relaxed) + 1,
+                                        std::memory_order_relaxed);
 }
 void end_quiescence_wait(descriptor& self) noexcept;
 

@@ -8,35 +8,35 @@ namespace {
 
 constinit base::lock set_lock;
 
-bool is_at_nothing(const memory::activity& a) noexcept {
+bool is_at_nothing(const memory::status_record& a) noexcept {
     // Acquire: the actions of the transaction that has ended come before the link that is released below.
     return !memory::is_running(a.state.load(std::memory_order_acquire)) &&
-           a.privatizing.load(std::memory_order_acquire) == 0;
+           a.privatizing_version.load(std::memory_order_acquire) == 0;
 }
 
 /// Marks idle members for removal, and returns true if there are any. REQUIRES: the caller holds the lock, as below.
 bool mark_the_idle(const descriptor& self) noexcept {
     bool any = false;
-    for (memory::activity* a = quiescence_set.load(std::memory_order_relaxed); a != nullptr;
-         a = a->next_enlisted.load(std::memory_order_relaxed)) {
+    for (memory::status_record* a = quiescence_set.load(std::memory_order_relaxed); a != nullptr;
+         a = a->next_in_quiescence_set.load(std::memory_order_relaxed)) {
         const word sequence = memory::sequence_of(a->state.load(std::memory_order_acquire));
-        const bool begun_since = std::exchange(a->swept_at, sequence) != sequence;
+        const bool begun_since = std::exchange(a->swept_sequence, sequence) != sequence;
         if (a == &self || begun_since || !is_at_nothing(*a)) continue;
-        a->enlisted.store(0, std::memory_order_relaxed);
+        a->is_in_quiescence_set.store(0, std::memory_order_relaxed);
         any = true;
     }
     return any;
 }
 
 void unlink_the_marked() noexcept {
-    detail::shared<memory::activity*>* link = &quiescence_set;
-    while (memory::activity* const a = link->load(std::memory_order_relaxed)) {
-        if (a->enlisted.load(std::memory_order_relaxed) != 0) {
-            link = &a->next_enlisted;
+    detail::shared<memory::status_record*>* link = &quiescence_set;
+    while (memory::status_record* const a = link->load(std::memory_order_relaxed)) {
+        if (a->is_in_quiescence_set.load(std::memory_order_relaxed) != 0) {
+            link = &a->next_in_quiescence_set;
         } else if (is_at_nothing(*a) || injected(fault::unlink_without_recheck)) {
-            link->store(a->next_enlisted.load(std::memory_order_relaxed), std::memory_order_release);  // QSC3
+            link->store(a->next_in_quiescence_set.load(std::memory_order_relaxed), std::memory_order_release);  // QSC3
         } else {
-            a->enlisted.store(1, std::memory_order_relaxed);
+            a->is_in_quiescence_set.store(1, std::memory_order_relaxed);
         }
     }
 }
@@ -47,9 +47,9 @@ void join_quiescence_set(descriptor& d) noexcept {
     in_critical_region(d, [&] {
         const base::lock_guard guard{set_lock};
         // A sweep may have kept d, or use_plain_memory may have entered it.
-        if (d.enlisted.load(std::memory_order_relaxed) != 0) return;
-        d.next_enlisted.store(quiescence_set.load(std::memory_order_relaxed), std::memory_order_relaxed);
-        d.enlisted.store(1, std::memory_order_relaxed);
+        if (d.is_in_quiescence_set.load(std::memory_order_relaxed) != 0) return;
+        d.next_in_quiescence_set.store(quiescence_set.load(std::memory_order_relaxed), std::memory_order_relaxed);
+        d.is_in_quiescence_set.store(1, std::memory_order_relaxed);
         quiescence_set.store(&d, std::memory_order_seq_cst);  // QSC3; release: publishes d together with its link
     });
 }
@@ -65,7 +65,7 @@ void sweep(descriptor& self) noexcept {
     });
 }
 
-void lock_quiescence_set() noexcept { set_lock.take(); }
+void lock_quiescence_set() noexcept { set_lock.acquire(); }
 void unlock_quiescence_set() noexcept { set_lock.unlock(); }
 
 }  // namespace tutti::core

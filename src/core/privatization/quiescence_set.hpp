@@ -29,7 +29,7 @@
 
 namespace tutti::core {
 
-inline constinit detail::shared<memory::activity*> quiescence_set{nullptr};
+inline constinit detail::shared<memory::status_record*> quiescence_set{nullptr};
 
 /// Makes d a member. Allocates nothing.
 TUTTI_COLD void join_quiescence_set(descriptor& d) noexcept;
@@ -38,7 +38,7 @@ TUTTI_COLD void join_quiescence_set(descriptor& d) noexcept;
 /// heavy_fence in `sweep`.
 [[nodiscard]] TUTTI_ALWAYS_INLINE bool in_quiescence_set(const descriptor& d) noexcept {
     base::light_fence();
-    return d.enlisted.load(std::memory_order_relaxed) != 0;
+    return d.is_in_quiescence_set.load(std::memory_order_relaxed) != 0;
 }
 
 /// Removes the members that neither run nor announce. Does nothing while another context holds the lock of the set.
@@ -52,8 +52,8 @@ void for_each_member(descriptor& self, F&& f) {
 #else
     constexpr std::uint32_t steps_between_sweeps = 4096;  // a sweep costs some microseconds
 #endif
-    for (memory::activity* a = quiescence_set.load(std::memory_order_seq_cst); a != nullptr;
-         a = a->next_enlisted.load(std::memory_order_acquire)) {
+    for (memory::status_record* a = quiescence_set.load(std::memory_order_seq_cst); a != nullptr;
+         a = a->next_in_quiescence_set.load(std::memory_order_acquire)) {
         ++self.quiescing.steps_walked;
         if (descriptor& member = descriptor::of(*a); &member != &self) f(member);
     }

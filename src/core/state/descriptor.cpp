@@ -6,9 +6,9 @@
 namespace tutti::core {
 
 descriptor::descriptor() {
-    memory::enrol(*this);
+    memory::register_status_record(*this);
     writer = memory::writer_of(id);
-    if (writer != memory::anonymous) own_writer_ = writer;
+    if (writer != memory::unknown_writer) own_writer_ = writer;
     self_lock = memory::make_lock(id, 0);
     random = (id + 1) * 0x9E3779B97F4A7C15U | 1;
 }

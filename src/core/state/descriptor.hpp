@@ -1,7 +1,7 @@
 // The descriptor: everything that the transactions of one execution context need. It belongs to the context, not to a
 // thread.
 //
-// Life of an attempt (status word in memory/activity.hpp):
+// Life of an attempt (status word in memory/status_record.hpp):
 //
 //   idle -> active | visible | irrevocable        begin, or the switch to a stricter mode
 //        -> preparing -> committed -> idle        commit of an update
@@ -13,7 +13,7 @@
 //   DSC2  both bounds are zero unless the attempt is optimistic and healthy, and its algorithm inlines reads
 //   DSC3  while pending != none the bounds are zero; if the signal is a restart, the attempt owns no orec and no mark
 //   DSC4  slow_commit == 0  =>  the commit only has to write the write set back
-//   DSC5  only the owner touches members outside `activity`; another context may call the algorithm's roll_back on a
+//   DSC5  only the owner touches members outside `status_record`; another context may call the algorithm's roll_back on a
 //       *suspended* descriptor, under `eviction` (core/conflict/kill.hpp)
 //   DSC6  frame_ == nullptr, at the start and the end of an execution  =>  `run` equals that of a fresh execution, except
 //       for its site and options
@@ -28,10 +28,10 @@
 #include "core/state/holding_table.hpp"
 #include "core/state/partial_rollback_predictor.hpp"
 #include "core/state/timing.hpp"
-#include "memory/activity.hpp"
 #include "memory/limbo.hpp"
-#include "memory/place.hpp"
+#include "memory/location.hpp"
 #include "memory/slab.hpp"
+#include "memory/status_record.hpp"
 #include "memory/write_set.hpp"
 #include "observe/transaction_counters.hpp"
 #include "tutti/detail/runtime.hpp"
@@ -275,13 +275,13 @@ struct thrown_signal {
     exception_globals before{};  // as they were when the signal was thrown
 };
 
-class descriptor final : public tx, public memory::activity {
+class descriptor final : public tx, public memory::status_record {
 public:
     descriptor();
     ~descriptor() = default;
 
     static descriptor& of(tx& t) noexcept { return static_cast<descriptor&>(t); }
-    static descriptor& of(memory::activity& a) noexcept { return static_cast<descriptor&>(a); }
+    static descriptor& of(memory::status_record& a) noexcept { return static_cast<descriptor&>(a); }
 
     using tx::at_hand_;
     using tx::captured_begin_;
@@ -295,7 +295,7 @@ public:
     using tx::unlogged_bound_;
 
     // --- the snapshot
-    // Aligned, so that the compiler does not put these members on the last cache line of `activity`: other contexts
+    // Aligned, so that the compiler does not put these members on the last cache line of `status_record`: other contexts
     // scan that line, and this context writes here at each begin.
     alignas(128) word snapshot_bound = 0;  // versions up to this one belong to the snapshot
     // Reads are recorded; else the attempt is read-only, and restarts instead of extending its snapshot.

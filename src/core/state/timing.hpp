@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "base/clock.hpp"
-#include "memory/activity.hpp"
+#include "memory/status_record.hpp"
 
 namespace tutti::core {
 

@@ -25,17 +25,17 @@ constinit detail::shared<std::uint32_t> waiting_to_begin{0};
 constinit detail::shared<word> serial_attempt{0};
 
 descriptor& owner_of(word seen) noexcept {
-    return descriptor::of(memory::activity_of(static_cast<std::uint32_t>(seen >> 32) - 1));
+    return descriptor::of(memory::status_record_of(static_cast<std::uint32_t>(seen >> 32) - 1));
 }
 word word_of(const descriptor& d) noexcept { return word{d.id + 1} << 32 | word{d.bias.count & 0x7fffffffU} << 1; }
 
 /// Returns how many transactions all others have begun, or nullopt if one of them runs.
 std::optional<word> begun_by_others(const descriptor& d) noexcept {
     word sum = 0;
-    const std::uint32_t count = memory::activities();
+    const std::uint32_t count = memory::status_records();
     for (std::uint32_t id = 0; id < count; ++id) {
         if (id == d.id) continue;
-        const word state = memory::activity_of(id).state.load(std::memory_order_acquire);
+        const word state = memory::status_record_of(id).state.load(std::memory_order_acquire);
         if (memory::is_running(state)) return std::nullopt;
         sum += memory::sequence_of(state);
     }

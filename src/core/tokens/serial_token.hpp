@@ -60,7 +60,7 @@ inline constexpr word take_count_unit = word{1} << 35;
 /// Returns the owner that a value of the token names, or null.
 [[nodiscard]] inline descriptor* serial_owner_in(word token) noexcept {
     const auto number = static_cast<std::uint32_t>(token & serial_owner_mask);
-    return number == 0 ? nullptr : &descriptor::of(memory::activity_of(number - 1));
+    return number == 0 ? nullptr : &descriptor::of(memory::status_record_of(number - 1));
 }
 [[nodiscard]] inline descriptor* serial_owner() noexcept {
     return serial_owner_in(serial_token.load(std::memory_order_acquire));  // SER3

@@ -159,7 +159,7 @@ bool wait_in_list(descriptor& d, status mode, std::optional<base::deadline> unti
             return false;
         });
         if (found || late) return found;
-        base::futex_wait(me.called.raw(), 0, base::nap_until(until));
+        base::futex_wait(me.called.raw(), 0, base::recheck_deadline(until));
     }
 }
 
@@ -236,7 +236,7 @@ void forget_other_occupants(const descriptor* self) noexcept {
     }
     // Also if the caller has a slot that these waiters want.
     for (waiting_list* r : {&for_irrevocable, &for_visible}) {
-        r->lock.forget_holder();
+        r->lock.reset_in_fork_child();
         r->first = r->last = r->looking = nullptr;
         r->wanted.store(0, std::memory_order_relaxed);
     }
@@ -244,7 +244,7 @@ void forget_other_occupants(const descriptor* self) noexcept {
 
 descriptor* occupant(unsigned slot) noexcept {
     const std::uint32_t id = slots.occupants[slot].load(std::memory_order_seq_cst);
-    return id == 0 ? nullptr : &descriptor::of(memory::activity_of(id - 1));
+    return id == 0 ? nullptr : &descriptor::of(memory::status_record_of(id - 1));
 }
 
 bool any_occupant() noexcept { return occupant(0) != nullptr || visible_readers() != 0; }

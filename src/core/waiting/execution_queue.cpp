@@ -19,13 +19,13 @@ void enqueue(execution_queue& where, descriptor& self, std::optional<base::deadl
     // Names are compared for equality only. Two executions of one descriptor have the same name if 2^44 of its
     // transactions lie between them: two days at 100 million a second. Then self waits for the wrong one, but at most
     // until `until`.
-    const auto name = [](const descriptor& d, word first) { return first * memory::max_activities + d.id; };
+    const auto name = [](const descriptor& d, word first) { return first * memory::max_status_records + d.id; };
     const word mine = name(self, self.first_defeat.load(std::memory_order_relaxed));
     // Release: an execution that finds self here also finds the stores above. Acquire: self finds the same stores of
     // `found`.
     const word found = where.last.exchange(mine, std::memory_order_acq_rel);
     if (found == 0) return;
-    descriptor& ahead = descriptor::of(memory::activity_of(found % memory::max_activities));
+    descriptor& ahead = descriptor::of(memory::status_record_of(found % memory::max_status_records));
     const word first = ahead.first_defeat.load(std::memory_order_relaxed);
     if (&ahead == &self || name(ahead, first) != found) return;
     wait_for_commit(self, ahead, memory::make_state(first, status::active), false, until);

@@ -24,9 +24,9 @@ bool spin_until(Done&& done) noexcept {
 template <class Done>
 void sleep_until(descriptor& other, std::optional<base::deadline> late, Done&& done) noexcept {
     if (spin_until(done)) return;
-    if constexpr (base::unfenced_nap.count() != 0) {
+    if constexpr (base::unfenced_sleep.count() != 0) {
         const std::uint32_t seen = other.sleepers.fetch_or(1, std::memory_order_seq_cst) | 1;
-        const base::deadline soon = base::real_now() + base::unfenced_nap;
+        const base::deadline soon = base::real_now() + base::unfenced_sleep;
         if (done() || (late && base::now() >= *late)) return;
         base::futex_wait(other.sleepers.raw(), seen, late && *late < soon ? *late : soon);
         if (done()) return;
@@ -36,7 +36,7 @@ void sleep_until(descriptor& other, std::optional<base::deadline> late, Done&& d
         // Partner: light_fence in wake_sleepers. The owner sees the bit, or self sees what the owner has done.
         base::heavy_fence();
         if (done() || (late && base::now() >= *late)) return;
-        base::futex_wait(other.sleepers.raw(), seen, base::nap_until(late));
+        base::futex_wait(other.sleepers.raw(), seen, base::recheck_deadline(late));
     }
 }
 
@@ -103,7 +103,7 @@ private:
         word print = 1;
         // The path may enter another cycle, until the last member of that cycle finds it. So the loop makes at most as
         // many hops as there are contexts.
-        for (std::uint32_t hops = memory::activities(); hops != 0; --hops) {
+        for (std::uint32_t hops = memory::status_records(); hops != 0; --hops) {
             const descriptor* const next = o->waits_for.load(std::memory_order_seq_cst);
             if (next == nullptr) return 0;
             const word seen = o->waits_for_state.load(std::memory_order_relaxed);
@@ -136,7 +136,7 @@ void wait_for_attempt(descriptor& self, descriptor& other, word seen, std::optio
 
 void wait_for_quiescence(descriptor& self, descriptor& other, word published) noexcept {
     wait_until(self, other, other.state.load(std::memory_order_acquire), std::nullopt,
-               [&] { return other.privatizing.load(std::memory_order_acquire) != published; });
+               [&] { return other.privatizing_version.load(std::memory_order_acquire) != published; });
 }
 
 void wait_for_quiescence_end(descriptor& self, descriptor& other, base::deadline until) noexcept {
@@ -156,13 +156,13 @@ void wait_for(descriptor& self, descriptor& other, word seen, std::optional<base
 void wait_for_current_reads(descriptor& self, descriptor& other, word seen, std::uint32_t asked_before) noexcept {
     if (is_over(other, seen)) return;
     // seq_cst: the load comes after self's publication, and so does a request that another context has made meanwhile.
-    std::uint32_t asked = other.asked.load(std::memory_order_seq_cst);
+    std::uint32_t asked = other.replies_requested.load(std::memory_order_seq_cst);
     if (asked == asked_before) {
-        asked = other.asked.fetch_add(1, std::memory_order_seq_cst) + 1;
+        asked = other.replies_requested.fetch_add(1, std::memory_order_seq_cst) + 1;
         other.close_bounds();
     }
     const auto has_answered = [&] {
-        return static_cast<std::int32_t>(other.answered.load(std::memory_order_acquire) - asked) >= 0;
+        return static_cast<std::int32_t>(other.replies_given.load(std::memory_order_acquire) - asked) >= 0;
     };
     wait_until(self, other, seen, std::nullopt, [&] { return is_over(other, seen) || has_answered(); });
 }
@@ -221,7 +221,7 @@ void wait_for_commit(descriptor& self, descriptor& other, word seen, const kerne
         while (asleep) {
             const word on = how.key_of(other);
             if (done() || (late && base::now() >= *late)) break;
-            asleep = on != 0 && how.sleep(self, on, *base::nap_until(late));
+            asleep = on != 0 && how.sleep(self, on, *base::recheck_deadline(late));
         }
         self.shows_wait_for.store(nullptr, std::memory_order_relaxed);
         if (asleep) return;

@@ -41,8 +41,8 @@ void wait_for_quiescence_end(descriptor& self, descriptor& other, base::deadline
 
 /// Returns true if `other` announces a publication, or settles. Acquire: what `other` did before it stopped is visible.
 [[nodiscard]] inline bool has_quiescence_in_progress(const descriptor& other) noexcept {
-    return other.privatizing.load(std::memory_order_acquire) != 0 ||
-           other.settling.load(std::memory_order_acquire) != 0;
+    return other.privatizing_version.load(std::memory_order_acquire) != 0 ||
+           other.pending_quiescence_waits.load(std::memory_order_acquire) != 0;
 }
 
 /// Waits as wait_for does, in the middle of a transaction. Returns also when self is asked to die, or has to become

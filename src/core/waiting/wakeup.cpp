@@ -252,11 +252,11 @@ std::uint32_t count_waiters() noexcept { return waiter_count.load(std::memory_or
 
 void forget_all_waiters() noexcept {
     for (waiter::bucket& b : waiter::buckets) {
-        b.lock.forget_holder();
+        b.lock.reset_in_fork_child();
         b.first = b.last = b.not_woken = b.last_entered = nullptr;
         b.full_pass = {};
     }
-    waiter_count_lock.forget_holder();
+    waiter_count_lock.reset_in_fork_child();
     waiter_count.store(0, std::memory_order_relaxed);
     ++waiter::generation;
     commit_flags.fetch_and(~flag_retry_waiters, std::memory_order_relaxed);

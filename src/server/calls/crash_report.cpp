@@ -11,7 +11,7 @@
 #include <new>
 #include <string>
 
-#include "base/last_words.hpp"
+#include "base/emergency_output.hpp"
 #include "server/calls/timed_call.hpp"
 
 namespace tutti::server {
@@ -56,7 +56,7 @@ void tell_where(line& begun, const timed_call& c, const settings& how) noexcept 
     try {
         how.notice(severity::warning, std::string{begun.text()});
     } catch (const std::bad_alloc&) {
-        base::say_last_words("tutti: there is no memory to name a call that keeps its worker\n");
+        base::write_emergency_message("tutti: there is no memory to name a call that keeps its worker\n");
     }
 }
 
@@ -71,7 +71,7 @@ void write_frames() noexcept {
     std::array<char, 512> some{};
     off_t at = 0;
     for (ssize_t size = 0; (size = ::pread(file, some.data(), some.size(), at)) > 0; at += size) {
-        if (!base::write_with_patience(STDERR_FILENO, {some.data(), static_cast<std::size_t>(size)})) break;
+        if (!base::write_with_timeout(STDERR_FILENO, {some.data(), static_cast<std::size_t>(size)})) break;
     }
     ::close(file);
 }
@@ -90,7 +90,7 @@ void report(int signal) noexcept {
         if (j == nullptr) first << " outside of procedures";
         else describe(first, static_cast<const timed_call&>(*j));  // a service submits only timed calls
         first << "; it came from:\n";
-        if (base::write_with_patience(STDERR_FILENO, first.text())) write_frames();
+        if (base::write_with_timeout(STDERR_FILENO, first.text())) write_frames();
     }
     struct sigaction usual{};
     usual.sa_handler = SIG_DFL;

@@ -205,7 +205,7 @@ dumping_process::~dumping_process() {
     if (reads_ >= 0) ::close(reads_);
 }
 
-bool dumping_process::start(base::deadline until, api::at_rest& first) {
+bool dumping_process::start(base::deadline until, api::quiescent_action& first) {
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0) throw std::runtime_error{"there is no pipe: " + words_of(errno)};
     static_cast<void>(::fcntl(ends[1], F_SETPIPE_SZ, bytes_of_pipe));

@@ -37,7 +37,7 @@ public:
     /// Forks and begins to dump. `first` runs at the instant of the dump. Returns false, without a new process, if
     /// transactions still ran at `until`, or `first` refused. REQUIRES: it was not started. @throws std::runtime_error
     /// if the system refuses
-    [[nodiscard]] bool start(base::deadline until, api::at_rest& first);
+    [[nodiscard]] bool start(base::deadline until, api::quiescent_action& first);
     /// Passes all pieces to `to` until the process has ended. Returns the bytes of memory that the process had to
     /// itself by then. REQUIRES: start has returned true. @throws std::runtime_error  if the process ended early; what
     /// `to` throws

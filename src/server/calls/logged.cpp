@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "api/companion.hpp"
+#include "api/data_participant.hpp"
 
 namespace tutti::server {
 
@@ -51,7 +51,7 @@ bool log_entry::take_place(std::span<const journal::part> parts) {
         refuse();
     }
     // From here on nothing fails or waits (J1).
-    if (!api::reads_stand(*descriptor_)) {
+    if (!api::reads_are_valid(*descriptor_)) {
         leave_hole();
         return false;
     }

@@ -34,7 +34,7 @@ private:
 };
 
 /// Finds the position at the instant of the snapshot. Its life spans hold() and let_go(), so it cannot be copied.
-class position_finder final : public api::at_rest {
+class position_finder final : public api::quiescent_action {
 public:
     explicit position_finder(snapshot_position& where) : where_{where} { where_.hold(); }
     ~position_finder() { where_.let_go(); }

@@ -159,7 +159,7 @@ bool io_thread::finished() const noexcept {
 void io_thread::work() {
     ::pthread_setname_np(::pthread_self(), "tutti-io_thread");  // the name that tools show
     if (const int priority = shared_.how.io_realtime; priority != 0) {
-        if (const int error = base::take_realtime_priority(0, priority); error != 0)
+        if (const int error = base::set_realtime_priority(0, priority); error != 0)
             shared_.how.notice(severity::warning, std::string{"an I/O thread goes without its real-time priority: "} +
                                                       std::strerror(error));
     }

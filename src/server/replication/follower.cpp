@@ -7,7 +7,7 @@
 #include <charconv>
 #include <utility>
 
-#include "base/without_sigpipe.hpp"
+#include "base/sigpipe_guard.hpp"
 #include "server/calls/recovery.hpp"
 #include "server/replication/herald.hpp"
 #include "tutti/server/endpoint.hpp"
@@ -176,7 +176,7 @@ void follower::show_branches(link& leader, const refused_by_leader& refusal) {
 }
 
 void follower::catch_up() {
-    const base::without_sigpipe quiet;  // this thread belongs to the program, and OpenSSL does not support MSG_NOSIGNAL
+    const base::sigpipe_guard quiet;  // this thread belongs to the program, and OpenSSL does not support MSG_NOSIGNAL
     const auto began = clock::now();
     bool may_go_back = !is_same(found_, named_);
     // A server that this one found earlier may no longer lead. The server in the options knows better.

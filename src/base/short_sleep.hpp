@@ -6,7 +6,7 @@
 
 #include <ctime>
 
-#include "base/errno.hpp"
+#include "base/errno_guard.hpp"
 
 namespace tutti::base {
 
@@ -14,8 +14,8 @@ namespace tutti::base {
 ///
 /// Unlike the C library's nanosleep, this is not a cancellation point: a thread must not end in the middle of a step of
 /// the engine.
-inline void nap_for(long nanoseconds) noexcept {
-    const kept_errno kept;
+inline void short_sleep_for(long nanoseconds) noexcept {
+    const errno_guard saved_errno;
     const timespec length{0, nanoseconds};
     ::syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &length, nullptr);
 }

@@ -9,9 +9,9 @@ namespace tutti::base {
 
 /// Keeps a write to a closed peer from raising SIGPIPE in this thread, while it lives. The program's own handling of
 /// SIGPIPE does not change.
-class without_sigpipe {
+class sigpipe_guard {
 public:
-    without_sigpipe() noexcept {
+    sigpipe_guard() noexcept {
         ::sigemptyset(&pipe_);
         ::sigaddset(&pipe_, SIGPIPE);
         sigset_t pending;
@@ -19,13 +19,13 @@ public:
         was_pending_ = ::sigismember(&pending, SIGPIPE) == 1;
         ::pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
     }
-    ~without_sigpipe() {
+    ~sigpipe_guard() {
         constexpr timespec at_once{};
         if (!was_pending_) static_cast<void>(::sigtimedwait(&pipe_, nullptr, &at_once));
         ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
     }
-    without_sigpipe(const without_sigpipe&) = delete;
-    without_sigpipe& operator=(const without_sigpipe&) = delete;
+    sigpipe_guard(const sigpipe_guard&) = delete;
+    sigpipe_guard& operator=(const sigpipe_guard&) = delete;
 
 private:
     sigset_t pipe_{}, before_{};

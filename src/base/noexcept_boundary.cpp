@@ -1,4 +1,4 @@
-#include "base/refusal.hpp"
+#include "base/noexcept_boundary.hpp"
 
 #include <dlfcn.h>
 #include <unwind.h>
@@ -13,11 +13,11 @@ extern "C" _Unwind_Reason_Code __gxx_personality_v0(int version, _Unwind_Action 
                                                     struct _Unwind_Context* context);
 extern "C" void __asan_handle_no_return() __attribute__((weak));
 
-// Loads the place's registers. The stack pointer comes last, because a signal may overwrite the memory below it: the
+// Loads the point's registers. The stack pointer comes last, because a signal may overwrite the memory below it: the
 // structure, and the frames that are dropped. It is the stack pointer of the place at its call, so the return address
 // is where the call has left it.
 extern "C" __attribute__((visibility("hidden"))) [[noreturn]] void tutti_base_call_from(
-    const tutti::base::call_place* place, void (*throws)()) noexcept;
+    const tutti::base::return_point* point, void (*throws)()) noexcept;
 asm(R"(
     .text
     .p2align 4
@@ -53,8 +53,8 @@ const void* object_with(const char* symbol) noexcept {
 // DWARF numbers of the callee-saved registers.
 constexpr int rbx = 3, rbp = 6, r12 = 12, r13 = 13, r14 = 14, r15 = 15;
 
-struct walk {
-    const void* const own = object_of(reinterpret_cast<std::uintptr_t>(&caller_of_refusal));
+struct stack_walk {
+    const void* const own = object_of(reinterpret_cast<std::uintptr_t>(&caller_of_noexcept_boundary));
     const void* const language = object_with("__cxa_begin_catch");  // the C++ runtime
     const void* const unwinder = object_with("_Unwind_GetCFA");
     const void* const interceptor = object_with("_Unwind_RaiseException");  // a sanitizer's, or the unwinder's
@@ -64,9 +64,9 @@ struct walk {
         helper,     // functions that the refusing function has called to end the process
         unwinding,  // the unwinder, and the C++ runtime that has called it
         unwound,    // frames that the exception has not left yet
-        refusing    // the frame before this one refuses
+        boundary    // the frame before this one refuses
     } at = stage::handler;
-    call_place found{};
+    return_point found{};
 
     /// Returns true if the function of the frame has no landing pad, because it has no table of handlers. Such a
     /// function refuses nothing. If it has called std::terminate, its caller had asked for that: Clang's landing pads
@@ -77,7 +77,7 @@ struct walk {
 
     /// Returns true if the frame, which has an exception in one of its calls, would not let it pass. It asks with a
     /// foreign exception: only handlers for every type catch that, and the frame has no such handler before a refusal.
-    static bool refuses(struct _Unwind_Context* frame) noexcept {
+    static bool stops_exception(struct _Unwind_Context* frame) noexcept {
         if (has_no_landing_pad(frame)) return false;
         constexpr _Unwind_Exception_Class nobody = 0x5455545449000000;
         struct _Unwind_Exception probe{};
@@ -86,15 +86,15 @@ struct walk {
     }
 
     /// Returns false if the refusing function cannot be determined.
-    bool is_refused_here(struct _Unwind_Context* frame, bool directly) {
-        if (!directly && !refuses(frame)) return true;
+    bool is_boundary(struct _Unwind_Context* frame, bool directly) {
+        if (!directly && !stops_exception(frame)) return true;
         // Functions of this object may have been in the middle of their work.
         if (object_of(_Unwind_GetIP(frame)) == own) return false;
-        at = stage::refusing;
+        at = stage::boundary;
         return true;
     }
 
-    bool see(struct _Unwind_Context* frame) noexcept {
+    bool visit_frame(struct _Unwind_Context* frame) noexcept {
         const void* const in = object_of(_Unwind_GetIP(frame) - 1);
         switch (at) {
             case stage::handler:
@@ -109,35 +109,38 @@ struct walk {
                 }
                 at = stage::helper;
                 [[fallthrough]];
-            case stage::helper: return (in != own && has_no_landing_pad(frame)) || is_refused_here(frame, true);
+            case stage::helper: return (in != own && has_no_landing_pad(frame)) || is_boundary(frame, true);
             case stage::unwinding:
                 if (in == unwinder || in == language || in == interceptor) return true;
                 at = stage::unwound;
                 [[fallthrough]];
-            case stage::unwound: return is_refused_here(frame, false);
-            case stage::refusing: break;
+            case stage::unwound: return is_boundary(frame, false);
+            case stage::boundary: break;
         }
-        const auto kept = [frame](int number) { return static_cast<std::uintptr_t>(_Unwind_GetGR(frame, number)); };
-        found = {kept(rbx), kept(rbp), kept(r12), kept(r13), kept(r14), kept(r15), _Unwind_GetCFA(frame)};
+        const auto saved_register = [frame](int number) {
+            return static_cast<std::uintptr_t>(_Unwind_GetGR(frame, number));
+        };
+        found = {saved_register(rbx), saved_register(rbp), saved_register(r12),  saved_register(r13),
+                 saved_register(r14), saved_register(r15), _Unwind_GetCFA(frame)};
         return false;
     }
 
     static _Unwind_Reason_Code step(struct _Unwind_Context* frame, void* of) noexcept {
-        return static_cast<walk*>(of)->see(frame) ? _URC_NO_REASON : _URC_NORMAL_STOP;
+        return static_cast<stack_walk*>(of)->visit_frame(frame) ? _URC_NO_REASON : _URC_NORMAL_STOP;
     }
 };
 
 }  // namespace
 
-call_place caller_of_refusal() noexcept {
-    walk w;
-    _Unwind_Backtrace(&walk::step, &w);
+return_point caller_of_noexcept_boundary() noexcept {
+    stack_walk w;
+    _Unwind_Backtrace(&stack_walk::step, &w);
     return w.found;
 }
 
-void call_from(const call_place& place, void (*throws)()) noexcept {
+void call_from(const return_point& point, void (*throws)()) noexcept {
     if (__asan_handle_no_return != nullptr) __asan_handle_no_return();
-    tutti_base_call_from(&place, throws);
+    tutti_base_call_from(&point, throws);
 }
 
 }  // namespace tutti::base
@@ -146,8 +149,8 @@ void call_from(const call_place& place, void (*throws)()) noexcept {
 
 namespace tutti::base {
 
-call_place caller_of_refusal() noexcept { return {}; }
-void call_from(const call_place&, void (*)()) noexcept { std::abort(); }
+return_point caller_of_noexcept_boundary() noexcept { return {}; }
+void call_from(const return_point&, void (*)()) noexcept { std::abort(); }
 
 }  // namespace tutti::base
 

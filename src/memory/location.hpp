@@ -1,4 +1,4 @@
-// The places that a transaction reads or writes: a variable with its own orec, or up to eight plain bytes under a
+// The locations that a transaction reads or writes: a variable with its own orec, or up to eight plain bytes under a
 // hashed one. Algorithms are templates over these two types, so the path for variables pays nothing for plain memory.
 #pragma once
 
@@ -12,7 +12,7 @@
 namespace tutti::memory {
 
 /// Returns the bits of a word that the bytes of a mask cover.
-constexpr word expand(std::uint8_t bytes) noexcept {
+constexpr word bit_mask_of(std::uint8_t bytes) noexcept {
     word bits = 0;
     for (unsigned i = 0; i < 8; ++i) {
         const unsigned at = std::endian::native == std::endian::little ? i : 7 - i;
@@ -68,9 +68,9 @@ inline void store_masked(word* address, word value, std::uint8_t bytes) noexcept
 }
 
 /// The word of a var<T>.
-class var_place {
+class var_location {
 public:
-    explicit var_place(const detail::cell& cell) noexcept : cell_{&cell} {}
+    explicit var_location(const detail::cell& cell) noexcept : cell_{&cell} {}
 
     [[nodiscard]] memory::orec& orec() const noexcept { return cell_->orec; }
     [[nodiscard]] word* address() const noexcept {
@@ -79,14 +79,14 @@ public:
     [[nodiscard]] const void* location() const noexcept { return address(); }
     static constexpr unsigned size() noexcept { return 8; }
     static constexpr std::uint8_t bytes() noexcept { return 0xff; }
-    static constexpr bool plain = false;
+    static constexpr bool is_plain = false;
 
     /// Returns the present value in memory.
     [[nodiscard]] word read() const noexcept { return cell_->value.load(std::memory_order_acquire); }
     void write(word value) const noexcept {
         const_cast<detail::shared<word>&>(cell_->value).store(value, std::memory_order_release);
     }
-    /// Convert between a whole word and this place's part of it.
+    /// Convert between a whole word and this location's part of it.
     static constexpr word extract(word whole) noexcept { return whole; }
     static constexpr word spread(word value) noexcept { return value; }
 
@@ -95,9 +95,9 @@ private:
 };
 
 /// Plain bytes.
-class plain_place {
+class plain_location {
 public:
-    plain_place(const void* at, unsigned size) noexcept : at_{reinterpret_cast<std::uintptr_t>(at)}, size_{size} {}
+    plain_location(const void* at, unsigned size) noexcept : at_{reinterpret_cast<std::uintptr_t>(at)}, size_{size} {}
 
     [[nodiscard]] memory::orec& orec() const noexcept { return orec_of(reinterpret_cast<const void*>(at_)); }
     [[nodiscard]] word* address() const noexcept { return reinterpret_cast<word*>(at_ & ~std::uintptr_t{7}); }
@@ -106,7 +106,7 @@ public:
     [[nodiscard]] std::uint8_t bytes() const noexcept {
         return static_cast<std::uint8_t>(((1U << size_) - 1) << (at_ & 7));
     }
-    static constexpr bool plain = true;
+    static constexpr bool is_plain = true;
 
     [[nodiscard]] word read() const noexcept { return load_bytes(reinterpret_cast<const void*>(at_), size_); }
     void write(word value) const noexcept { store_bytes(reinterpret_cast<void*>(at_), size_, value); }
@@ -124,12 +124,12 @@ private:
     unsigned size_;
 };
 
-/// Returns the value of `place` for a transaction that wrote `entry`: its own bytes over those in memory.
-template <class Place>
-word overlay(const Place& place, const write_entry& entry) noexcept {
-    if ((entry.bytes & place.bytes()) == place.bytes()) return place.extract(entry.value);
-    const word own = expand(entry.bytes);
-    return place.extract((entry.value & own) | (place.spread(place.read()) & ~own));
+/// Returns the value of `location` for a transaction that wrote `entry`: its own bytes over those in memory.
+template <class Location>
+word overlay(const Location& location, const write_entry& entry) noexcept {
+    if ((entry.bytes & location.bytes()) == location.bytes()) return location.extract(entry.value);
+    const word own = bit_mask_of(entry.bytes);
+    return location.extract((entry.value & own) | (location.spread(location.read()) & ~own));
 }
 
 }  // namespace tutti::memory

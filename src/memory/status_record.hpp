@@ -1,4 +1,4 @@
-// The state of each descriptor's transaction, in one activity per descriptor, and the directory of all activities.
+// The state of each descriptor's transaction, in one status record per descriptor, and the directory of all of them.
 //
 // The state word holds a sequence number and the status of the architecture page:
 //
@@ -29,9 +29,9 @@
 //
 // One of them sees the other. A thread that is about to sleep when the owner wakes the others finds that the count has
 // moved on. The count wraps: such a thread misses a wake-up only if exactly 2^31 wake-ups, each a system call, come
-// between its load and its sleep. The sleep then ends after the limit of base::nap_until.
+// between its load and its sleep. The sleep then ends after the limit of base::recheck_deadline.
 //
-// Lifetime: activities are never freed, because orecs and waiters name them by number. A context that leaves returns
+// Lifetime: status records are never freed, because orecs and waiters name them by number. A context that leaves returns
 // its descriptor for the next context.
 #pragma once
 
@@ -56,48 +56,48 @@ constexpr word make_state(word sequence, status s) noexcept { return sequence <<
 constexpr bool is_running(word state) noexcept { return status_of(state) != status::idle; }
 
 /// The part of a descriptor that other contexts read, on cache lines of its own.
-struct alignas(128) activity {
-    activity() noexcept = default;
-    activity(const activity&) = delete;
-    activity& operator=(const activity&) = delete;
+struct alignas(128) status_record {
+    status_record() noexcept = default;
+    status_record(const status_record&) = delete;
+    status_record& operator=(const status_record&) = delete;
 
     detail::shared<word> state{0};
     detail::shared<word> kill_request{0};
     detail::shared<std::uint32_t> sleepers{0};
     /// The running transaction may access plain memory; see core/privatization/quiescence.hpp.
-    detail::shared<std::uint32_t> plain{0};
-    /// `asked` counts the requests to the running transaction to show that its reads are current. `answered` is the
+    detail::shared<std::uint32_t> uses_plain_memory{0};
+    /// `replies_requested` counts the requests to the running transaction to show that its reads are current. `replies_given` is the
     /// count of requests that it has answered; see core/privatization/quiescence.hpp. Both wrap, and are compared by
     /// their difference.
-    detail::shared<std::uint32_t> asked{0};
-    detail::shared<std::uint32_t> answered{0};
+    detail::shared<std::uint32_t> replies_requested{0};
+    detail::shared<std::uint32_t> replies_given{0};
     /// The number of waits of this context that still have to store up to which version no commit quiesces. The context
     /// counts each wait before the end of the transaction whose snapshot it uses; see
     /// core/privatization/quiescence.hpp.
-    detail::shared<std::uint32_t> settling{0};
+    detail::shared<std::uint32_t> pending_quiescence_waits{0};
     /// The version of the commit that is publishing or waits in quiescence; or a lower bound of the version of a commit
     /// that is about to draw it; or 0. See core/privatization/quiescence.hpp. On a cache line of its own: readers of
     /// plain memory read it, and only updates write it.
-    alignas(128) detail::shared<word> privatizing{0};
+    alignas(128) detail::shared<word> privatizing_version{0};
     /// Membership in the set of descriptors that quiescence concerns; see core/privatization/quiescence_set.hpp. Its
     /// cache line changes when a member comes or goes, and not with each transaction. So a walker has the links of all
     /// members in its cache. The processor fetches the lines of all members in parallel instead of one after the other.
     alignas(128) std::uint32_t id = 0;
-    detail::shared<std::uint32_t> enlisted{0};
-    detail::shared<activity*> next_enlisted{nullptr};
-    word swept_at = 0;  // the sequence at the latest sweep; under the lock of the set
+    detail::shared<std::uint32_t> is_in_quiescence_set{0};
+    detail::shared<status_record*> next_in_quiescence_set{nullptr};
+    word swept_sequence = 0;  // the sequence at the latest sweep; under the lock of the set
 };
 
-inline constexpr std::uint32_t max_activities = std::uint32_t{1} << 20;
+inline constexpr std::uint32_t max_status_records = std::uint32_t{1} << 20;
 
-/// Enters `a` under the next free number. Throws std::length_error beyond max_activities, std::bad_alloc.
-void enrol(activity& a);
+/// Enters `a` under the next free number. Throws std::length_error beyond max_status_records, std::bad_alloc.
+void register_status_record(status_record& a);
 /// Returns how many numbers are in use; never shrinks.
-[[nodiscard]] std::uint32_t activities() noexcept;
-/// Returns the activity with that number. REQUIRES: id < activities() at some earlier time.
-[[nodiscard]] activity& activity_of(std::uint32_t id) noexcept;
+[[nodiscard]] std::uint32_t status_records() noexcept;
+/// Returns the status record with that number. REQUIRES: id < status_records() at some earlier time.
+[[nodiscard]] status_record& status_record_of(std::uint32_t id) noexcept;
 
-/// The address of all activities for debuggers: `chunks` points to an array of pointers to arrays of 2^chunk_bits
+/// The address of all status records for debuggers: `chunks` points to an array of pointers to arrays of 2^chunk_bits
 /// pointers.
 struct directory_view {
     const void* chunks;

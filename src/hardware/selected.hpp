@@ -10,9 +10,9 @@
 namespace tutti::hardware {
 
 #if defined(TUTTI_INTERLEAVE) || defined(TUTTI_FAULTS)
-using in_use = software_htm;
+using selected = software_htm;
 #else
-using in_use = rtm;
+using selected = rtm;
 #endif
 
 }  // namespace tutti::hardware

@@ -8,81 +8,81 @@
 namespace tutti::api {
 
 /// Returns if a block runs on d and may be accessed. Otherwise leaves by usage_error, or by the pending signal.
-TUTTI_EXPORT void require_sound(core::descriptor& d);
+TUTTI_EXPORT void require_access(core::descriptor& d);
 
-/// Joins the running attempt. The commit then calls the companion's `commit_one_phase` first. REQUIRES: the attempt logs
+/// Joins the running attempt. The commit then calls the data participant's `commit_one_phase` first. REQUIRES: the attempt logs
 /// its reads; d.slow_commit == 0; the deferred log has room for one more entry.
-TUTTI_ALWAYS_INLINE void join_alone(core::descriptor& d, core::data_participant& companion) noexcept {
-    core::defer_to_single_voter(d, companion);
+TUTTI_ALWAYS_INLINE void join_as_single_voter(core::descriptor& d, core::data_participant& p) noexcept {
+    core::defer_to_single_voter(d, p);
 }
 
 /// Joins the running attempt, whichever of its blocks is open. May restart the attempt first, so that it logs its
 /// reads. Throws std::bad_alloc. Returns true if the block is modest and no other block runs around it. A modest block
 /// claims no precedence, and it waits and pauses, unless it loses over objects.
-TUTTI_EXPORT bool join_attempt(core::descriptor& d, core::data_participant& companion);
+TUTTI_EXPORT bool join_attempt(core::descriptor& d, core::data_participant& p);
 
-/// Begins a step: the companion is about to provide new data to the body. The step belongs to the block that is open
+/// Begins a step: the data participant is about to provide new data to the body. The step belongs to the block that is open
 /// now.
-TUTTI_EXPORT void begin_step(core::descriptor& d, core::data_participant& companion);
+TUTTI_EXPORT void begin_step(core::descriptor& d, core::data_participant& p);
 
 /// Returns the nested block that can run again alone after a conflict in step number `step`, counted among the steps
 /// that are not forgotten. The data of this step have changed, or cannot be had. The data of all earlier steps are
 /// current. The result is the innermost open nested block that had begun before this step. Returns null if only
-/// start_over helps. Also returns null if the attempt cannot be rolled back in part. Also returns null after 64 such
-/// roll-backs of an attempt, while the context finds that they do not help. If `empty_handed`, d has waited for another
+/// restart_attempt helps. Also returns null if the attempt cannot be rolled back in part. Also returns null after 64 such
+/// roll-backs of an attempt, while the context finds that they do not help. If `must_own_nothing`, d has waited for another
 /// transaction for long. Then d must go back further if it owned something when that block began.
-[[nodiscard]] TUTTI_EXPORT const detail::frame* way_back(core::descriptor& d,
-                                                               const core::data_participant& companion,
-                                                               std::size_t step, bool empty_handed) noexcept;
+[[nodiscard]] TUTTI_EXPORT const detail::frame* rollback_target(core::descriptor& d,
+                                                                      const core::data_participant& p, std::size_t step,
+                                                                      bool must_own_nothing) noexcept;
 
 /// Rolls that block back and runs it again: first undo actions, then steps that are forgotten, then the body. REQUIRES:
 /// the data of all steps that stay were current when the local snapshot was taken, or later.
-[[noreturn]] TUTTI_EXPORT void go_back(core::descriptor& d, const detail::frame& to);
+[[noreturn]] TUTTI_EXPORT void roll_back_to(core::descriptor& d, const detail::frame& to);
 
-/// Goes back to a point at which all variables that d has read are current, or restarts. Call it after `reads_stand`
+/// Goes back to a point at which all variables that d has read are current, or restarts. Call it after `reads_are_valid`
 /// has returned false. Returns if all these variables are current after all.
-TUTTI_EXPORT void go_back_over_reads(core::descriptor& d);
+TUTTI_EXPORT void roll_back_to_valid_reads(core::descriptor& d);
 
 /// Returns true if all variables that d has read are current now. May move the snapshot of d, without a call to its
 /// participants. May also be called while d votes.
-[[nodiscard]] TUTTI_EXPORT bool reads_stand(core::descriptor& d);
+[[nodiscard]] TUTTI_EXPORT bool reads_are_valid(core::descriptor& d);
 
-/// Returns true if d has read and written no variable, and only one companion takes part.
-[[nodiscard]] TUTTI_EXPORT bool is_all_of(const core::descriptor& d) noexcept;
+/// Returns true if d has read and written no variable, and only one data participant takes part.
+[[nodiscard]] TUTTI_EXPORT bool is_sole_participant(const core::descriptor& d) noexcept;
 
-/// Returns true if no participant votes after that companion, so that its vote may be the decision.
-[[nodiscard]] TUTTI_EXPORT bool is_last_to_vote(const core::descriptor& d, const participant& companion) noexcept;
+/// Returns true if no participant votes after that data participant, so that its vote may be the decision.
+[[nodiscard]] TUTTI_EXPORT bool is_last_to_vote(const core::descriptor& d, const participant& p) noexcept;
 
 /// Returns true if the variables that d has read stay current until its end. Call it while d votes. If it returns
 /// false, vote restart: the next attempt runs irrevocably, though it may restart. This function is for a participant
 /// whose vote is the decision. The participant then commits elsewhere, permanently, at an instant at which the local
 /// reads must be current.
-[[nodiscard]] TUTTI_EXPORT bool protect_reads(core::descriptor& d) noexcept;
+[[nodiscard]] TUTTI_EXPORT bool lock_reads(core::descriptor& d) noexcept;
 
-/// Returns true if only one companion votes, and there is no at_commit handler.
-[[nodiscard]] TUTTI_EXPORT bool decides_nothing_else(const core::descriptor& d) noexcept;
+/// Returns true if only one data participant votes, and there is no at_commit handler.
+[[nodiscard]] TUTTI_EXPORT bool is_sole_voter(const core::descriptor& d) noexcept;
 /// Returns the number of the process's blocks that sleep in `retry` now, or are about to.
 [[nodiscard]] TUTTI_EXPORT std::uint32_t blocks_in_retry() noexcept;
 
 /// Waits until `ended` is nonzero, or `until`. May return early. Runs in the middle of d's transaction, or before it. A
 /// preemptable context releases its worker meanwhile, and a more urgent context may run first.
-TUTTI_EXPORT void rest(core::descriptor& d, const detail::shared<std::uint32_t>& ended,
+TUTTI_EXPORT void park(core::descriptor& d, const detail::shared<std::uint32_t>& ended,
                               base::deadline until) noexcept;
-/// Ends the wait of d in `rest`, if d waits. You can call this function from any thread. REQUIRES: d is in `rest` with
+/// Ends the wait of d in `park`, if d waits. You can call this function from any thread. REQUIRES: d is in `park` with
 /// `ended`, or about to be, and does not finally continue before this function has returned.
-TUTTI_EXPORT void end_rest(core::descriptor& d, detail::shared<std::uint32_t>& ended) noexcept;
+TUTTI_EXPORT void unpark(core::descriptor& d, detail::shared<std::uint32_t>& ended) noexcept;
 
 /// The behaviour of the outermost block around d towards blocks of other processes.
-struct contention {
-    core::remote_conflict_rules how;
+struct remote_contention {
+    core::remote_conflict_rules rules;
     bool bounded = true;    ///< a block that loses too often precedes all blocks that do not; of two such blocks, the
                             ///< older one precedes
     bool senior = false;    ///< the block has lost too often, over variables
     std::int64_t rank = 0;  ///< its priority, or a rank from its deadline, by the wall clock
 };
-[[nodiscard]] TUTTI_EXPORT contention contention_of(const core::descriptor& d) noexcept;
+[[nodiscard]] TUTTI_EXPORT remote_contention remote_contention_of(const core::descriptor& d) noexcept;
 
 /// Rolls the attempt back and runs the block again. REQUIRES: d is not bound to commit.
-[[noreturn]] TUTTI_EXPORT void start_over(core::descriptor& d);
+[[noreturn]] TUTTI_EXPORT void restart_attempt(core::descriptor& d);
 
 }  // namespace tutti::api

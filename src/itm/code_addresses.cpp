@@ -1,4 +1,4 @@
-#include "itm/landmarks.hpp"
+#include "itm/code_addresses.hpp"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -13,17 +13,17 @@
 namespace tutti::itm {
 namespace {
 
-struct noted {
+struct recorded_address {
     const void* address;
-    landmark what;
-    const noted* older;
+    code_address description;
+    const recorded_address* older;
 };
-constinit std::atomic<const noted*> newest{nullptr};
+constinit std::atomic<const recorded_address*> newest{nullptr};
 
-const landmark* find(const void* address) noexcept {
+const code_address* find(const void* address) noexcept {
     // Pairs with the release in remember.
-    for (const noted* n = newest.load(std::memory_order_acquire); n != nullptr; n = n->older) {
-        if (n->address == address) return &n->what;
+    for (const recorded_address* n = newest.load(std::memory_order_acquire); n != nullptr; n = n->older) {
+        if (n->address == address) return &n->description;
     }
     return nullptr;
 }
@@ -40,8 +40,8 @@ std::string path_of_program() {
     return length > 0 ? std::string{path, static_cast<std::size_t>(length)} : std::string{};
 }
 
-landmark resolve(const void* address) {
-    landmark found;
+code_address resolve(const void* address) {
+    code_address found;
     Dl_info info{};
     link_map* map = nullptr;
     if (::dladdr1(address, &info, reinterpret_cast<void**>(&map), RTLD_DL_LINKMAP) == 0 || map == nullptr) {
@@ -57,18 +57,18 @@ landmark resolve(const void* address) {
 
 }  // namespace
 
-void remember(const void* address) noexcept {
+void record_address(const void* address) noexcept {
     if (find(address) != nullptr) return;
     try {
-        auto* const n = new noted{address, resolve(address), newest.load(std::memory_order_relaxed)};
+        auto* const n = new recorded_address{address, resolve(address), newest.load(std::memory_order_relaxed)};
         while (!newest.compare_exchange_weak(n->older, n, std::memory_order_release, std::memory_order_relaxed)) {}
     } catch (const std::bad_alloc&) {
-        // without memory, the landmark is lost, as documented
+        // without memory, the address is lost, as documented
     }
 }
 
-landmark landmark_of(const void* address) {
-    const landmark* const found = find(address);
+code_address resolve_address(const void* address) {
+    const code_address* const found = find(address);
     return found != nullptr ? *found : resolve(address);
 }
 

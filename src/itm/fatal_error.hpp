@@ -7,15 +7,15 @@
 #include <exception>
 
 #include "itm/block.hpp"
-#include "itm/passage.hpp"
+#include "itm/signal_forwarding.hpp"
 
 namespace tutti::itm {
 
 /// The block has to be undone, which is impossible.
-[[noreturn]] void refuse_undo(const descriptor& d, const block& b) noexcept;
+[[noreturn]] void die_in_undo(const descriptor& d, const block& b) noexcept;
 
 /// The block cannot do `step`, a verb, because of an exception with the text `why`.
-[[noreturn]] void refuse_step(const block& b, const char* step, const char* why) noexcept;
+[[noreturn]] void die_in_step(const block& b, const char* step, const char* why) noexcept;
 
 /// Calls f(). An exception from it, an error of use or one from a handler, is refused as a failure of `step`. So is the
 /// end of the thread in a handler, whose unwinding could not pass the frames of compiled code.
@@ -23,20 +23,20 @@ namespace tutti::itm {
 /// A signal is different. Every block of d receives its own signal by a jump. So a signal that leaves f() as an
 /// exception found d idle, and belongs to the transaction around it.
 template <class F>
-TUTTI_ALWAYS_INLINE auto or_refuse(const block& b, const char* step, F&& f) {
+TUTTI_ALWAYS_INLINE auto or_die(const block& b, const char* step, F&& f) {
     try {
         return f();
     } catch (const detail::unwind&) {
         // the catch ends before the stack is left
     } catch (const std::exception& e) {
-        refuse_step(b, step, e.what());
+        die_in_step(b, step, e.what());
     } catch (const abi::__forced_unwind&) {
-        if (api::ends_cancellable_anywhere()) api::refuse_asynchronous_cancel(current());
-        refuse_step(b, step, "the thread exits in a handler");
+        if (api::ends_cancellable_anywhere()) api::die_of_asynchronous_cancel(current());
+        die_in_step(b, step, "the thread exits in a handler");
     } catch (...) {
-        refuse_step(b, step, "an exception that is no std::exception leaves a handler");
+        die_in_step(b, step, "an exception that is no std::exception leaves a handler");
     }
-    pass_to_library(current());
+    forward_to_library(current());
 }
 
 }  // namespace tutti::itm

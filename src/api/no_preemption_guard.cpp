@@ -9,7 +9,7 @@ namespace tutti::server {
 namespace {
 
 /// Tells the preemption layer about the caller's context, if the context belongs to that layer.
-void hold(bool begins) noexcept {
+void notify_scheduler(bool begins) noexcept {
     tx* const t = tutti::detail::current_transaction;
     if (t == nullptr) return;
     core::descriptor& d = core::descriptor::of(*t);
@@ -18,29 +18,29 @@ void hold(bool begins) noexcept {
 
 }  // namespace
 
-undisturbed::undisturbed() noexcept { hold(true); }
-undisturbed::~undisturbed() { hold(false); }
+undisturbed::undisturbed() noexcept { notify_scheduler(true); }
+undisturbed::~undisturbed() { notify_scheduler(false); }
 
 int detail::begin_static(void* guard) {
-    hold(true);
+    notify_scheduler(true);
     try {
         const int is_mine = abi::__cxa_guard_acquire(static_cast<abi::__guard*>(guard));
-        if (is_mine == 0) hold(false);
+        if (is_mine == 0) notify_scheduler(false);
         return is_mine;
     } catch (...) {
-        hold(false);
+        notify_scheduler(false);
         throw;
     }
 }
 
 void detail::end_static(void* guard) noexcept {
     abi::__cxa_guard_release(static_cast<abi::__guard*>(guard));
-    hold(false);
+    notify_scheduler(false);
 }
 
 void detail::give_up_static(void* guard) noexcept {
     abi::__cxa_guard_abort(static_cast<abi::__guard*>(guard));
-    hold(false);
+    notify_scheduler(false);
 }
 
 }  // namespace tutti::server

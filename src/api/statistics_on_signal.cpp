@@ -5,7 +5,7 @@
 // `tutti stat` queues SIGQUIT with a number: the end of a pipe among its own open files. So the receiver knows the
 // sending process, and where to write the answer. A SIGQUIT from a terminal carries no number, and its answer goes to
 // standard error.
-#include "api/on_demand.hpp"
+#include "api/statistics_on_signal.hpp"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -21,7 +21,7 @@
 #include <string>
 
 #include "api/report.hpp"
-#include "base/last_words.hpp"
+#include "base/emergency_output.hpp"
 #include "base/panic.hpp"
 #include "tutti/statistics.hpp"
 
@@ -39,7 +39,7 @@ struct request {
 int requests[2] = {-1, -1};
 pid_t printing_process = 0;
 
-void end_by(int signal) noexcept {
+void end_by_signal(int signal) noexcept {
     ::signal(signal, SIG_DFL);
     sigset_t one;
     ::sigemptyset(&one);
@@ -48,11 +48,11 @@ void end_by(int signal) noexcept {
     ::raise(signal);
 }
 
-void note_request(int signal, siginfo_t* info, void*) noexcept {
+void record_request(int signal, siginfo_t* info, void*) noexcept {
     const int error = errno;
     // A forked child has no thread that could answer.
     if (::getpid() != printing_process) {
-        end_by(signal);
+        end_by_signal(signal);
         return;
     }
     const bool queued = info->si_code == SI_QUEUE && signal == SIGQUIT;
@@ -66,13 +66,13 @@ void answer(const request& r) {
     const std::string path = "/proc/" + std::to_string(r.from) + "/fd/" + std::to_string(r.file);
     const int to = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK);
     if (to < 0) {
-        return base::say_last_words("tutti: the report for process " + std::to_string(r.from) +
-                                    " cannot be written: " + std::strerror(errno) + '\n');
+        return base::write_emergency_message("tutti: the report for process " + std::to_string(r.from) +
+                                             " cannot be written: " + std::strerror(errno) + '\n');
     }
     struct stat what{};
     if (::fstat(to, &what) == 0 && S_ISFIFO(what.st_mode)) {
         // A slow or stopped reader gets a part of the report, and the next signal is served.
-        static_cast<void>(base::write_with_patience(to, report_text(true)));
+        static_cast<void>(base::write_with_timeout(to, report_text(true)));
     }
     ::close(to);
 }
@@ -89,13 +89,13 @@ void* answer_requests(void*) {
             std::ostringstream text;
             text << "tutti: what atomic blocks have done so far\n";
             print_statistics(text);
-            base::say_last_words(text.str());
+            base::write_emergency_message(text.str());
             if (r.signal == SIGQUIT) continue;
             write_report();
         } catch (const std::exception& e) {
-            base::say_last_words(std::string{"tutti: statistics cannot be printed: "} + e.what() + '\n');
+            base::write_emergency_message(std::string{"tutti: statistics cannot be printed: "} + e.what() + '\n');
         }
-        if (r.signal != SIGQUIT) end_by(r.signal);
+        if (r.signal != SIGQUIT) end_by_signal(r.signal);
     }
     return nullptr;
 }
@@ -122,9 +122,9 @@ void print_on_signals() {
     ::fcntl(requests[1], F_SETFL, O_NONBLOCK);
     printing_process = ::getpid();
     start_thread();
-    struct sigaction wish{};
-    wish.sa_sigaction = note_request;
-    ::sigemptyset(&wish.sa_mask);
+    struct sigaction action{};
+    action.sa_sigaction = record_request;
+    ::sigemptyset(&action.sa_mask);
     for (const int s : {SIGINT, SIGTERM, SIGQUIT}) {
         struct sigaction now{};
         ::sigaction(s, nullptr, &now);
@@ -134,8 +134,8 @@ void print_on_signals() {
         const bool unset = (now.sa_flags & SA_SIGINFO) == 0 && now.sa_handler == SIG_DFL;
         if (!unset && !(ignored && s == SIGQUIT)) continue;
         // A second Ctrl-C ends the process at once, in case the printing hangs.
-        wish.sa_flags = SA_SIGINFO | SA_RESTART | (s == SIGQUIT ? 0 : static_cast<int>(SA_RESETHAND));
-        ::sigaction(s, &wish, nullptr);
+        action.sa_flags = SA_SIGINFO | SA_RESTART | (s == SIGQUIT ? 0 : static_cast<int>(SA_RESETHAND));
+        ::sigaction(s, &action, nullptr);
     }
 }
 

@@ -5,7 +5,7 @@
 //   caller          its call has a landing pad, or lets exceptions pass: the exception goes on as usual
 //     refuses       noexcept. Compilers may skip the destructors of its locals before std::terminate, and usually do
 //       …           unwound, or without anything to destroy
-//         terminate handler: caller_of_refusal, call_from
+//         terminate handler: caller_of_noexcept_boundary, call_from
 //
 // A caller that was compiled on the assumption that its callee does not throw refuses the exception, too, and the
 // handler is called again for that function. So in the worst case an exception passes all functions, and their locals
@@ -22,7 +22,7 @@
 namespace tutti::base {
 
 /// A place in a function, after a call there has returned.
-struct call_place {
+struct return_point {
     std::uintptr_t rbx = 0, rbp = 0, r12 = 0, r13 = 0, r14 = 0, r15 = 0;
     std::uintptr_t stack_pointer = 0;  ///< 0: no place
 };
@@ -30,10 +30,10 @@ struct call_place {
 /// Returns the place where the refusing function was called. For a handler of std::terminate. Returns no place if that
 /// function cannot be determined, if it is in the same object as this code, or if the processor is not x86-64.
 /// O(frames).
-[[nodiscard]] call_place caller_of_refusal() noexcept;
+[[nodiscard]] return_point caller_of_noexcept_boundary() noexcept;
 
-/// Drops all frames below `place`, and calls `throws` as if that place had called it. REQUIRES: `throws` does not
+/// Drops all frames below `point`, and calls `throws` as if that point had called it. REQUIRES: `throws` does not
 /// return; the exception that was in flight is over.
-[[noreturn]] void call_from(const call_place& place, void (*throws)()) noexcept;
+[[noreturn]] void call_from(const return_point& point, void (*throws)()) noexcept;
 
 }  // namespace tutti::base

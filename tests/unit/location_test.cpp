@@ -1,4 +1,4 @@
-#include "memory/place.hpp"
+#include "memory/location.hpp"
 
 #include <gtest/gtest.h>
 
@@ -35,17 +35,18 @@ TEST(location_test, overlays_like_the_stores_would) {
             const unsigned size = 1U << random() % 4;
             const unsigned at = static_cast<unsigned>(random() % (8 / size)) * size;
             const word value = size == 8 ? random() : random() & ((word{1} << 8 * size) - 1);
-            const plain_place place{memory.data() + at, size};
-            const word bits = expand(place.bytes());
-            e.value = (e.value & ~bits) | place.spread(value);
-            e.bytes |= place.bytes();
+            const plain_location location{memory.data() + at, size};
+            const word bits = bit_mask_of(location.bytes());
+            e.value = (e.value & ~bits) | location.spread(value);
+            e.bytes |= location.bytes();
             std::memcpy(expected.data() + at, &value, size);
         }
         for (unsigned size = 1; size <= 8; size *= 2) {
             for (unsigned at = 0; at < 8; at += size) {
                 word wanted = 0;
                 std::memcpy(&wanted, expected.data() + at, size);
-                ASSERT_EQ(overlay(plain_place{memory.data() + at, size}, e), wanted) << "size " << size << " at " << at;
+                ASSERT_EQ(overlay(plain_location{memory.data() + at, size}, e), wanted)
+                    << "size " << size << " at " << at;
             }
         }
     }

@@ -1,5 +1,5 @@
 // Counts what the blocks of one context did, for the report at exit (report.cpp). Exists only if the user wants a
-// report: a context without a journal pays one comparison in begin and one in commit.
+// report: a context without block counters pays one comparison in begin and one in commit.
 //
 // Thread safety: see observe/counter.hpp.
 //
@@ -57,12 +57,12 @@ struct switch_count {
 };
 
 /// The counts of one block.
-struct account {
+struct block_entry {
     counter executions;  ///< as an outermost block, or as the outermost block of the language
     counter commits;
     counter cancelled;
-    counter only_one;  ///< further executions, which committed, while only one thread used transactions
-    counter nested;    ///< executions inside another block
+    counter single_threaded;  ///< further executions, which committed, while only one thread used transactions
+    counter nested;           ///< executions inside another block
     counter lost_ticks;
     counter alone_ticks;                        ///< time that the block ran alone
     keyed_counter<const void*, counter> waits;  ///< ticks, by the block that ran alone meanwhile; null: unknown
@@ -70,19 +70,19 @@ struct account {
     keyed_counter<switch_key, switch_count> switches;
 };
 
-class journal {
+class block_counters {
 public:
-    /// Makes the journal of a context that has none. Returns null if the user wants no report or there is no memory.
-    static journal* make(const descriptor& owner) noexcept;
+    /// Makes the block counters of a context that has none. Returns null if the user wants no report or there is no memory.
+    static block_counters* make(const descriptor& owner) noexcept;
 
     void begin(const void* block) noexcept {
-        now_ = account_of(block);
+        entry_ = entry_of_block(block);
         switched_ = nullptr;
-        if (now_ == nullptr) [[unlikely]]
+        if (entry_ == nullptr) [[unlikely]]
             return;
-        const std::uint64_t before = now_->executions.get();
-        now_->executions.add_one();
-        if (shown_.load(std::memory_order_relaxed) != block) shown_.store(block, std::memory_order_relaxed);
+        const std::uint64_t before = entry_->executions.get();
+        entry_->executions.add_one();
+        if (shown_block_.load(std::memory_order_relaxed) != block) shown_block_.store(block, std::memory_order_relaxed);
         // A clock read costs as much as all the rest, so after the first executions only one of sixteen is timed.
         started_ = 0;
         if (before < always_timed || before % sampling == 0) {
@@ -92,53 +92,53 @@ public:
     }
     /// Replaces begin and commit for the biased owner: its block always commits, and counting it would take about as
     /// long as the block itself.
-    void note_only_one(const void* block) noexcept {
-        now_ = nullptr;
-        if (account* const a = account_of(block)) a->only_one.add_one();
+    void record_single_threaded(const void* block) noexcept {
+        entry_ = nullptr;
+        if (block_entry* const a = entry_of_block(block)) a->single_threaded.add_one();
     }
     void commit() noexcept {
-        if (now_ == nullptr) [[unlikely]]
+        if (entry_ == nullptr) [[unlikely]]
             return;
-        now_->commits.add_one();
+        entry_->commits.add_one();
         if (switched_ != nullptr || alone_since_ != 0) [[unlikely]]
             end_switched();
     }
-    void note_nested(const void* block) noexcept {
-        if (account* const a = account_of(block)) a->nested.add_one();
+    void record_nested(const void* block) noexcept {
+        if (block_entry* const a = entry_of_block(block)) a->nested.add_one();
     }
     /// Counts a cancelled block, which may be nested.
-    void note_cancel(const void* block) noexcept {
-        if (account* const a = account_of(block)) a->cancelled.add_one();
+    void record_cancel(const void* block) noexcept {
+        if (block_entry* const a = entry_of_block(block)) a->cancelled.add_one();
     }
     /// Counts an attempt that has been, or is about to be, rolled back. `partial`: only a nested block was.
-    void note_abort(abort_cause cause, const void* with, bool partial) noexcept;
+    void record_abort(abort_cause cause, const void* with, bool partial) noexcept;
     /// Returns the block that conflicted with the attempt whose roll-back is in progress, as far as known. The other
     /// context may have continued with its next block. Null: unknown, or a block of the library. To be called before
     /// the core reopens anything.
-    [[nodiscard]] const void* in_the_way() const noexcept;
+    [[nodiscard]] const void* conflicting_block() const noexcept;
     /// Records that the next attempt of `block` begins. Undo actions may have run other blocks since.
-    void begin_again(const void* block) noexcept;
+    void begin_next_attempt(const void* block) noexcept;
     /// Records that the transaction becomes irrevocable for this reason.
-    void note_switch(const switch_key& why) noexcept;
-    /// Records what d, which owns this journal, waited for at its begin.
-    void note_waits(descriptor& d) noexcept {
+    void record_switch(const switch_key& why) noexcept;
+    /// Records what d, which owns these block counters, waited for at its begin.
+    void record_waits(descriptor& d) noexcept {
         if (d.serial_wait.ticks != 0) [[unlikely]]
             count_waits(d);
     }
-    /// Records that no other transaction runs until the commit. To be called after note_switch.
-    void note_alone() noexcept { alone_since_ = base::ticks(); }
+    /// Records that no other transaction runs until the commit. To be called after record_switch.
+    void record_alone() noexcept { alone_since_ = base::ticks(); }
     /// Resolves the addresses that are new. This takes locks of the dynamic linker, which a constructor that waits for
     /// this transaction may hold. REQUIRES: no transaction runs.
-    void name_what_is_new() noexcept {
-        if (!unnamed_.empty()) [[unlikely]]
-            name_all();
+    void resolve_new_addresses() noexcept {
+        if (!unresolved_.empty()) [[unlikely]]
+            resolve_all();
     }
 
-    /// Calls f(block, account) for every block of every context. The counters may change meanwhile.
+    /// Calls f(block, entry) for every block of every context. The counters may change meanwhile.
     template <class F>
     static void for_each(F&& f) {
-        for (const journal* j = newest_.load(std::memory_order_acquire); j != nullptr; j = j->older_) {
-            j->accounts_.for_each(f);
+        for (const block_counters* j = newest_.load(std::memory_order_acquire); j != nullptr; j = j->older_) {
+            j->entries_.for_each(f);
         }
     }
     /// Resets all counts. REQUIRES: no other thread runs.
@@ -149,28 +149,28 @@ private:
     static constexpr std::uint64_t sampling = 16;
     static constexpr std::size_t cached = 256;
 
-    explicit journal(const descriptor& owner) noexcept : owner_{owner} {}
+    explicit block_counters(const descriptor& owner) noexcept : owner_{owner} {}
 
-    account* account_of(const void* block) noexcept {
+    block_entry* entry_of_block(const void* block) noexcept {
         const cache_line& c = cache_[reinterpret_cast<std::uintptr_t>(block) / 4 % cached];
-        return c.block == block ? c.of : find(block);
+        return c.block == block ? c.entry : find_entry(block);
     }
-    account* find(const void* block) noexcept;
-    void name_later(const void* address) noexcept;
-    void name_all() noexcept;
+    block_entry* find_entry(const void* block) noexcept;
+    void resolve_later(const void* address) noexcept;
+    void resolve_all() noexcept;
     void end_switched() noexcept;
     void count_waits(descriptor& d) noexcept;
-    static const void* shown_by(const descriptor& other) noexcept;
+    static const void* block_shown_by(const descriptor& other) noexcept;
 
     struct cache_line {
         const void* block;
-        account* of;
+        block_entry* entry;
     };
-    static std::atomic<journal*> newest_;
+    static std::atomic<block_counters*> newest_;
 
     const descriptor& owner_;
-    std::atomic<const void*> shown_{nullptr};  // the context's current or latest block
-    account* now_ = nullptr;                   // account of the outermost block that runs
+    std::atomic<const void*> shown_block_{nullptr};  // the context's current or latest block
+    block_entry* entry_ = nullptr;                   // entry of the outermost block that runs
     switch_count* switched_ = nullptr;
     std::uint64_t started_ = 0;  // begin of the attempt, in ticks; 0: not timed
     std::uint64_t weight_ = 1;
@@ -178,9 +178,9 @@ private:
     std::uint64_t alone_since_ = 0;    // ticks; 0: not alone, or alone only because there are no other threads
     std::uint64_t ended_ = 0;          // end of the previous attempt
     std::array<cache_line, cached> cache_{};
-    keyed_counter<const void*, account> accounts_;
-    memory::log<const void*> unnamed_;
-    const journal* older_ = nullptr;
+    keyed_counter<const void*, block_entry> entries_;
+    memory::log<const void*> unresolved_;
+    const block_counters* older_ = nullptr;
 };
 
 }  // namespace tutti::itm

@@ -1,4 +1,4 @@
-// Errors that end the program with a message that names the block, one case a run: refusals <case>.
+// Errors that end the program with a message that names the block, one case a run: fatal_errors <case>.
 #include <pthread.h>
 #include <unistd.h>
 

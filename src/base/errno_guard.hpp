@@ -6,12 +6,12 @@
 namespace tutti::base {
 
 /// Restores errno at the end of its life.
-class kept_errno {
+class errno_guard {
 public:
-    kept_errno() noexcept : error_{errno} {}
-    ~kept_errno() { errno = error_; }
-    kept_errno(const kept_errno&) = delete;
-    kept_errno& operator=(const kept_errno&) = delete;
+    errno_guard() noexcept : error_{errno} {}
+    ~errno_guard() { errno = error_; }
+    errno_guard(const errno_guard&) = delete;
+    errno_guard& operator=(const errno_guard&) = delete;
 
 private:
     int error_;

@@ -10,6 +10,6 @@
 
 namespace tutti::itm {
 
-inline constinit std::mutex changes;
+inline constinit std::mutex registration_lock;
 
 }  // namespace tutti::itm

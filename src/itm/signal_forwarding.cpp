@@ -1,4 +1,4 @@
-#include "itm/passage.hpp"
+#include "itm/signal_forwarding.hpp"
 
 #include <unwind.h>
 
@@ -64,7 +64,7 @@ bool covers(const void* data, std::uintptr_t offset) noexcept {
     return false;
 }
 
-struct search {
+struct frame_search {
     std::uintptr_t library;  // address of the frame object of the library's block
     registers from{};        // registers of the frame to throw from, if `found`
     bool found = false;
@@ -77,8 +77,8 @@ void* saved_pointer(_Unwind_Context* frame, int number) noexcept {
     return reinterpret_cast<void*>(saved(frame, number));
 }
 
-_Unwind_Reason_Code look_at(_Unwind_Context* frame, void* argument) {
-    search& s = *static_cast<search*>(argument);
+_Unwind_Reason_Code examine_frame(_Unwind_Context* frame, void* argument) {
+    frame_search& s = *static_cast<frame_search*>(argument);
     // libgcc identifies a frame by the stack pointer after the return of the call in it.
     const auto stack = static_cast<std::uintptr_t>(_Unwind_GetCFA(frame));
     if (stack > s.library) {
@@ -101,7 +101,7 @@ _Unwind_Reason_Code look_at(_Unwind_Context* frame, void* argument) {
 }
 
 /// Returns the descriptor whose block receives a signal that leaves the blocks of d.
-descriptor& addressee(descriptor& d) noexcept {
+descriptor& receiving_descriptor(descriptor& d) noexcept {
     descriptor* to = &d;
     while (!to->running()) to = to->outer;
     return *to;
@@ -109,11 +109,11 @@ descriptor& addressee(descriptor& d) noexcept {
 
 }  // namespace
 
-void pass_to_library(descriptor& d) {
-    search s{.library = reinterpret_cast<std::uintptr_t>(addressee(d).frame_)};
-    _Unwind_Backtrace(look_at, &s);
+void forward_to_library(descriptor& d) {
+    frame_search s{.library = reinterpret_cast<std::uintptr_t>(receiving_descriptor(d).frame_)};
+    _Unwind_Backtrace(examine_frame, &s);
     if (!s.found || !s.arrived) {
-        api::refuse(
+        api::panic(
             "a block of the library has to start over, and the stack between it and the block of the language "
             "inside it cannot be read; compile with -funwind-tables");
     }
@@ -122,4 +122,4 @@ void pass_to_library(descriptor& d) {
 
 }  // namespace tutti::itm
 
-extern "C" void tutti_itm_throw() { tutti::detail::propagate(tutti::itm::addressee(tutti::itm::current())); }
+extern "C" void tutti_itm_throw() { tutti::detail::propagate(tutti::itm::receiving_descriptor(tutti::itm::current())); }

@@ -1,5 +1,5 @@
 // Signals that find a block of the language that a jump cannot leave. An exception runs a destructor, or a block of the
-// library is around it, possibly on another descriptor. One case a run: passing <case>.
+// library is around it, possibly on another descriptor. One case a run: signal_forwarding <case>.
 #include <unistd.h>
 
 #include <atomic>

@@ -16,7 +16,7 @@ namespace tutti::itm {
 /// (core/lifecycle/open_nesting.hpp), in whose handler d's open nested block was to run. REQUIRES: the innermost frame
 /// of that transaction is a block of the library, and no exception of ours is being handled. Ends the process with a
 /// message if the stack cannot be read.
-[[noreturn]] void pass_to_library(descriptor& d);
+[[noreturn]] void forward_to_library(descriptor& d);
 
 }  // namespace tutti::itm
 
