@@ -34,7 +34,7 @@ static int open_device(struct inode *inode, struct file *f)
 {
 	struct tutti_file *file;
 
-	BUILD_BUG_ON(sizeof(struct tutti_entry) * TUTTI_THREADS > PAGE_SIZE);
+	BUILD_BUG_ON(sizeof(struct tutti_tick_entry) * TUTTI_THREADS > PAGE_SIZE);
 	BUILD_BUG_ON(sizeof(struct tutti_transaction) * TUTTI_THREADS > PAGE_SIZE);
 	BUILD_BUG_ON(TUTTI_TRANSACTIONS_PAGE != PAGE_SIZE);
 	if (!current->mm)
@@ -42,7 +42,7 @@ static int open_device(struct inode *inode, struct file *f)
 	file = kzalloc(sizeof(*file), GFP_KERNEL_ACCOUNT);
 	if (!file)
 		return -ENOMEM;
-	file->entries = (struct tutti_entry *)get_zeroed_page(GFP_KERNEL_ACCOUNT);
+	file->entries = (struct tutti_tick_entry *)get_zeroed_page(GFP_KERNEL_ACCOUNT);
 	file->transactions = (struct tutti_transaction *)get_zeroed_page(GFP_KERNEL_ACCOUNT);
 	if (!file->entries || !file->transactions) {
 		free_page((unsigned long)file->entries);
@@ -65,9 +65,9 @@ static int release_device(struct inode *inode, struct file *f)
 
 	WRITE_ONCE(file->closed, true);
 	mutex_lock(&file->lock);
-	tutti_leave(file);
+	tutti_tick_unregister(file);
 	mutex_unlock(&file->lock);
-	tutti_resign(file);
+	tutti_tx_unregister(file);
 	tutti_file_put(file);
 	return 0;
 }
@@ -104,7 +104,7 @@ static int allow(struct tutti_file *file, const struct tutti_range *range)
 static long control_locked(struct tutti_file *file, unsigned int command, void __user *argument)
 {
 	struct tutti_range range;
-	struct tutti_join how;
+	struct tutti_tick_register how;
 	long result;
 
 	switch (command) {
@@ -112,17 +112,17 @@ static long control_locked(struct tutti_file *file, unsigned int command, void _
 		if (copy_from_user(&range, argument, sizeof(range)))
 			return -EFAULT;
 		return allow(file, &range);
-	case TUTTI_JOIN:
+	case TUTTI_TICK_REGISTER:
 		if (copy_from_user(&how, argument, sizeof(how)))
 			return -EFAULT;
-		result = tutti_join(file, &how);
+		result = tutti_tick_register(file, &how);
 		if (!result && copy_to_user(argument, &how, sizeof(how))) {
-			tutti_leave(file);
+			tutti_tick_unregister(file);
 			return -EFAULT;
 		}
 		return result;
-	case TUTTI_LEAVE:
-		return tutti_leave(file);
+	case TUTTI_TICK_UNREGISTER:
+		return tutti_tick_unregister(file);
 	}
 	return -ENOTTY;
 }
@@ -139,18 +139,18 @@ static long control(struct file *f, unsigned int command, unsigned long argument
 	switch (command) {
 	case TUTTI_KICK:
 		return tutti_kick(file, argument);
-	case TUTTI_ENROL:
-		return tutti_enrol(file, (u32 __user *)argument);
-	case TUTTI_RESIGN:
-		return tutti_resign(file);
+	case TUTTI_TX_REGISTER:
+		return tutti_tx_register(file, (u32 __user *)argument);
+	case TUTTI_TX_UNREGISTER:
+		return tutti_tx_unregister(file);
 	case TUTTI_AWAIT:
 		return tutti_await(file, argument);
 	case TUTTI_DEFER:
 		return tutti_defer(file, argument);
 	case TUTTI_RESUME:
 		return tutti_resume(file);
-	case TUTTI_RELEASE:
-		return tutti_release(file);
+	case TUTTI_WAKE_WAITERS:
+		return tutti_wake_waiters(file);
 	}
 	mutex_lock(&file->lock);
 	result = control_locked(file, command, (void __user *)argument);
@@ -197,7 +197,7 @@ no_extensions:
 static void __exit end(void)
 {
 	misc_deregister(&device);
-	tutti_end_burials();
+	tutti_flush_deferred();
 	tutti_end_extensions();
 	preempt_notifier_dec();
 }

@@ -7,7 +7,7 @@
  * The timer's interrupt asks the thread for its processor (TIF_NEED_RESCHED), and the thread obeys when it returns
  * to user mode. In between, at the end of the interrupt, the kernel has a tracepoint. This module's probe there
  * takes the request back and starts a timer that repeats the request. If the transaction ends earlier, the thread
- * itself repeats the request: `waiters` makes it call TUTTI_RELEASE.
+ * itself repeats the request: `waiters` makes it call TUTTI_WAKE_WAITERS.
  *
  * The probe cannot know which task asks for the processor. Usually the scheduler's tick asks for a thread of the
  * same class. But the interrupt may have woken a real-time thread, which then waits, too. So the extension is short:
@@ -29,13 +29,13 @@
 static struct tracepoint *end_of_timer_interrupt;
 
 /* Asks for the calling thread's processor; the thread leaves the processor as soon as possible. */
-static void ask_for_processor(void)
+static void request_reschedule(void)
 {
 	set_tsk_need_resched(current);
 	set_preempt_need_resched();
 }
 
-static void take_request_back(void)
+static void cancel_reschedule(void)
 {
 	clear_tsk_need_resched(current);
 #ifdef CONFIG_PREEMPT_LAZY
@@ -44,7 +44,7 @@ static void take_request_back(void)
 	clear_preempt_need_resched();
 }
 
-static bool is_asked(void)
+static bool reschedule_requested(void)
 {
 #ifdef CONFIG_PREEMPT_LAZY
 	if (test_thread_flag(TIF_NEED_RESCHED_LAZY))
@@ -58,8 +58,8 @@ static enum hrtimer_restart on_end(struct hrtimer *timer)
 	struct tutti_member *m = container_of(timer, struct tutti_member, extension);
 
 	if (current == m->task) {
-		WRITE_ONCE(m->owes, false);
-		ask_for_processor();
+		WRITE_ONCE(m->extension_runs, false);
+		request_reschedule();
 	}
 	return HRTIMER_NORESTART;
 }
@@ -70,17 +70,17 @@ static void on_timer_interrupt(void *unused, int vector)
 	struct pt_regs *regs = get_irq_regs();
 	struct tutti_member *m;
 
-	if (!is_asked() || !regs || !user_mode(regs))
+	if (!reschedule_requested() || !regs || !user_mode(regs))
 		return;
-	m = tutti_may_extend();
+	m = tutti_extendable_member();
 	if (!m)
 		return;
 	m->extended = true;
-	WRITE_ONCE(m->owes, true);
+	WRITE_ONCE(m->extension_runs, true);
 	tutti_count(m->entry->extended);
 	WRITE_ONCE(m->entry->waiters, 1);
-	take_request_back();
-	hrtimer_start(&m->extension, ns_to_ktime(TUTTI_LONGER_NS), HRTIMER_MODE_REL_PINNED_HARD);
+	cancel_reschedule();
+	hrtimer_start(&m->extension, ns_to_ktime(TUTTI_TURN_EXTENSION_NS), HRTIMER_MODE_REL_PINNED_HARD);
 }
 
 void tutti_prepare_extension(struct tutti_member *m)
@@ -93,26 +93,26 @@ void tutti_prepare_extension(struct tutti_member *m)
 #endif
 }
 
-void tutti_pay_back(struct tutti_member *m)
+void tutti_return_extension(struct tutti_member *m)
 {
 	preempt_disable();
-	if (READ_ONCE(m->owes)) {
+	if (READ_ONCE(m->extension_runs)) {
 		hrtimer_try_to_cancel(&m->extension);
-		WRITE_ONCE(m->owes, false);
-		ask_for_processor();
+		WRITE_ONCE(m->extension_runs, false);
+		request_reschedule();
 	}
 	preempt_enable();
 }
 
 void tutti_end_turn(struct tutti_member *m)
 {
-	if (READ_ONCE(m->owes))
+	if (READ_ONCE(m->extension_runs))
 		hrtimer_try_to_cancel(&m->extension);
-	WRITE_ONCE(m->owes, false);
+	WRITE_ONCE(m->extension_runs, false);
 	m->extended = false;
 }
 
-static void look_at(struct tracepoint *tracepoint, void *unused)
+static void match_tracepoint(struct tracepoint *tracepoint, void *unused)
 {
 	if (!strcmp(tracepoint->name, "local_timer_exit"))
 		end_of_timer_interrupt = tracepoint;
@@ -120,7 +120,7 @@ static void look_at(struct tracepoint *tracepoint, void *unused)
 
 int tutti_begin_extensions(void)
 {
-	for_each_kernel_tracepoint(look_at, NULL);
+	for_each_kernel_tracepoint(match_tracepoint, NULL);
 	if (end_of_timer_interrupt)
 		return tracepoint_probe_register(end_of_timer_interrupt, on_timer_interrupt, NULL);
 	pr_info("tutti: no slice is extended, because this kernel was built without tracepoints\n");

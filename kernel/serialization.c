@@ -7,7 +7,7 @@
  * poll.
  *
  * Winner and loser are threads of one program, and an entry affects only the loser that asks. So a program that
- * writes wrong values, or never clears `running`, only delays itself, for TUTTI_LONGEST_WAIT_NS a call.
+ * writes wrong values, or never clears `running`, only delays itself, for TUTTI_MAX_WAIT_NS a call.
  */
 #include <linux/bits.h>
 #include <linux/hrtimer.h>
@@ -51,31 +51,31 @@ static struct tutti_member *own_member(struct tutti_file *file)
 }
 
 /* The transaction that a loser waits for. Read once, because the program may change its entry at any time. */
-struct goal {
-	unsigned int number, tenure;
+struct wait_target {
+	unsigned int number, generation;
 	u64 awaited;
 };
 
-static int read_goal(const struct tutti_member *m, u64 longest_ns, struct goal *goal)
+static int read_wait_target(const struct tutti_member *m, u64 max_ns, struct wait_target *wait_target)
 {
-	goal->awaited = READ_ONCE(m->entry->awaited);
-	goal->number = READ_ONCE(m->entry->awaits);
-	if (!longest_ns || longest_ns > TUTTI_LONGEST_WAIT_NS)
+	wait_target->awaited = READ_ONCE(m->entry->awaited);
+	wait_target->number = READ_ONCE(m->entry->awaits);
+	if (!max_ns || max_ns > TUTTI_MAX_WAIT_NS)
 		return -EINVAL;
-	if (!goal->awaited || goal->number >= TUTTI_THREADS || goal->number == m->number)
+	if (!wait_target->awaited || wait_target->number >= TUTTI_THREADS || wait_target->number == m->number)
 		return -EINVAL;
-	goal->number = array_index_nospec(goal->number, TUTTI_THREADS);
-	goal->tenure = READ_ONCE(m->file->tenures[goal->number]);
+	wait_target->number = array_index_nospec(wait_target->number, TUTTI_THREADS);
+	wait_target->generation = READ_ONCE(m->file->generations[wait_target->number]);
 	return 0;
 }
 
-static bool is_over(const struct tutti_file *file, const struct goal *goal)
+static bool is_over(const struct tutti_file *file, const struct wait_target *wait_target)
 {
-	return !(goal->tenure & 1) || READ_ONCE(file->tenures[goal->number]) != goal->tenure ||
-	       READ_ONCE(file->transactions[goal->number].running) != goal->awaited;
+	return !(wait_target->generation & 1) || READ_ONCE(file->generations[wait_target->number]) != wait_target->generation ||
+	       READ_ONCE(file->transactions[wait_target->number].running) != wait_target->awaited;
 }
 
-static void nothing(void *unused)
+static void do_nothing(void *unused)
 {
 }
 
@@ -99,42 +99,42 @@ static void announce_waiter(struct tutti_file *file, unsigned int number)
 	rcu_read_unlock();
 	/* The interrupt is a barrier on that processor. A processor that went offline has switched tasks before. */
 	if (cpu >= 0 && cpu != smp_processor_id())
-		smp_call_function_single(cpu, nothing, NULL, 1);
+		smp_call_function_single(cpu, do_nothing, NULL, 1);
 	preempt_enable();
 }
 
 /* The wait ends at the loser's own deadline at the latest. */
-static ktime_t end_of_wait(const struct tutti_member *m, u64 longest_ns)
+static ktime_t end_of_wait(const struct tutti_member *m, u64 max_ns)
 {
-	u64 end = ktime_get_ns() + longest_ns;
+	u64 end = ktime_get_ns() + max_ns;
 	u64 deadline = READ_ONCE(m->entry->deadline_ns);
 
 	return ns_to_ktime(deadline && deadline < end ? deadline : end);
 }
 
-long tutti_await(struct tutti_file *file, u64 longest_ns)
+long tutti_await(struct tutti_file *file, u64 max_ns)
 {
 	struct tutti_member *m = own_member(file);
 	DEFINE_WAIT(wait);
 	bool has_slept = false, timer_ended_it = false;
-	struct goal goal;
+	struct wait_target wait_target;
 	ktime_t end;
 	long result;
 
 	if (!m)
 		return -ESRCH;
-	result = read_goal(m, longest_ns, &goal);
+	result = read_wait_target(m, max_ns, &wait_target);
 	if (result)
 		return result;
-	end = end_of_wait(m, longest_ns);
+	end = end_of_wait(m, max_ns);
 	for (;;) {
-		/* This comes first: TUTTI_RELEASE clears `waiters` and then wakes all that are queued. */
-		prepare_to_wait(&file->queues[goal.number], &wait, TASK_INTERRUPTIBLE);
+		/* This comes first: TUTTI_WAKE_WAITERS clears `waiters` and then wakes all that are queued. */
+		prepare_to_wait(&file->queues[wait_target.number], &wait, TASK_INTERRUPTIBLE);
 		/* Usually true after a wake-up. Then the winner's processor need not be interrupted. */
-		if (is_over(file, &goal))
+		if (is_over(file, &wait_target))
 			break;
-		announce_waiter(file, goal.number);
-		if (is_over(file, &goal))
+		announce_waiter(file, wait_target.number);
+		if (is_over(file, &wait_target))
 			break;
 		result = signal_pending(current) ? -EINTR : ktime_compare(ktime_get(), end) >= 0 ? -ETIMEDOUT : 0;
 		if (result)
@@ -142,16 +142,16 @@ long tutti_await(struct tutti_file *file, u64 longest_ns)
 		has_slept = true;
 		timer_ended_it = !schedule_hrtimeout_range(&end, 0, HRTIMER_MODE_ABS);
 	}
-	finish_wait(&file->queues[goal.number], &wait);
+	finish_wait(&file->queues[wait_target.number], &wait);
 	if (has_slept)
 		tutti_count(m->entry->slept);
 	if (timer_ended_it)
-		tutti_count(m->entry->outlasted);
+		tutti_count(m->entry->timed_out);
 	return result;
 }
 
 /* REQUIRES: file->lock, as do the two functions below. */
-static void raise_again(struct tutti_member *m)
+static void restore_weight(struct tutti_member *m)
 {
 	m->defers_to = 0;
 	WRITE_ONCE(m->entry->deferring, 0);
@@ -170,20 +170,20 @@ static bool has_weight(void)
 	return policy == SCHED_NORMAL || policy == SCHED_BATCH;
 }
 
-static bool lower(struct tutti_member *m)
+static bool lower_weight(struct tutti_member *m)
 {
 	if (m->defers_to)
 		return true;
 	if (!has_weight())
 		return false;
 	m->nice = data_race(task_nice(current));
-	m->lowered_to = min(m->nice + TUTTI_NICER, MAX_NICE);
+	m->lowered_to = min(m->nice + TUTTI_DEFER_NICE, MAX_NICE);
 	set_user_nice(current, m->lowered_to);
 	WRITE_ONCE(m->entry->deferring, 1);
 	return true;
 }
 
-static void relieve_losers_to(struct tutti_file *file, unsigned int number)
+static void restore_losers_of(struct tutti_file *file, unsigned int number)
 {
 	unsigned int i;
 
@@ -194,37 +194,37 @@ static void relieve_losers_to(struct tutti_file *file, unsigned int number)
 			continue;
 		m->defers_to &= ~BIT_ULL(number);
 		if (!m->defers_to)
-			raise_again(m);
+			restore_weight(m);
 	}
 }
 
-static void on_relief(struct work_struct *work)
+static void on_weight_timeout(struct work_struct *work)
 {
-	struct tutti_member *m = container_of(to_delayed_work(work), struct tutti_member, relief);
+	struct tutti_member *m = container_of(to_delayed_work(work), struct tutti_member, weight_timeout);
 
 	mutex_lock(&m->file->lock);
 	if (m->defers_to)
-		raise_again(m);
+		restore_weight(m);
 	mutex_unlock(&m->file->lock);
 }
 
-long tutti_defer(struct tutti_file *file, u64 longest_ns)
+long tutti_defer(struct tutti_file *file, u64 max_ns)
 {
 	struct tutti_member *m = own_member(file);
-	struct goal goal;
+	struct wait_target wait_target;
 	long result;
 
 	if (!m)
 		return -ESRCH;
-	result = read_goal(m, longest_ns, &goal);
+	result = read_wait_target(m, max_ns, &wait_target);
 	if (result)
 		return result;
 	mutex_lock(&file->lock);
 	/* A winner that sees `waiters` in its release waits for the lock, and then finds this loser. */
-	announce_waiter(file, goal.number);
-	if (!is_over(file, &goal) && lower(m)) {
-		m->defers_to |= BIT_ULL(goal.number);
-		mod_delayed_work(system_wq, &m->relief, nsecs_to_jiffies(longest_ns) + 1);
+	announce_waiter(file, wait_target.number);
+	if (!is_over(file, &wait_target) && lower_weight(m)) {
+		m->defers_to |= BIT_ULL(wait_target.number);
+		mod_delayed_work(system_wq, &m->weight_timeout, nsecs_to_jiffies(max_ns) + 1);
 		result = 1;
 	}
 	mutex_unlock(&file->lock);
@@ -239,20 +239,20 @@ long tutti_resume(struct tutti_file *file)
 		return -ESRCH;
 	mutex_lock(&file->lock);
 	if (m->defers_to)
-		raise_again(m);
+		restore_weight(m);
 	mutex_unlock(&file->lock);
 	return 0;
 }
 
-static void let_losers_go(struct tutti_file *file, unsigned int number)
+static void wake_losers(struct tutti_file *file, unsigned int number)
 {
 	wake_up_all(&file->queues[number]);
 	mutex_lock(&file->lock);
-	relieve_losers_to(file, number);
+	restore_losers_of(file, number);
 	mutex_unlock(&file->lock);
 }
 
-long tutti_release(struct tutti_file *file)
+long tutti_wake_waiters(struct tutti_file *file)
 {
 	struct tutti_member *m = own_member(file);
 
@@ -262,20 +262,20 @@ long tutti_release(struct tutti_file *file)
 	 * has changed. */
 	WRITE_ONCE(m->entry->waiters, 0);
 	smp_mb();	/* pairs with the queue's lock in prepare_to_wait */
-	let_losers_go(file, m->number);
-	tutti_pay_back(m);
+	wake_losers(file, m->number);
+	tutti_return_extension(m);
 	return 0;
 }
 
 /* Removes the member from the file's table, so that its waiters find that it has gone. REQUIRES: file->lock. */
-static void give_up_entry(struct tutti_member *m)
+static void clear_entry(struct tutti_member *m)
 {
 	struct tutti_file *file = m->file;
 
 	if (m->defers_to)
-		raise_again(m);
+		restore_weight(m);
 	RCU_INIT_POINTER(file->members[m->number], NULL);
-	WRITE_ONCE(file->tenures[m->number], file->tenures[m->number] + 1);
+	WRITE_ONCE(file->generations[m->number], file->generations[m->number] + 1);
 	WRITE_ONCE(m->entry->running, 0);
 	WRITE_ONCE(m->entry->waiters, 0);
 }
@@ -286,20 +286,20 @@ static void end_member(struct tutti_member *m)
 	struct tutti_file *file = m->file;
 
 	mutex_lock(&file->lock);
-	give_up_entry(m);
+	clear_entry(m);
 	mutex_unlock(&file->lock);
-	let_losers_go(file, m->number);
+	wake_losers(file, m->number);
 	/* Called without the file's lock, which the work takes. */
-	cancel_delayed_work_sync(&m->relief);
+	cancel_delayed_work_sync(&m->weight_timeout);
 	hrtimer_cancel(&m->extension);
 	put_task_struct(m->task);
 	kfree_rcu(m, rcu);
 	tutti_file_put(file);
 }
 
-static void bury(struct tutti_corpse *corpse)
+static void release(struct tutti_deferred *deferred)
 {
-	end_member(container_of(corpse, struct tutti_member, corpse));
+	end_member(container_of(deferred, struct tutti_member, deferred));
 }
 
 static void on_sched_in(struct preempt_notifier *n, int cpu)
@@ -316,7 +316,7 @@ static void on_sched_out(struct preempt_notifier *n, struct task_struct *next)
 	WRITE_ONCE(m->cpu, -1);
 	tutti_end_turn(m);
 	if (READ_ONCE(current->__state) == TASK_DEAD)
-		tutti_call_for_burial(&m->corpse);
+		tutti_defer_free(&m->deferred);
 }
 
 static struct preempt_ops sched_ops = {
@@ -324,14 +324,14 @@ static struct preempt_ops sched_ops = {
 	.sched_out = on_sched_out,
 };
 
-static bool asks_for_more(const struct tutti_member *m)
+static bool wants_extension(const struct tutti_member *m)
 {
 	const struct tutti_transaction *e = m->entry;
 
-	return READ_ONCE(e->running) && ktime_get_ns() >= READ_ONCE(e->longer_from_ns);
+	return READ_ONCE(e->running) && ktime_get_ns() >= READ_ONCE(e->extend_from_ns);
 }
 
-struct tutti_member *tutti_may_extend(void)
+struct tutti_member *tutti_extendable_member(void)
 {
 	struct preempt_notifier *n;
 	struct tutti_member *found = NULL;
@@ -346,7 +346,7 @@ struct tutti_member *tutti_may_extend(void)
 			continue;
 		if (m->extended)
 			return NULL;
-		if (asks_for_more(m) && m->file->mm == current->mm && !READ_ONCE(m->file->closed))
+		if (wants_extension(m) && m->file->mm == current->mm && !READ_ONCE(m->file->closed))
 			found = m;
 	}
 	return found;
@@ -364,10 +364,10 @@ static long find_entry(struct tutti_file *file)
 	return -ENOSPC;
 }
 
-long tutti_enrol(struct tutti_file *file, u32 __user *number)
+long tutti_tx_register(struct tutti_file *file, u32 __user *number)
 {
 	struct tutti_member *m;
-	long place;
+	long index;
 
 	if (own_member(file) || tutti_notifiers(&sched_ops) >= TUTTI_DEVICES)
 		return -EBUSY;
@@ -375,21 +375,21 @@ long tutti_enrol(struct tutti_file *file, u32 __user *number)
 	if (!m)
 		return -ENOMEM;
 	mutex_lock(&file->lock);
-	place = find_entry(file);
+	index = find_entry(file);
 	/* The number is copied out before the member is published, so that a failure has nothing to undo. */
-	if (place >= 0 && put_user((u32)place, number))
-		place = -EFAULT;
-	if (place < 0) {
+	if (index >= 0 && put_user((u32)index, number))
+		index = -EFAULT;
+	if (index < 0) {
 		mutex_unlock(&file->lock);
 		kfree(m);
-		return place;
+		return index;
 	}
-	m->number = place;
-	m->entry = &file->transactions[place];
+	m->number = index;
+	m->entry = &file->transactions[index];
 	m->file = file;
 	m->task = get_task_struct(current);
-	m->corpse.bury = bury;
-	INIT_DELAYED_WORK(&m->relief, on_relief);
+	m->deferred.release = release;
+	INIT_DELAYED_WORK(&m->weight_timeout, on_weight_timeout);
 	tutti_prepare_extension(m);
 	preempt_notifier_init(&m->scheduled, &sched_ops);
 	__module_get(THIS_MODULE);
@@ -399,19 +399,19 @@ long tutti_enrol(struct tutti_file *file, u32 __user *number)
 	preempt_notifier_register(&m->scheduled);
 	smp_store_mb(m->cpu, smp_processor_id());
 	preempt_enable();
-	rcu_assign_pointer(file->members[place], m);
-	WRITE_ONCE(file->tenures[place], file->tenures[place] + 1);
+	rcu_assign_pointer(file->members[index], m);
+	WRITE_ONCE(file->generations[index], file->generations[index] + 1);
 	mutex_unlock(&file->lock);
 	return 0;
 }
 
-long tutti_resign(struct tutti_file *file)
+long tutti_tx_unregister(struct tutti_file *file)
 {
 	struct tutti_member *m = own_member(file);
 
 	if (!m)
 		return -ESRCH;
-	tutti_pay_back(m);
+	tutti_return_extension(m);
 	preempt_disable();
 	preempt_notifier_unregister(&m->scheduled);
 	tutti_end_turn(m);

@@ -85,7 +85,7 @@ static bool has_shadow_stack(void)
 /* Checks everything except the room on the stack. */
 static bool may_redirect(const struct tutti_thread *t, const struct pt_regs *regs)
 {
-	const struct tutti_entry *e = t->entry;
+	const struct tutti_tick_entry *e = t->entry;
 
 	if (!READ_ONCE(e->preemptable) || regs->cs != __USER_CS || (regs->flags & X86_EFLAGS_TF))
 		return false;
@@ -101,9 +101,9 @@ static bool redirect(struct tutti_thread *t, struct pt_regs *regs)
 	unsigned long sp = regs->sp - TUTTI_RED_ZONE - sizeof(regs->ip);
 
 	/* The copy fails if the stack's page is not present: this code must not wait for the page. */
-	t->no_room = regs->sp < READ_ONCE(t->entry->stack_begin) ||
+	t->stack_full = regs->sp < READ_ONCE(t->entry->stack_begin) ||
 		     copy_to_user_nofault((void __user *)sp, &regs->ip, sizeof(regs->ip));
-	if (t->no_room)
+	if (t->stack_full)
 		return false;
 	regs->sp = sp;
 	regs->ip = t->how.handler;
@@ -118,25 +118,25 @@ static void start_timer(struct tutti_thread *t, u64 ns)
 	hrtimer_start(&t->timer, ns_to_ktime(ns), HRTIMER_MODE_REL_PINNED_HARD);
 }
 
-/* Sets STANDING_TICK and schedules another try. Each pause is twice the one before, up to longest_ns. */
-static void stand(struct tutti_thread *t)
+/* Sets PENDING_TICK and schedules another try. Each pause is twice the one before, up to max_pause_ns. */
+static void defer_tick(struct tutti_thread *t)
 {
-	u64 at = READ_ONCE(t->entry->standing_at);
+	u64 at = READ_ONCE(t->entry->pending_at);
 	u8 one = 1;
 
-	tutti_count(t->entry->stood);
+	tutti_count(t->entry->deferred);
 	/* The page may not be present. The thread will be interrupted again in any case. */
 	if (at && copy_to_user_nofault((void __user *)(unsigned long)at, &one, sizeof(one)))
 		at = 0;
 	if (t->how.period_ns || hrtimer_active(&t->timer))
 		return;
 	start_timer(t, t->pause_ns);
-	t->pause_ns = min(2 * t->pause_ns, t->how.longest_ns);
+	t->pause_ns = min(2 * t->pause_ns, t->how.max_pause_ns);
 }
 
 /* The program is still the one that opened the device. exec changes the program in the middle of a turn on the
  * processor. */
-static bool is_at_home(const struct tutti_thread *t)
+static bool is_same_program(const struct tutti_thread *t)
 {
 	return current->mm == t->file->mm && !READ_ONCE(t->file->closed);
 }
@@ -147,11 +147,11 @@ static void on_return(struct user_return_notifier *n)
 	struct tutti_thread *t = container_of(n, struct tutti_thread, returns);
 	struct pt_regs *regs = task_pt_regs(current);
 
-	if (likely(!READ_ONCE(t->entry->wanted)) || !is_at_home(t))
+	if (likely(!READ_ONCE(t->entry->wanted)) || !is_same_program(t))
 		return;
-	t->no_room = false;
+	t->stack_full = false;
 	if (!may_redirect(t, regs) || !redirect(t, regs)) {
-		stand(t);
+		defer_tick(t);
 		return;
 	}
 	t->pause_ns = t->how.pause_ns;
@@ -166,7 +166,7 @@ static enum hrtimer_restart on_timer(struct hrtimer *timer)
 
 	if (current != t->task)
 		return HRTIMER_NORESTART;
-	if (t->no_room && t->how.signal && is_at_home(t))
+	if (t->stack_full && t->how.signal && is_same_program(t))
 		send_sig(t->how.signal, current, 0);
 	if (!t->how.period_ns)
 		return HRTIMER_NORESTART;
@@ -202,9 +202,9 @@ static void unlink_thread(struct tutti_thread *t)
 	hrtimer_try_to_cancel(&t->timer);
 }
 
-static void bury(struct tutti_corpse *corpse)
+static void release(struct tutti_deferred *deferred)
 {
-	struct tutti_thread *t = container_of(corpse, struct tutti_thread, corpse);
+	struct tutti_thread *t = container_of(deferred, struct tutti_thread, deferred);
 	struct tutti_file *file = t->file;
 
 	mutex_lock(&file->lock);
@@ -220,7 +220,7 @@ static void on_sched_in(struct preempt_notifier *n, int cpu)
 {
 	struct tutti_thread *t = container_of(n, struct tutti_thread, scheduled);
 
-	if (is_at_home(t))
+	if (is_same_program(t))
 		link_thread(t);
 }
 
@@ -232,7 +232,7 @@ static void on_sched_out(struct preempt_notifier *n, struct task_struct *next)
 
 	unlink_thread(t);
 	if (READ_ONCE(current->__state) == TASK_DEAD)
-		tutti_call_for_burial(&t->corpse);
+		tutti_defer_free(&t->deferred);
 }
 
 static struct preempt_ops sched_ops = {
@@ -255,19 +255,19 @@ static struct tutti_thread *own_thread(struct tutti_file *file)
 
 static bool is_time(u64 ns)
 {
-	return ns >= TUTTI_SHORTEST_NS && ns <= TUTTI_LONGEST_NS;
+	return ns >= TUTTI_MIN_PERIOD_NS && ns <= TUTTI_MAX_PERIOD_NS;
 }
 
-static int check(const struct tutti_join *how)
+static int check(const struct tutti_tick_register *how)
 {
 	if (!valid_signal(how->signal) || how->handler >= TASK_SIZE_MAX || how->handler_end < how->handler)
 		return -EINVAL;
-	if ((how->period_ns && !is_time(how->period_ns)) || !is_time(how->pause_ns) || !is_time(how->longest_ns))
+	if ((how->period_ns && !is_time(how->period_ns)) || !is_time(how->pause_ns) || !is_time(how->max_pause_ns))
 		return -EINVAL;
 	return has_shadow_stack() ? -EOPNOTSUPP : 0;
 }
 
-int tutti_join(struct tutti_file *file, struct tutti_join *how)
+int tutti_tick_register(struct tutti_file *file, struct tutti_tick_register *how)
 {
 	struct tutti_thread *t;
 	int bad = check(how);
@@ -292,7 +292,7 @@ int tutti_join(struct tutti_file *file, struct tutti_join *how)
 	t->file = file;
 	t->entry = &file->entries[how->number];
 	t->cpu = -1;
-	t->corpse.bury = bury;
+	t->deferred.release = release;
 	t->returns.on_user_return = on_return;
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
 	hrtimer_setup(&t->timer, on_timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
@@ -313,7 +313,7 @@ int tutti_join(struct tutti_file *file, struct tutti_join *how)
 	return 0;
 }
 
-int tutti_leave(struct tutti_file *file)
+int tutti_tick_unregister(struct tutti_file *file)
 {
 	struct tutti_thread *t = own_thread(file);
 

@@ -43,9 +43,9 @@ struct tutti_member;
 
 /* Names what a dead thread still holds. Releasing it may sleep, but the code that notices the thread's end must not
  * sleep. */
-struct tutti_corpse {
+struct tutti_deferred {
 	struct llist_node node;
-	void (*bury)(struct tutti_corpse *corpse);	/* may sleep; then drops the module's reference */
+	void (*release)(struct tutti_deferred *deferred);	/* may sleep; then drops the module's reference */
 };
 
 struct tutti_file {
@@ -53,7 +53,7 @@ struct tutti_file {
 	/* A reference, so that no other program gets this address. exec in a thread of this program counts as
 	 * another program. */
 	struct mm_struct *mm;
-	struct tutti_entry *entries;
+	struct tutti_tick_entry *entries;
 	bool closed;
 	struct mutex lock;
 	struct tutti_thread __rcu *slots[TUTTI_THREADS];
@@ -63,7 +63,7 @@ struct tutti_file {
 	/* serialization.c */
 	struct tutti_transaction *transactions;
 	struct tutti_member __rcu *members[TUTTI_THREADS];
-	unsigned int tenures[TUTTI_THREADS];	/* odd while a member has the entry; changes before the waiters wake up */
+	unsigned int generations[TUTTI_THREADS];	/* odd while a member has the entry; changes before the waiters wake up */
 	wait_queue_head_t queues[TUTTI_THREADS];	/* threads that sleep until this member's transaction ends */
 };
 
@@ -74,12 +74,12 @@ struct tutti_thread {
 	int cpu;				/* where the thread runs; -1: not running */
 	struct hrtimer timer;
 	u64 pause_ns;				/* pause before the next try */
-	bool no_room;				/* on the stack, for the tick that could not redirect */
-	struct tutti_join how;
+	bool stack_full;				/* on the stack, for the tick that could not redirect */
+	struct tutti_tick_register how;
 	struct task_struct *task;		/* a reference, so that no other task is mistaken for this one */
 	struct tutti_file *file;
-	struct tutti_entry *entry;
-	struct tutti_corpse corpse;
+	struct tutti_tick_entry *entry;
+	struct tutti_deferred deferred;
 	struct rcu_head rcu;
 };
 
@@ -93,12 +93,12 @@ struct tutti_member {
 	/* Guarded by the file's lock: */
 	u64 defers_to;				/* bit set of members; 0: the member does not defer */
 	int nice, lowered_to;			/* the nice values before deferring and while deferring */
-	struct delayed_work relief;		/* ends the lower weight after the time limit */
+	struct delayed_work weight_timeout;		/* ends the lower weight after the time limit */
 	/* Accessed by the thread and by interrupts on its processor, extension.c: */
 	bool extended;				/* this turn on the processor has been extended */
-	bool owes;				/* the extension is still running; the timer may end it at any moment */
+	bool extension_runs;				/* the extension is still running; the timer may end it at any moment */
 	struct hrtimer extension;		/* ends the extension */
-	struct tutti_corpse corpse;
+	struct tutti_deferred deferred;
 	struct rcu_head rcu;
 };
 
@@ -109,20 +109,20 @@ int tutti_begin_extensions(void);
 void tutti_end_extensions(void);
 void tutti_prepare_extension(struct tutti_member *m);
 /* Makes the thread leave its processor as soon as possible, if its turn has been extended. */
-void tutti_pay_back(struct tutti_member *m);
+void tutti_return_extension(struct tutti_member *m);
 /* The thread leaves its processor. REQUIRES: interrupts are off, or its notifier is no longer linked. */
 void tutti_end_turn(struct tutti_member *m);
 
 /* ticks.c. All functions except tutti_kick act on the calling thread. REQUIRES: file->lock is held, except for
  * tutti_kick. */
-int tutti_join(struct tutti_file *file, struct tutti_join *how);
-int tutti_leave(struct tutti_file *file);
+int tutti_tick_register(struct tutti_file *file, struct tutti_tick_register *how);
+int tutti_tick_unregister(struct tutti_file *file);
 int tutti_kick(struct tutti_file *file, unsigned long number);
 
-/* burial.c. The scheduler's notifier calls this for a task that has ended. */
-void tutti_call_for_burial(struct tutti_corpse *corpse);
+/* deferred_free.c. The scheduler's notifier calls this for a task that has ended. */
+void tutti_defer_free(struct tutti_deferred *deferred);
 /* REQUIRES: no thread is left. The burial of the last one may still be running. */
-void tutti_end_burials(void);
+void tutti_flush_deferred(void);
 /*
  * Returns how many notifiers of that kind the calling thread has. Each device that the thread has joined costs time
  * at each context switch, with interrupts off. Some may belong to programs that the thread ran before exec.
@@ -132,13 +132,13 @@ unsigned int tutti_notifiers(const struct preempt_ops *ops);
 /* serialization.c. All act on the calling thread and REQUIRE that the file's lock is free. */
 /* Returns a member of the current program that is inside a transaction and asks for more time. Returns NULL if there
  * is no such member, or if its turn has already been extended. To be called by an interrupt of user mode. */
-struct tutti_member *tutti_may_extend(void);
+struct tutti_member *tutti_extendable_member(void);
 void tutti_prepare_queues(struct tutti_file *file);
-long tutti_enrol(struct tutti_file *file, u32 __user *number);
-long tutti_resign(struct tutti_file *file);
-long tutti_await(struct tutti_file *file, u64 longest_ns);
-long tutti_defer(struct tutti_file *file, u64 longest_ns);
+long tutti_tx_register(struct tutti_file *file, u32 __user *number);
+long tutti_tx_unregister(struct tutti_file *file);
+long tutti_await(struct tutti_file *file, u64 max_ns);
+long tutti_defer(struct tutti_file *file, u64 max_ns);
 long tutti_resume(struct tutti_file *file);
-long tutti_release(struct tutti_file *file);
+long tutti_wake_waiters(struct tutti_file *file);
 
 #endif

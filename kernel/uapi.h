@@ -13,22 +13,22 @@
  *
  * The interrupted rip is on top of the stack. The handler restores all other registers; then `ret $128` returns to
  * the interrupted code. If a tick meets a thread that must not be interrupted, the module sets the thread's
- * STANDING_TICK and tries again later.
+ * PENDING_TICK and tries again later.
  *
  * --- Serialization. Each thread that runs transactions enrols. Without a system call, it writes into its entry
  * which transaction it runs. The loser of a conflict waits until the winner's entry says that the transaction has
  * ended. Until then it either sleeps in the kernel (TUTTI_AWAIT) or runs at a lower weight (TUTTI_DEFER). The loser
  * pays the cost of its wake-up: the winner makes a system call only if `waiters` says that it has waiters.
  *
- *	winner:	running = 0 -> [compiler fence] -> waiters? TUTTI_RELEASE
+ *	winner:	running = 0 -> [compiler fence] -> waiters? TUTTI_WAKE_WAITERS
  *	loser:	queues up -> waiters = 1 -> interrupts the winner's processor -> `running` unchanged? Sleeps.
  *
  * The winner has no fence of its own: the loser's interrupt is the fence of both. So either the loser finds that the
  * transaction has ended, or the winner finds that it has waiters. If the winner does not run, a context switch is
  * its fence. A winner that exits, or that a signal ends, also releases its waiters, even if its entry is unchanged.
  *
- * If the kernel wants the processor of a thread inside a transaction, at `longer_from_ns` or later, then the thread
- * keeps the processor for up to TUTTI_LONGER_NS. The thread leaves earlier if it calls TUTTI_RELEASE, which `waiters`
+ * If the kernel wants the processor of a thread inside a transaction, at `extend_from_ns` or later, then the thread
+ * keeps the processor for up to TUTTI_TURN_EXTENSION_NS. The thread leaves earlier if it calls TUTTI_WAKE_WAITERS, which `waiters`
  * asks for.
  */
 #ifndef TUTTI_UAPI_H
@@ -46,31 +46,31 @@
 #define TUTTI_RANGES 256
 #define TUTTI_RED_ZONE 128
 /* The module refuses shorter times. */
-#define TUTTI_SHORTEST_NS 10000
-#define TUTTI_LONGEST_NS 1000000000
+#define TUTTI_MIN_PERIOD_NS 10000
+#define TUTTI_MAX_PERIOD_NS 1000000000
 /* The longest time for which a winner can hold its losers, whatever it does. The module refuses longer times. */
-#define TUTTI_LONGEST_WAIT_NS 100000000
+#define TUTTI_MAX_WAIT_NS 100000000
 /* A thread whose turn ends inside a transaction keeps its processor for this long, once a turn. */
-#define TUTTI_LONGER_NS 50000
+#define TUTTI_TURN_EXTENSION_NS 50000
 /* A thread that defers gets nicer by this much, in the units of nice(2). */
-#define TUTTI_NICER 10
+#define TUTTI_DEFER_NICE 10
 
 /* The offsets of the pages for mmap. Each page is mapped separately. */
-#define TUTTI_TICKS_PAGE 0	/* struct tutti_entry[TUTTI_THREADS] */
+#define TUTTI_TICKS_PAGE 0	/* struct tutti_tick_entry[TUTTI_THREADS] */
 #define TUTTI_TRANSACTIONS_PAGE 4096	/* struct tutti_transaction[TUTTI_THREADS] */
 
 /*
  * One thread's entry in the page of ticks. The program writes all fields except the counts, without a system call.
  * The module trusts none of these values: a wrong value harms only the program.
  */
-struct tutti_entry {
+struct tutti_tick_entry {
 	__u32 wanted;		/* a tick is wanted; the module clears this when it redirects */
 	__u32 preemptable;	/* PREEMPTABLE: the module clears this when it redirects, and the handler sets it again */
-	__u64 standing_at;	/* address of the STANDING_TICK of the running code, a byte that becomes 1; 0: no such byte */
+	__u64 pending_at;	/* address of the PENDING_TICK of the running code, a byte that becomes 1; 0: no such byte */
 	__u64 stack_begin;	/* the module redirects only if stack_begin <= rsp < stack_end */
 	__u64 stack_end;
 	__u64 redirected;	/* count: ticks that went to the handler */
-	__u64 stood;		/* count: checks of a wanted tick that did not redirect */
+	__u64 deferred;		/* count: checks of a wanted tick that did not redirect */
 	__u64 reserved[2];
 };
 
@@ -78,7 +78,7 @@ struct tutti_entry {
  * One thread's entry in the page of transactions, a cache line. The thread writes the first part by plain stores.
  * Readers of this part need only that each store is a single one; only `running` needs an order, which the top of
  * this file explains. The module trusts none of these values: a wrong value harms only the program, for at most
- * TUTTI_LONGEST_WAIT_NS.
+ * TUTTI_MAX_WAIT_NS.
  */
 struct tutti_transaction {
 	/* Written by the thread: */
@@ -87,13 +87,13 @@ struct tutti_transaction {
 	__u32 awaits;
 	__s32 priority;		/* of the transaction; only monitoring tools read this, not the module */
 	__u64 deadline_ns;	/* CLOCK_MONOTONIC: TUTTI_AWAIT ends at this time; 0: no deadline */
-	__u64 longer_from_ns;	/* CLOCK_MONOTONIC: the turn may be extended from then on; 0: from its start */
-	/* Written by the module, which also clears it in TUTTI_RELEASE: */
+	__u64 extend_from_ns;	/* CLOCK_MONOTONIC: the turn may be extended from then on; 0: from its start */
+	/* Written by the module, which also clears it in TUTTI_WAKE_WAITERS: */
 	__u32 waiters;		/* threads may wait for the end of `running`, or for the thread's processor */
 	/* Written by the module: */
 	__u32 deferring;	/* the thread runs at a lower weight */
 	__u32 slept;		/* count: calls of TUTTI_AWAIT that slept */
-	__u32 outlasted;	/* count: of these, the calls that ended by timeout instead of a wake-up */
+	__u32 timed_out;	/* count: of these, the calls that ended by timeout instead of a wake-up */
 	__u64 extended;		/* count: turns on a processor that were extended for a transaction */
 };
 
@@ -109,7 +109,7 @@ struct tutti_join {
 	__u64 period_ns;	/* interval of wanted ticks while the thread runs, counted anew from each
 				   switch to it; 0: only on request */
 	__u64 pause_ns;		/* time from a tick that did not redirect to the next try; doubles each time */
-	__u64 longest_ns;	/* upper bound of that time */
+	__u64 max_pause_ns;	/* upper bound of that time */
 	__u32 number;		/* out: the number of the thread's entry */
 	__u32 signal;		/* sent after a pause if the stack has no room for the tick; 0: no signal */
 };
@@ -119,9 +119,9 @@ struct tutti_join {
 #define TUTTI_ALLOW _IOW('T', 1, struct tutti_range)
 /* Joins the calling thread. EBUSY: the thread has joined this device or TUTTI_DEVICES others. ENOSPC: TUTTI_THREADS
  * threads have joined. EOPNOTSUPP: the thread has a shadow stack. */
-#define TUTTI_JOIN _IOWR('T', 2, struct tutti_join)
+#define TUTTI_TICK_REGISTER _IOWR('T', 2, struct tutti_join)
 /* Ends the calling thread's membership. Another thread may then get its entry. ESRCH: the thread has not joined. */
-#define TUTTI_LEAVE _IO('T', 3)
+#define TUTTI_TICK_UNREGISTER _IO('T', 3)
 /* Makes the thread of that entry check soon whether its tick is wanted: at once if it runs, otherwise when it next
  * runs. ESRCH: the entry belongs to no thread. */
 #define TUTTI_KICK _IO('T', 4)
@@ -131,9 +131,9 @@ struct tutti_join {
  * keeps the entry until it resigns or ends. EBUSY: the thread has an entry, or has joined TUTTI_DEVICES other
  * devices. ENOSPC: TUTTI_THREADS threads have an entry.
  */
-#define TUTTI_ENROL _IOR('T', 5, __u32)
+#define TUTTI_TX_REGISTER _IOR('T', 5, __u32)
 /* Gives up the calling thread's entry. ESRCH: the thread has no entry; this applies to all calls below as well. */
-#define TUTTI_RESIGN _IO('T', 6)
+#define TUTTI_TX_UNREGISTER _IO('T', 6)
 /*
  * Sleeps while `running` of the entry `awaits` equals `awaited`, for at most the given number of nanoseconds. The
  * number is passed in place of a pointer. Returns 0 if `running` has changed or its thread has ended. ETIMEDOUT: the
@@ -155,6 +155,6 @@ struct tutti_join {
  * the lower weight of those that defer to the caller. If the thread's turn was extended for its transaction, it
  * yields the processor.
  */
-#define TUTTI_RELEASE _IO('T', 10)
+#define TUTTI_WAKE_WAITERS _IO('T', 10)
 
 #endif

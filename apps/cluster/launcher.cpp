@@ -19,7 +19,7 @@
 
 #include "cli/port.hpp"
 #include "cluster/member.hpp"
-#include "cluster/own_network.hpp"
+#include "cluster/network_namespaces.hpp"
 
 namespace cluster_app {
 namespace {
@@ -175,9 +175,9 @@ void print(const program_options& how, const std::vector<child>& nodes) {
 void sleep_for(double seconds) { std::this_thread::sleep_for(std::chrono::duration<double>{seconds}); }
 
 /// Disconnects that node's network permanently half-way, and reports the reactions of all nodes.
-int launch_and_cut(const program_options& how, own_network& network, std::vector<child>& nodes) {
+int launch_and_cut(const program_options& how, network_namespaces& network, std::vector<child>& nodes) {
     sleep_for(how.seconds / 2);
-    network.plug(static_cast<unsigned>(how.cut), false);
+    network.set_connected(static_cast<unsigned>(how.cut), false);
     const auto cut = clock::now();
     bool right = true;
     for (std::size_t i = 0; i < nodes.size(); ++i) {
@@ -215,7 +215,7 @@ int launch_and_kill(const program_options& how, std::vector<child>& nodes) {
 int launch(const program_options& given, const char* program) {
     program_options how = given;
     std::vector<std::string> addresses;
-    std::optional<own_network> network;
+    std::optional<network_namespaces> network;
     if (!how.engine.empty()) {
         // A prefix for this run only: objects of an earlier run may still exist.
         const auto now = std::chrono::system_clock::now().time_since_epoch();
@@ -223,7 +223,7 @@ int launch(const program_options& given, const char* program) {
             fmt::format("run-{:x}-{}", std::chrono::duration_cast<std::chrono::milliseconds>(now).count(), ::getpid());
     } else if (how.namespaces) {
         network.emplace();
-        for (unsigned i = 0; i < how.nodes; ++i) addresses.push_back(own_network::address(i));
+        for (unsigned i = 0; i < how.nodes; ++i) addresses.push_back(network_namespaces::address(i));
     } else if (how.transport == transport::unix_sockets) {
         for (unsigned i = 0; i < how.nodes; ++i)
             addresses.push_back(fmt::format("unix:/tmp/tutti-cluster-{}-{}", ::getpid(), i));
@@ -242,9 +242,9 @@ int launch(const program_options& given, const char* program) {
     if (how.cut >= 0 && how.cut_for == 0) return launch_and_cut(how, *network, nodes);
     if (how.cut >= 0) {
         sleep_for(how.seconds / 2);
-        network->plug(static_cast<unsigned>(how.cut), false);
+        network->set_connected(static_cast<unsigned>(how.cut), false);
         sleep_for(how.cut_for);
-        network->plug(static_cast<unsigned>(how.cut), true);
+        network->set_connected(static_cast<unsigned>(how.cut), true);
     }
     bool right = true;
     for (child& c : nodes) {

@@ -7,7 +7,7 @@
 
 #include "stamp/builds/library.hpp"
 #include "stamp/builds/sequential.hpp"
-#include "stamp/crew.hpp"
+#include "stamp/worker_group.hpp"
 
 namespace stamp {
 
@@ -30,7 +30,7 @@ template <class B, class Work>
 run_outcome measured(const run_settings& how, const Work& work) {
     run_outcome outcome;
     B::start_counting();
-    outcome.seconds = run_crew(how.threads, work);
+    outcome.seconds = run_worker_group(how.threads, work);
     outcome.blocks = B::counted();
     return outcome;
 }

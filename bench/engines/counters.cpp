@@ -13,7 +13,7 @@ template <class Value>
 class transactional_number {
 public:
     template <class Work>
-    void add(tally& done, Work rest) {
+    void add(thread_result& done, Work rest) {
         tutti::atomically([&](tutti::tx& t) {
             ++done.bodies;
             value_.add(t, 1);
@@ -46,7 +46,7 @@ struct one_atomic : tutti_default {
     class number {
     public:
         template <class Work>
-        void add(tally&, Work rest) {
+        void add(thread_result&, Work rest) {
             value_.fetch_add(1, std::memory_order_relaxed);
             rest();
         }

@@ -9,7 +9,7 @@ BENCH = pathlib.Path(__file__).resolve().parents[1]
 sys.path += [str(BENCH / "report"), str(BENCH / "contention")]
 
 import instructions  # pylint: disable=wrong-import-position
-import ladders  # pylint: disable=wrong-import-position
+import size_series  # pylint: disable=wrong-import-position
 from curves import Report  # pylint: disable=wrong-import-position
 from programs import Failure  # pylint: disable=wrong-import-position
 
@@ -89,11 +89,11 @@ def tell(options):
         print(text, end="")
         (path.parent / "report.txt").write_text(text, encoding="utf-8")
     try:
-        import multiples  # pylint: disable=import-outside-toplevel
+        import ratio_table  # pylint: disable=import-outside-toplevel
     except ModuleNotFoundError as missing:
         print(f"bench: no chart, because Python lacks {missing.name} (Debian: python3-matplotlib)", file=sys.stderr)
         return
-    multiples.draw(chart, report)
+    ratio_table.draw(chart, report)
 
 
 def main():
@@ -102,7 +102,7 @@ def main():
         if options.command == "report":
             tell(options)
         else:
-            document = ladders.measure(options)
+            document = size_series.measure(options)
             if options.instructions:
                 above = Report(document).above_due()
                 document["instructions"] = instructions.count(options.bin / "tutti-bench-growth", above)

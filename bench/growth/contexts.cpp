@@ -9,8 +9,8 @@
 #include <tutti/retry.hpp>
 #include <tutti/tutti.hpp>
 
-#include "growth/crowd.hpp"
 #include "growth/curves.hpp"
+#include "growth/thread_group.hpp"
 #include "growth/timing.hpp"
 
 namespace bench::growth {

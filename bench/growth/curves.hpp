@@ -41,11 +41,11 @@ struct curve {
 };
 
 /// Ends the measurement, because a wrong result must not produce a figure.
-class broken : public std::runtime_error {
+class wrong_result_error : public std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 inline void require(bool holds, const char* what) {
-    if (!holds) throw broken{what};
+    if (!holds) throw wrong_result_error{what};
 }
 
 /// Returns the curves in the order of registration. Not to be called once threads run.

@@ -3,7 +3,7 @@
 import math
 import statistics
 
-from ladders import WITHOUT
+from size_series import WITHOUT
 
 UPPER = 100  # the exponent is fitted to sizes from the largest divided by this on
 ENOUGH = 3  # points to fit a line through

@@ -54,7 +54,7 @@ int main(int argc, char** argv) {
         try {
             std::printf("%.17g\n", run(how.at));
             return 0;
-        } catch (const broken& wrong) {
+        } catch (const wrong_result_error& wrong) {
             std::fprintf(stderr, "BROKEN: %s\n", wrong.what());
             return 1;
         }

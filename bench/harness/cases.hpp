@@ -22,7 +22,7 @@ struct plan {
 struct outcome {
     std::uint64_t operations = 0;
     std::uint64_t bodies = 0;
-    std::int64_t witness = 0;
+    std::int64_t invariant_sum = 0;
     std::uint64_t steps = 0;      ///< executions of parts of transactions
     std::uint64_t steps_due = 0;  ///< executions without restarts, or 0 if there are no parts
     double seconds = 0;

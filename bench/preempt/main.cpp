@@ -38,7 +38,7 @@ void sleep_for(std::chrono::microseconds time) { std::this_thread::sleep_for(tim
 /// Measures for some milliseconds with one source, and appends to the figures.
 void measure(const char* source, bool reads, unsigned workers, std::chrono::milliseconds time, figures& into) {
     const double microseconds_per_tick = tutti::base::nanoseconds_per_tick() / 1000;
-    scheduler s{{.workers = workers, .ticks = source}};
+    scheduler s{{.workers = workers, .tick_source = source}};
     s.application().add_object_of(reinterpret_cast<const void*>(&run_long));
     std::deque<long_transaction> busy;
     for (unsigned i = 0; i < workers; ++i) {

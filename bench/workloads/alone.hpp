@@ -17,8 +17,8 @@
 
 #include "harness/cases.hpp"
 #include "harness/computing.hpp"
-#include "harness/crew.hpp"
 #include "harness/random.hpp"
+#include "harness/worker_group.hpp"
 
 namespace bench {
 
@@ -43,7 +43,7 @@ outcome run_alone_in_every(const plan& how) {
     const std::uint64_t turns = turns_between();
     shared_number n;
     outcome result = timed_round(how, [&](unsigned, const stop_flag& stop) {
-        tally done;
+        thread_result done;
         done.operations = repeat<16>(stop, [&] {
             // clang-format off
             __transaction_relaxed { unsafe_call(n.value); }
@@ -69,7 +69,7 @@ outcome run_alone_in_a_tenth(const plan& how) {
     accounts& all = *data;
     outcome result = timed_round(how, [&](unsigned index, const stop_flag& stop) {
         random_numbers random{index + 2};
-        tally done;
+        thread_result done;
         unsigned number = index;
         done.operations = repeat<20>(stop, [&] {
             const unsigned from = below(all.size, random()), to = below(all.size, random());
@@ -121,7 +121,7 @@ outcome run_server(const plan& how) {
     item_table& all = *data;
     outcome result = timed_round(how, [&](unsigned index, const stop_flag& stop) {
         random_numbers random{index + 2};
-        tally done;
+        thread_result done;
         unsigned number = 7 * index;
         done.operations = repeat<20>(stop, [&] {
             ++number;
@@ -143,7 +143,7 @@ outcome run_synchronized_map(const plan& how) {
     constexpr unsigned keys = 256;
     outcome result = timed_round(how, [&](unsigned index, const stop_flag& stop) {
         random_numbers random{index + 2};
-        tally done;
+        thread_result done;
         done.operations = repeat<16>(stop, [&] {
             const int k = static_cast<int>(below(keys, random()));
             synchronized { ++map[k]; }

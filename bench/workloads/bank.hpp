@@ -5,9 +5,9 @@
 #include <string_view>
 
 #include "harness/cases.hpp"
-#include "harness/crew.hpp"
 #include "harness/random.hpp"
 #include "harness/worker.hpp"
+#include "harness/worker_group.hpp"
 
 namespace bench {
 
@@ -41,14 +41,14 @@ struct bank {
 
 /// Runs one thread's part. The witness counts wrong sums.
 template <class E>
-tally work_in_bank(bank<E>& b, unsigned index, const stop_flag& stop) {
+thread_result work_in_bank(bank<E>& b, unsigned index, const stop_flag& stop) {
     worker<E> w;
     random_numbers random{index + 2};
-    tally done;
+    thread_result done;
     done.operations = repeat(stop, [&] {
         const std::uint64_t bits = random();
         if (below(5, bits) == 0) {
-            done.witness += w.read([&b](auto& c) { return b.total(c); }) != bank<E>::size * bank<E>::opening;
+            done.invariant_sum += w.read([&b](auto& c) { return b.total(c); }) != bank<E>::size * bank<E>::opening;
         } else {
             const unsigned from = bits >> 32 & (bank<E>::size - 1);
             const unsigned to = bits >> 48 & (bank<E>::size - 1);
@@ -65,7 +65,7 @@ outcome run_bank(const plan& how) {
     outcome result =
         timed_round(how, [&b](unsigned index, const stop_flag& stop) { return work_in_bank<E>(b, index, stop); });
     const long total = E::read([&b](auto& c) { return b.total(c); });
-    if (result.witness != 0) result.broken = "sums were wrong: " + std::to_string(result.witness);
+    if (result.invariant_sum != 0) result.broken = "sums were wrong: " + std::to_string(result.invariant_sum);
     if (total != bank<E>::size * bank<E>::opening) result.broken = "the total is " + std::to_string(total);
     return result;
 }

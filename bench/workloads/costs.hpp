@@ -9,9 +9,9 @@
 #include <string_view>
 
 #include "harness/cases.hpp"
-#include "harness/crew.hpp"
 #include "harness/random.hpp"
 #include "harness/worker.hpp"
+#include "harness/worker_group.hpp"
 
 namespace bench {
 
@@ -42,12 +42,12 @@ outcome run_cost(const plan& how, const Operation& operation) {
     outcome result = timed_round(how, [&](unsigned index, const stop_flag& stop) {
         auto& cell = data.slots[Private ? index : 0].value;
         worker<E> w;
-        tally done;
+        thread_result done;
         done.operations = repeat(stop, [&] { operation(w, cell, data); });
         done.bodies = w.bodies();
         return done;
     });
-    for (const auto& slot : data.slots) result.witness += slot.value.load();
+    for (const auto& slot : data.slots) result.invariant_sum += slot.value.load();
     return result;
 }
 
@@ -62,7 +62,7 @@ outcome run_read_write(const plan& how) {
         }
         benchmark::ClobberMemory();
     });
-    if (result.witness != static_cast<std::int64_t>(result.operations)) result.broken = "updates were lost";
+    if (result.invariant_sum != static_cast<std::int64_t>(result.operations)) result.broken = "updates were lost";
     return result;
 }
 
@@ -123,7 +123,7 @@ outcome run_ten_updates(const plan& how) {
     outcome result = timed_round(how, [&all](unsigned index, const stop_flag& stop) {
         worker<E> w;
         random_numbers random{index + 2};
-        tally done;
+        thread_result done;
         done.operations = repeat(stop, [&] {
             const unsigned first = below(all.size, random());
             w.update([&all, first](auto& c) {
@@ -136,8 +136,9 @@ outcome run_ten_updates(const plan& how) {
         done.bodies = w.bodies();
         return done;
     });
-    for (const auto& w : all.words) result.witness += w.load();
-    if (result.witness != static_cast<std::int64_t>(result.operations * updates)) result.broken = "updates were lost";
+    for (const auto& w : all.words) result.invariant_sum += w.load();
+    if (result.invariant_sum != static_cast<std::int64_t>(result.operations * updates))
+        result.broken = "updates were lost";
     return result;
 }
 

@@ -7,7 +7,7 @@
 
 #include "harness/cases.hpp"
 #include "harness/computing.hpp"
-#include "harness/crew.hpp"
+#include "harness/worker_group.hpp"
 
 namespace bench {
 
@@ -17,7 +17,7 @@ outcome run_counting(const plan& how, std::chrono::nanoseconds inside, std::chro
     const std::uint64_t turns = turns_of(between);
     alignas(128) typename E::number number;
     outcome result = timed_round(how, [&](unsigned, const stop_flag& stop) {
-        tally done;
+        thread_result done;
         done.operations = repeat(stop, [&] {
             number.add(done, [inner_turns] { compute(inner_turns); });
             compute(turns);

@@ -10,7 +10,7 @@
 #include "engines/tutti.hpp"
 #include "harness/cases.hpp"
 #include "harness/computing.hpp"
-#include "harness/crew.hpp"
+#include "harness/worker_group.hpp"
 #include "structures/hash_set.hpp"
 #include "structures/sized.hpp"
 #include "structures/skip_list.hpp"
@@ -24,14 +24,14 @@ class inner_step {
     using operation = typename Subject::operation;
 
 public:
-    inner_step(Subject& subject, const operation& o, std::uint64_t turns, tally& done)
+    inner_step(Subject& subject, const operation& o, std::uint64_t turns, thread_result& done)
         : subject_{&subject}, operation_{o}, turns_{turns}, done_{&done} {}
 
     template <class Context>
     auto operate(Context& c) {
         ++done_->steps;
         const auto result = subject_->apply(c, operation_);
-        witness_ = Subject::witness(result);
+        witness_ = Subject::invariant_sum(result);
         return result;
     }
     void compute() const noexcept { bench::compute(turns_); }
@@ -52,7 +52,7 @@ private:
     Subject* subject_;
     operation operation_;
     std::uint64_t turns_;
-    tally* done_;
+    thread_result* done_;
     long witness_ = 0;
 };
 
@@ -62,7 +62,7 @@ outcome run_inner(const plan& how, unsigned steps) {
     const auto subject = std::make_unique<Subject>();
     outcome result = timed_round(how, [&](unsigned index, const stop_flag& stop) {
         random_numbers random{index + 2};
-        tally done;
+        thread_result done;
         std::vector<inner_step<Subject>> all;
         all.reserve(steps);
         done.operations = repeat<1>(stop, [&] {
@@ -73,11 +73,11 @@ outcome run_inner(const plan& how, unsigned steps) {
                 ++done.bodies;
                 Way::run(c, std::span{all});
             });
-            for (const auto& step : all) done.witness += step.witness();
+            for (const auto& step : all) done.invariant_sum += step.invariant_sum();
         });
         return done;
     });
-    result.broken = subject->broken(result.witness);
+    result.broken = subject->broken(result.invariant_sum);
     result.steps_due = result.operations * steps;
     return result;
 }

@@ -8,8 +8,8 @@
 #include <string>
 
 #include "harness/cases.hpp"
-#include "harness/crew.hpp"
 #include "harness/random.hpp"
+#include "harness/worker_group.hpp"
 
 namespace bench {
 
@@ -30,10 +30,10 @@ void fill_half_of_map(Map& map, key_kind kind) {
 
 /// The witness is the growth of the map.
 template <class Map>
-tally work_on_map(Map& map, key_kind kind, unsigned update_percent, unsigned index, const stop_flag& stop) {
+thread_result work_on_map(Map& map, key_kind kind, unsigned update_percent, unsigned index, const stop_flag& stop) {
     random_numbers random{index + 2};
     std::uint64_t found = 0;
-    tally done;
+    thread_result done;
     done.operations = repeat(stop, [&] {
         const std::uint64_t bits = random();
         const std::uint64_t key = map_key(kind, below(map_keys, bits));
@@ -41,9 +41,9 @@ tally work_on_map(Map& map, key_kind kind, unsigned update_percent, unsigned ind
         if (chance >= 2 * update_percent) {
             found += map.find(key);
         } else if (chance % 2 == 0) {
-            done.witness += map.insert(key, bits);
+            done.invariant_sum += map.insert(key, bits);
         } else {
-            done.witness -= map.erase(key);
+            done.invariant_sum -= map.erase(key);
         }
     });
     benchmark::DoNotOptimize(found);
@@ -58,7 +58,7 @@ outcome run_map(const plan& how, key_kind kind, unsigned update_percent) {
         return work_on_map(*map, kind, update_percent, index, stop);
     });
     const auto left = map->all().count;
-    const auto due = map_keys / 2 + result.witness;
+    const auto due = map_keys / 2 + result.invariant_sum;
     if (left != due)
         result.broken = std::to_string(due) + " keys should be left, but there are " + std::to_string(left);
     return result;
@@ -71,10 +71,11 @@ outcome run_moves(const plan& how, key_kind kind) {
     const map_contents before = map->all();
     outcome result = timed_round(how, [&](unsigned index, const stop_flag& stop) {
         random_numbers random{index + 2};
-        tally done;
+        thread_result done;
         done.operations = repeat(stop, [&] {
             const std::uint64_t bits = random();
-            done.witness += map->move(map_key(kind, below(map_keys, bits)), map_key(kind, below(map_keys, bits >> 32)));
+            done.invariant_sum +=
+                map->move(map_key(kind, below(map_keys, bits)), map_key(kind, below(map_keys, bits >> 32)));
         });
         return done;
     });

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "harness/cases.hpp"
-#include "harness/crew.hpp"
 #include "harness/random.hpp"
+#include "harness/worker_group.hpp"
 
 namespace bench {
 
@@ -19,7 +19,7 @@ outcome run_over_two_accounts(const plan& how, Work work) {
     typename E::bank bank{size};
     outcome result = timed_round(how, [&](unsigned index, const stop_flag& stop) {
         random_numbers random{index + 2};
-        tally done;
+        thread_result done;
         done.operations = repeat(stop, [&] {
             const std::uint64_t bits = random();
             work(bank, bits >> 32 & (size - 1), bits >> 48 & (size - 1));

@@ -9,9 +9,9 @@
 #include <string>
 
 #include "harness/cases.hpp"
-#include "harness/crew.hpp"
 #include "harness/random.hpp"
 #include "harness/worker.hpp"
+#include "harness/worker_group.hpp"
 #include "structures/hash_set.hpp"
 #include "structures/red_black_tree.hpp"
 #include "structures/sorted_list.hpp"
@@ -31,11 +31,11 @@ long fill_half(Set& set, unsigned keys) {
 
 /// Runs one thread's part. The witness is the growth of the set.
 template <class E, class Set>
-tally work_on_set(Set& set, unsigned keys, unsigned update_percent, unsigned index, const stop_flag& stop) {
+thread_result work_on_set(Set& set, unsigned keys, unsigned update_percent, unsigned index, const stop_flag& stop) {
     worker<E> w;
     random_numbers random{index + 2};
     long found = 0;
-    tally done;
+    thread_result done;
     done.operations = repeat(stop, [&] {
         const std::uint64_t bits = random();
         const long key = below(keys, bits);
@@ -43,9 +43,9 @@ tally work_on_set(Set& set, unsigned keys, unsigned update_percent, unsigned ind
         if (chance >= 2 * update_percent) {
             found += w.read([&set, key](auto& c) { return set.contains(c, key); });
         } else if (chance % 2 == 0) {
-            done.witness += w.update([&set, key](auto& c) { return set.insert(c, key); });
+            done.invariant_sum += w.update([&set, key](auto& c) { return set.insert(c, key); });
         } else {
-            done.witness -= w.update([&set, key](auto& c) { return set.remove(c, key); });
+            done.invariant_sum -= w.update([&set, key](auto& c) { return set.remove(c, key); });
         }
     });
     benchmark::DoNotOptimize(found);
@@ -64,9 +64,9 @@ outcome run_set(const plan& how, unsigned keys, unsigned update_percent) {
     const long left = set.check();
     if (left < 0) {
         result.broken = "the structure is broken";
-    } else if (left != size + result.witness) {
+    } else if (left != size + result.invariant_sum) {
         result.broken =
-            std::to_string(size + result.witness) + " keys should be left, but there are " + std::to_string(left);
+            std::to_string(size + result.invariant_sum) + " keys should be left, but there are " + std::to_string(left);
     }
     set.clear();
     return result;

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "harness/cases.hpp"
-#include "harness/crew.hpp"
+#include "harness/worker_group.hpp"
 
 namespace bench {
 
@@ -61,7 +61,7 @@ outcome run_writers(const plan& how, stream_is which, Write write) {
     for (const record_file& file : files) std::fseek(file.stream(), 0, SEEK_END);
     outcome result = timed_round(how, [&files, write](unsigned index, const stop_flag& stop) {
         FILE* const f = stream_of(files, index);
-        tally done;
+        thread_result done;
         done.operations = repeat(stop, [f, write] { E::run(f, [f, write] { write(f); }); });
         return done;
     });
@@ -78,18 +78,18 @@ outcome run_readers(const plan& how, stream_is which, Read read) {
     const std::vector<record_file> files = files_for(how, which);
     outcome result = timed_round(how, [&files, read](unsigned index, const stop_flag& stop) {
         FILE* const f = stream_of(files, index);
-        tally done;
+        thread_result done;
         done.operations = repeat(stop, [f, read, &done] {
             unsigned bytes = 0;
             E::run(f, [f, read, &bytes] {
                 bytes = read(f);
                 if (bytes == 0) fseek(f, 0, SEEK_SET);
             });
-            done.witness += bytes != record_bytes && bytes != 0;
+            done.invariant_sum += bytes != record_bytes && bytes != 0;
         });
         return done;
     });
-    if (result.witness != 0) result.broken = "records were torn: " + std::to_string(result.witness);
+    if (result.invariant_sum != 0) result.broken = "records were torn: " + std::to_string(result.invariant_sum);
     return result;
 }
 

@@ -24,10 +24,10 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "faults.h"
+#include "fault_injection.h"
 #include "scheduler.h"
 
-#define LOOK_MS 200 /* interval of checks whether the kernel has ended the scheduler */
+#define POLL_MS 200 /* interval of checks whether the kernel has ended the scheduler */
 
 struct program {
 	__u32 tgid, uid;
@@ -45,7 +45,7 @@ static int client_count;
 static int programs = -1; /* descriptor of the map */
 static struct tutti_state *state;
 
-static void say(const char *format, ...)
+static void report(const char *format, ...)
 {
 	va_list arguments;
 
@@ -65,9 +65,9 @@ static void print_counts(void)
 {
 	const struct tutti_counts *c = &state->counts;
 
-	printf("held %llu released %llu found %llu outlasted %llu extensions %llu extended_ns %llu longest_turn_ns %llu "
+	printf("blocked %llu released %llu found_by_poll %llu timed_out %llu extensions %llu extended_ns %llu max_turn_ns %llu "
 	       "migrations %llu migrations_inside %llu programs %d\n",
-	       c->held, c->released, c->found, c->outlasted, c->extensions, c->extended_ns, c->longest_turn_ns,
+	       c->blocked, c->released, c->found_by_poll, c->timed_out, c->extensions, c->extended_ns, c->max_turn_ns,
 	       c->migrations, c->migrations_inside, client_count);
 	fflush(stdout);
 }
@@ -91,9 +91,9 @@ static void drop(int i)
 	clients[i] = clients[--client_count];
 }
 
-static void welcome(int connection, int error, int map)
+static void send_reply(int connection, int error, int map)
 {
-	struct tutti_welcome w = { .version = TUTTI_SCHEDULER_ABI, .error = error };
+	struct tutti_connect_reply w = { .version = TUTTI_SCHEDULER_ABI, .error = error };
 	struct iovec part = { .iov_base = &w, .iov_len = sizeof(w) };
 	union {
 		struct cmsghdr header;
@@ -119,14 +119,14 @@ static int new_map(void)
 	LIBBPF_OPTS(bpf_map_create_opts, options, .map_flags = BPF_F_MMAPABLE);
 	static int first = -1;
 
-	if (broken(one_map_for_all) && first >= 0)
+	if (injected(one_map_for_all) && first >= 0)
 		return dup(first);
 	return first = bpf_map_create(BPF_MAP_TYPE_ARRAY, "tutti_shared", sizeof(__u32), sizeof(struct tutti_shared), 1, &options);
 }
 
 /* Returns true if the process is in our PID namespace, so that the scheduler knows its threads by the same numbers.
  * False in a container with its own PID namespace. */
-static bool shares_numbers(pid_t process)
+static bool shares_pid_namespace(pid_t process)
 {
 	struct stat its, ours;
 	char path[32];
@@ -138,31 +138,31 @@ static bool shares_numbers(pid_t process)
 static void accept_client(int listener)
 {
 	struct client c = { .process = -1 };
-	struct ucred who;
-	socklen_t size = sizeof(who);
+	struct ucred peer;
+	socklen_t size = sizeof(peer);
 	int map = -1, error = 0;
 
 	c.connection = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
 	if (c.connection < 0)
 		return;
-	if (getsockopt(c.connection, SOL_SOCKET, SO_PEERCRED, &who, &size) || who.pid <= 0) {
+	if (getsockopt(c.connection, SOL_SOCKET, SO_PEERCRED, &peer, &size) || peer.pid <= 0) {
 		close(c.connection);
 		return;
 	}
-	c.program.tgid = who.pid;
-	c.program.uid = who.uid;
-	if (client_count == TUTTI_PROGRAMS || (who.uid != 0 && programs_of(who.uid) >= TUTTI_PROGRAMS_OF_USER))
+	c.program.tgid = peer.pid;
+	c.program.uid = peer.uid;
+	if (client_count == TUTTI_PROGRAMS || (peer.uid != 0 && programs_of(peer.uid) >= TUTTI_PROGRAMS_OF_USER))
 		error = ENOSPC;
-	if (!error && !shares_numbers(who.pid))
+	if (!error && !shares_pid_namespace(peer.pid))
 		error = EXDEV;
 	/* Opened before the map is added, so that a process that ends meanwhile is noticed and its map removed. */
-	if (!error && (c.process = syscall(SYS_pidfd_open, who.pid, 0)) < 0)
+	if (!error && (c.process = syscall(SYS_pidfd_open, peer.pid, 0)) < 0)
 		error = errno;
 	if (!error && (map = new_map()) < 0)
 		error = errno;
 	if (!error && bpf_map_update_elem(programs, &c.program, &map, BPF_NOEXIST))
 		error = errno;
-	welcome(c.connection, error, error ? -1 : map);
+	send_reply(c.connection, error, error ? -1 : map);
 	if (map >= 0)
 		close(map);
 	if (error) {
@@ -184,7 +184,7 @@ static int listen_at(const char *group)
 		const struct group *g = getgrnam(group);
 
 		if (!g) {
-			say("there is no group '%s'", group);
+			report("there is no group '%s'", group);
 			return -1;
 		}
 		gid = g->gr_gid;
@@ -194,7 +194,7 @@ static int listen_at(const char *group)
 	mask = umask(0117);
 	if (listener < 0 || bind(listener, (struct sockaddr *)&name, sizeof(name)) ||
 	    chown(TUTTI_SCHEDULER_SOCKET, (uid_t)-1, gid) || listen(listener, 64)) {
-		say("cannot listen at " TUTTI_SCHEDULER_SOCKET ": %s", strerror(errno));
+		report("cannot listen at " TUTTI_SCHEDULER_SOCKET ": %s", strerror(errno));
 		listener = -1;
 	}
 	umask(mask);
@@ -218,12 +218,12 @@ static int serve(int listener, int signals)
 			all[2 + 2 * i] = (struct pollfd){ .fd = clients[i].connection, .events = POLLIN };
 			all[3 + 2 * i] = (struct pollfd){ .fd = clients[i].process, .events = POLLIN };
 		}
-		if (poll(all, 2 + 2 * n, LOOK_MS) < 0 && errno != EINTR) {
-			say("poll: %s", strerror(errno));
+		if (poll(all, 2 + 2 * n, POLL_MS) < 0 && errno != EINTR) {
+			report("poll: %s", strerror(errno));
 			return 1;
 		}
 		if (__atomic_load_n(&state->has_left, __ATOMIC_ACQUIRE)) {
-			say("the kernel has ended the scheduler: %s %s", state->reason, state->message);
+			report("the kernel has ended the scheduler: %s %s", state->reason, state->message);
 			return 1;
 		}
 		/* Goes backwards, because drop() moves the last client into the gap. */
@@ -259,22 +259,22 @@ static struct bpf_object *load(const char *file)
 	int inner;
 
 	if (!object) {
-		say("cannot open %s: %s", file, strerror(errno));
+		report("cannot open %s: %s", file, strerror(errno));
 		return NULL;
 	}
 	outer = bpf_object__find_map_by_name(object, "programs");
 	inner = new_map(); /* a template for the maps that `programs` will hold */
 	if (!outer || inner < 0 || bpf_map__set_inner_map_fd(outer, inner) || bpf_object__load(object)) {
-		say("cannot load %s: %s", file, strerror(errno));
+		report("cannot load %s: %s", file, strerror(errno));
 		return NULL;
 	}
-	if (!broken(one_map_for_all))
+	if (!injected(one_map_for_all))
 		close(inner);
 	programs = bpf_map__fd(outer);
 	state = mmap(NULL, sizeof(*state), PROT_READ, MAP_SHARED,
 		     bpf_map__fd(bpf_object__find_map_by_name(object, ".data.state")), 0);
 	if (state == MAP_FAILED) {
-		say("cannot map its state: %s", strerror(errno));
+		report("cannot map its state: %s", strerror(errno));
 		return NULL;
 	}
 	return object;
@@ -299,7 +299,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	if (access("/sys/kernel/sched_ext", F_OK)) {
-		say("this kernel has no sched_ext (CONFIG_SCHED_CLASS_EXT)");
+		report("this kernel has no sched_ext (CONFIG_SCHED_CLASS_EXT)");
 		return 3;
 	}
 	signals = block_signals();
@@ -309,7 +309,7 @@ int main(int argc, char **argv)
 		return 1;
 	link = bpf_map__attach_struct_ops(bpf_object__find_map_by_name(object, "tutti"));
 	if (!link) {
-		say("the kernel does not take it%s: %s", errno == EBUSY ? ", it has such a scheduler" : "", strerror(errno));
+		report("the kernel does not take it%s: %s", errno == EBUSY ? ", it has such a scheduler" : "", strerror(errno));
 		return 1;
 	}
 	listener = listen_at(group);

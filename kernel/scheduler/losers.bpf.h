@@ -3,14 +3,14 @@
 #ifndef TUTTI_LOSERS_BPF_H
 #define TUTTI_LOSERS_BPF_H
 
-#include "seats.bpf.h"
+#include "sched_slots.bpf.h"
 
 #define CLOCK_MONOTONIC 1
 #define SHARED 0x10000ULL
-#define HELD 0x10001ULL
-#define MOST_HELD 256 /* each check goes through all of them; further losers do not wait */
+#define BLOCKED 0x10001ULL
+#define MAX_BLOCKED 256 /* each check goes through all of them; further losers do not wait */
 
-struct look {
+struct poll {
 	struct bpf_timer timer;
 	u32 is_due;
 };
@@ -18,8 +18,8 @@ struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, u32);
-	__type(value, struct look);
-} looks SEC(".maps");
+	__type(value, struct poll);
+} polls SEC(".maps");
 
 static bool has_signal(struct task_struct *p)
 {
@@ -28,10 +28,10 @@ static bool has_signal(struct task_struct *p)
 	return pending & ~BPF_CORE_READ(p, blocked.sig[0]);
 }
 
-static void look_soon(u64 ns)
+static void poll_soon(u64 ns)
 {
 	u32 zero = 0;
-	struct look *l = bpf_map_lookup_elem(&looks, &zero);
+	struct poll *l = bpf_map_lookup_elem(&polls, &zero);
 
 	/* A check that is already due is not postponed; otherwise many losers could postpone it forever. */
 	if (l && (__sync_lock_test_and_set(&l->is_due, 1) == 0 || ns == 0))
@@ -44,7 +44,7 @@ static void look_soon(u64 ns)
  */
 static u64 queue_for(struct task_struct *p, s32 *kick)
 {
-	if (p->nr_cpus_allowed == 1 || p->migration_disabled || (!broken(moves_inside) && inside(p)))
+	if (p->nr_cpus_allowed == 1 || p->migration_disabled || (!injected(moves_inside) && inside(p)))
 		*kick = scx_bpf_task_cpu(p);
 	else
 		*kick = scx_bpf_pick_idle_cpu(p->cpus_ptr, 0);
@@ -57,58 +57,58 @@ static void kick_idle(s32 cpu)
 		scx_bpf_kick_cpu(cpu, SCX_KICK_IDLE);
 }
 
-enum why { WAITS, IS_OVER, TIME_IS_OVER };
+enum wait_state { WAITS, IS_OVER, TIME_IS_OVER };
 
-static enum why why_held(struct task_struct *p, struct thread *t)
+static enum wait_state wait_state_of(struct task_struct *p, struct thread *t)
 {
-	struct seat s = seat_of(p);
+	struct sched_slot s = sched_slot_of(p);
 
-	if (!s.page || (!broken(no_release) && !winner_of(s)))
+	if (!s.page || (!injected(no_release) && !winner_of(s)))
 		return IS_OVER;
-	if ((has_signal(p) && !broken(deaf_to_signals)) || !is_before(bpf_ktime_get_ns(), t->held_until)) {
-		__sync_fetch_and_add(&transaction_of(s)->outlasted, 1);
+	if ((has_signal(p) && !injected(deaf_to_signals)) || !is_before(bpf_ktime_get_ns(), t->blocked_until)) {
+		__sync_fetch_and_add(&transaction_of(s)->timed_out, 1);
 		return TIME_IS_OVER;
 	}
 	return WAITS;
 }
 
-static void release_losers(bool winner_says_so)
+static void release_losers(bool by_winner)
 {
 	struct bpf_iter_scx_dsq it;
 	struct task_struct *p;
 	u64 queue;
 	s32 kick;
 
-	bpf_iter_scx_dsq_new(&it, HELD, 0);
+	bpf_iter_scx_dsq_new(&it, BLOCKED, 0);
 	while ((p = bpf_iter_scx_dsq_next(&it))) {
 		struct thread *t = bpf_task_storage_get(&threads, p, 0, 0);
-		enum why why = t ? why_held(p, t) : IS_OVER;
+		enum wait_state wait_state = t ? wait_state_of(p, t) : IS_OVER;
 
-		if (why == WAITS)
+		if (wait_state == WAITS)
 			continue;
 		queue = queue_for(p, &kick);
 		/* Waiting here earns no more `dsq_vtime` credit than sleeping. */
-		scx_bpf_dsq_move_set_vtime(&it, no_older(p->scx.dsq_vtime));
+		scx_bpf_dsq_move_set_vtime(&it, limit_credit(p->scx.dsq_vtime));
 		if (!scx_bpf_dsq_move_vtime(&it, p, queue, 0))
 			continue;
 		kick_idle(kick);
-		if (why == TIME_IS_OVER)
-			count(outlasted);
-		else if (winner_says_so)
+		if (wait_state == TIME_IS_OVER)
+			count(timed_out);
+		else if (by_winner)
 			count(released);
 		else
-			count(found);
+			count(found_by_poll);
 	}
 	bpf_iter_scx_dsq_destroy(&it);
 }
 
-static int look_at_losers(void *map, int *key, struct look *l)
+static int poll_losers(void *map, int *key, struct poll *l)
 {
 	/* Cleared before the check: a loser that comes later asks for another check. */
 	__sync_lock_test_and_set(&l->is_due, 0);
 	release_losers(false);
-	if (scx_bpf_dsq_nr_queued(HELD) > 0)
-		look_soon(TUTTI_LOOK_NS);
+	if (scx_bpf_dsq_nr_queued(BLOCKED) > 0)
+		poll_soon(TUTTI_POLL_NS);
 	return 0;
 }
 
@@ -116,7 +116,7 @@ static int look_at_losers(void *map, int *key, struct look *l)
 SEC("struct_ops/yield") bool BPF_PROG(tutti_yield, struct task_struct *from, struct task_struct *to)
 {
 	struct thread *t = bpf_task_storage_get(&threads, from, 0, 0);
-	struct seat s = seat_of(from);
+	struct sched_slot s = sched_slot_of(from);
 	u64 now, until;
 
 	scx_bpf_task_set_slice(from, 0);
@@ -125,37 +125,37 @@ SEC("struct_ops/yield") bool BPF_PROG(tutti_yield, struct task_struct *from, str
 	t->yields = 1;
 	if (!s.page)
 		return false;
-	if (read_once(place_of(s)->asks) == TUTTI_ASKS_TO_WAIT && winner_of(s) && !broken(no_wait)) {
+	if (read_once(shared_slot_of(s)->request) == TUTTI_REQUEST_WAIT && winner_of(s) && !injected(no_wait)) {
 		now = bpf_ktime_get_ns();
-		until = read_once(place_of(s)->until_ns);
-		t->held_until = now + TUTTI_LONGEST_WAIT_NS;
-		if (is_before(until, t->held_until))
-			t->held_until = until;
+		until = read_once(shared_slot_of(s)->until_ns);
+		t->blocked_until = now + TUTTI_MAX_WAIT_NS;
+		if (is_before(until, t->blocked_until))
+			t->blocked_until = until;
 	} else if (read_once(transaction_of(s)->waiters) && !read_once(transaction_of(s)->running)) {
 		/* tutti_dispatch checks the waiting losers next, and may let the winner continue. */
 		write_once(transaction_of(s)->waiters, 0);
 		t->yields = 0;
 	}
-	if (read_once(place_of(s)->extended)) {
-		write_once(place_of(s)->extended, 0);
+	if (read_once(shared_slot_of(s)->extended)) {
+		write_once(shared_slot_of(s)->extended, 0);
 		t->yields = 1;
 	}
 	return false;
 }
 
 /* Queues the thread in HELD if it has to wait. Returns true if it did. */
-static bool hold(struct task_struct *p, struct thread *t)
+static bool block_loser(struct task_struct *p, struct thread *t)
 {
-	struct seat s = seat_of(p);
+	struct sched_slot s = sched_slot_of(p);
 	struct tutti_transaction *winner = s.page ? winner_of(s) : NULL;
 
-	if (!winner || !is_before(bpf_ktime_get_ns(), t->held_until) || scx_bpf_dsq_nr_queued(HELD) >= MOST_HELD)
+	if (!winner || !is_before(bpf_ktime_get_ns(), t->blocked_until) || scx_bpf_dsq_nr_queued(BLOCKED) >= MAX_BLOCKED)
 		return false;
 	write_once(winner->waiters, 1);
 	__sync_fetch_and_add(&transaction_of(s)->slept, 1);
-	count(held);
-	scx_bpf_dsq_insert(p, HELD, TUTTI_SLICE_NS, 0);
-	look_soon(TUTTI_LOOK_NS);
+	count(blocked);
+	scx_bpf_dsq_insert(p, BLOCKED, TUTTI_SLICE_NS, 0);
+	poll_soon(TUTTI_POLL_NS);
 	return true;
 }
 

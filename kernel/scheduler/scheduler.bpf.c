@@ -8,7 +8,7 @@
  * Apart from that, it is weighted fair queueing: the thread that has had the least time for its weight, by
  * `dsq_vtime`, runs next. Each nanosecond that a thread runs is charged, also in an extension, so a false claim of a
  * transaction gains nothing. Queues: SHARED for threads that may run anywhere, one per processor for threads that
- * may not move, HELD for losers that wait.
+ * may not move, BLOCKED for losers that wait.
  *
  * The scheduler believes a program only about its own threads.
  */
@@ -19,22 +19,22 @@ char LICENSE[] SEC("license") = "GPL";
 /* --- The charge for running time. */
 
 /* Returns the factor of the charge. Like a wait, the lower weight ends at its time limit. */
-static __always_inline u32 times_as_dear(struct seat s, struct thread *t, u64 now)
+static __always_inline u32 charge_factor(struct sched_slot s, struct thread *t, u64 now)
 {
 	u64 awaited;
-	bool less;
+	bool lower;
 
 	if (!s.page)
 		return 1;
 	awaited = read_once(transaction_of(s)->awaited);
-	less = read_once(place_of(s)->asks) == TUTTI_ASKS_FOR_LESS && winner_of(s);
-	if (less && t->less_for != awaited) {
-		t->less_for = awaited;
-		t->less_until = now + TUTTI_LONGEST_WAIT_NS;
+	lower = read_once(shared_slot_of(s)->request) == TUTTI_REQUEST_LOWER_WEIGHT && winner_of(s);
+	if (lower && t->lower_for != awaited) {
+		t->lower_for = awaited;
+		t->lower_until = now + TUTTI_MAX_WAIT_NS;
 	}
-	less = less && is_before(now, t->less_until);
-	write_once(transaction_of(s)->deferring, less);
-	return less && !broken(same_weight) ? TUTTI_LESS : 1;
+	lower = lower && is_before(now, t->lower_until);
+	write_once(transaction_of(s)->deferring, lower);
+	return lower && !injected(same_weight) ? TUTTI_DEFER_WEIGHT_DIVISOR : 1;
 }
 
 static void charge(struct task_struct *p, struct thread *t, u64 now)
@@ -42,13 +42,13 @@ static void charge(struct task_struct *p, struct thread *t, u64 now)
 	u64 ran = now - t->charged_until;
 
 	/* The extension of a turn is the time after its slice. */
-	if (broken(free_extension) && t->extended) {
+	if (injected(free_extension) && t->extended) {
 		u64 slice_ends = t->turn_began + TUTTI_SLICE_NS;
 
 		ran = is_before(t->charged_until, slice_ends) ? slice_ends - t->charged_until : 0;
 	}
 	t->charged_until = now;
-	ran = ran * times_as_dear(seat_of(p), t, now) * 100 / (p->scx.weight ?: 1);
+	ran = ran * charge_factor(sched_slot_of(p), t, now) * 100 / (p->scx.weight ?: 1);
 	scx_bpf_task_set_dsq_vtime(p, p->scx.dsq_vtime + ran);
 }
 
@@ -57,7 +57,7 @@ static void begin_turn(struct thread *t, u64 now)
 	t->turn_began = now;
 	t->extended = 0;
 	t->yields = 0;
-	t->held_until = 0;
+	t->blocked_until = 0;
 }
 
 static void end_turn(struct thread *t, u64 now, bool others_waited, bool is_inside)
@@ -66,8 +66,8 @@ static void end_turn(struct thread *t, u64 now, bool others_waited, bool is_insi
 
 	if (t->extended && took > TUTTI_SLICE_NS)
 		__sync_fetch_and_add(&state.counts.extended_ns, took - TUTTI_SLICE_NS);
-	if (others_waited && is_inside && took > state.counts.longest_turn_ns)
-		state.counts.longest_turn_ns = took;
+	if (others_waited && is_inside && took > state.counts.max_turn_ns)
+		state.counts.max_turn_ns = took;
 }
 
 /* --- Which thread runs next, and for how long. */
@@ -77,7 +77,7 @@ SEC("struct_ops/select_cpu") s32 BPF_PROG(tutti_select_cpu, struct task_struct *
 	bool is_idle = false;
 	s32 cpu = prev;
 
-	if (!broken(moves_inside) && inside(p))
+	if (!injected(moves_inside) && inside(p))
 		is_idle = scx_bpf_test_and_clear_cpu_idle(prev);
 	else
 		cpu = scx_bpf_select_cpu_dfl(p, prev, flags, &is_idle);
@@ -92,8 +92,8 @@ SEC("struct_ops/enqueue") void BPF_PROG(tutti_enqueue, struct task_struct *p, u6
 	u64 queue;
 	s32 kick;
 
-	scx_bpf_task_set_dsq_vtime(p, no_older(p->scx.dsq_vtime));
-	if (t && t->held_until && hold(p, t))
+	scx_bpf_task_set_dsq_vtime(p, limit_credit(p->scx.dsq_vtime));
+	if (t && t->blocked_until && block_loser(p, t))
 		return;
 	queue = queue_for(p, &kick);
 	scx_bpf_dsq_insert_vtime(p, queue, TUTTI_SLICE_NS, p->scx.dsq_vtime, flags);
@@ -104,7 +104,7 @@ SEC("struct_ops/enqueue") void BPF_PROG(tutti_enqueue, struct task_struct *p, u6
  * Returns true if thread `p` may have another turn before `next`: if its `dsq_vtime` after that turn would not
  * exceed that of `next`. After an extension, other threads always run first.
  */
-static bool may_go_on(struct task_struct *p, struct thread *t, struct task_struct *next)
+static bool may_continue(struct task_struct *p, struct thread *t, struct task_struct *next)
 {
 	u64 after = p->scx.dsq_vtime + TUTTI_SLICE_NS * 100 / (p->scx.weight ?: 1);
 
@@ -117,7 +117,7 @@ SEC("struct_ops/dispatch") void BPF_PROG(tutti_dispatch, s32 cpu, struct task_st
 	struct thread *t = NULL;
 	u64 now;
 
-	if (scx_bpf_dsq_nr_queued(HELD) > 0)
+	if (scx_bpf_dsq_nr_queued(BLOCKED) > 0)
 		release_losers(true);
 	own = scx_bpf_dsq_peek(cpu);
 	any = scx_bpf_dsq_peek(SHARED);
@@ -125,10 +125,10 @@ SEC("struct_ops/dispatch") void BPF_PROG(tutti_dispatch, s32 cpu, struct task_st
 
 	if (prev && prev->scx.flags & SCX_TASK_QUEUED)
 		t = bpf_task_storage_get(&threads, prev, 0, 0);
-	if (t && !t->held_until) {
+	if (t && !t->blocked_until) {
 		now = bpf_ktime_get_ns();
 		charge(prev, t, now);
-		if (!next || may_go_on(prev, t, next)) {
+		if (!next || may_continue(prev, t, next)) {
 			end_turn(t, now, next, inside(prev));
 			begin_turn(t, now);
 			scx_bpf_task_set_slice(prev, TUTTI_SLICE_NS);
@@ -166,24 +166,24 @@ SEC("struct_ops/running") void BPF_PROG(tutti_running, struct task_struct *p)
 SEC("struct_ops/tick") void BPF_PROG(tutti_tick, struct task_struct *p)
 {
 	struct thread *t;
-	struct seat s;
+	struct sched_slot s;
 
 	if (p->scx.slice)
 		return;
-	s = seat_of(p);
+	s = sched_slot_of(p);
 	t = bpf_task_storage_get(&threads, p, 0, 0);
-	if (!s.page || !t || !asks_for_more(s) || (t->extended && !broken(endless_extension)))
+	if (!s.page || !t || !wants_extension(s) || (t->extended && !injected(endless_extension)))
 		return;
 	t->extended = 1;
 	scx_bpf_task_set_slice(p, TUTTI_EXTENSION_NS);
-	__sync_fetch_and_add(&place_of(s)->extended, 1);
+	__sync_fetch_and_add(&shared_slot_of(s)->extended, 1);
 	count(extensions);
 }
 
 SEC("struct_ops/stopping") void BPF_PROG(tutti_stopping, struct task_struct *p, bool runnable)
 {
 	struct thread *t = bpf_task_storage_get(&threads, p, 0, 0);
-	struct seat s = seat_of(p);
+	struct sched_slot s = sched_slot_of(p);
 	u64 now;
 
 	if (!t)
@@ -194,7 +194,7 @@ SEC("struct_ops/stopping") void BPF_PROG(tutti_stopping, struct task_struct *p, 
 	end_turn(t, now, runnable, t->was_inside);
 	/* The thread sleeps, which also pays back. */
 	if (!runnable && s.page)
-		write_once(place_of(s)->extended, 0);
+		write_once(shared_slot_of(s)->extended, 0);
 }
 
 /* --- Threads that start and end. */
@@ -207,14 +207,14 @@ SEC("struct_ops.s/init_task") s32 BPF_PROG(tutti_init_task, struct task_struct *
 /* The thread has ended, for any reason, or the scheduler leaves. Marks its transaction as ended. */
 SEC("struct_ops/exit_task") void BPF_PROG(tutti_exit_task, struct task_struct *p, struct scx_exit_task_args *args)
 {
-	struct seat s = seat_of(p);
+	struct sched_slot s = sched_slot_of(p);
 
-	if (!s.page || broken(ignores_ends))
+	if (!s.page || injected(ignores_ends))
 		return;
 	write_once(transaction_of(s)->running, 0);
-	write_once(place_of(s)->tid, 0);
-	if (scx_bpf_dsq_nr_queued(HELD) > 0)
-		look_soon(0);
+	write_once(shared_slot_of(s)->tid, 0);
+	if (scx_bpf_dsq_nr_queued(BLOCKED) > 0)
+		poll_soon(0);
 }
 
 SEC("struct_ops/enable") void BPF_PROG(tutti_enable, struct task_struct *p)
@@ -225,10 +225,10 @@ SEC("struct_ops/enable") void BPF_PROG(tutti_enable, struct task_struct *p)
 SEC("struct_ops.s/init") s32 BPF_PROG(tutti_init)
 {
 	u32 zero = 0, n = scx_bpf_nr_cpu_ids(), i;
-	struct look *l = bpf_map_lookup_elem(&looks, &zero);
+	struct poll *l = bpf_map_lookup_elem(&polls, &zero);
 	s32 error;
 
-	if (!l || bpf_timer_init(&l->timer, &looks, CLOCK_MONOTONIC) || bpf_timer_set_callback(&l->timer, look_at_losers))
+	if (!l || bpf_timer_init(&l->timer, &polls, CLOCK_MONOTONIC) || bpf_timer_set_callback(&l->timer, poll_losers))
 		return -22 /* EINVAL */;
 	bpf_for(i, 0, n) {
 		error = scx_bpf_create_dsq(i, -1);
@@ -236,7 +236,7 @@ SEC("struct_ops.s/init") s32 BPF_PROG(tutti_init)
 			return error;
 	}
 	error = scx_bpf_create_dsq(SHARED, -1);
-	return error ?: scx_bpf_create_dsq(HELD, -1);
+	return error ?: scx_bpf_create_dsq(BLOCKED, -1);
 }
 
 SEC("struct_ops/exit") void BPF_PROG(tutti_exit, struct scx_exit_info *info)

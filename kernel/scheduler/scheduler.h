@@ -3,7 +3,7 @@
  * The interface between the sched_ext program and a program that uses it, in place of the module's calls
  * (../uapi.h).
  *
- * A program connects to TUTTI_SCHEDULER_SOCKET and receives one struct tutti_welcome with a descriptor, from which
+ * A program connects to TUTTI_SCHEDULER_SOCKET and receives one struct tutti_connect_reply with a descriptor, from which
  * it maps one struct tutti_shared. Only this program has the map, until it closes the connection or ends.
  *
  * Each thread that runs transactions takes a seat, and the entry of the same number. The thread takes one of the
@@ -13,14 +13,14 @@
  *
  * The program writes the entry as it does for the module. The only call is sched_yield(), which has three meanings:
  *
- *	loser:	awaits, awaited -> asks = TUTTI_ASKS_TO_WAIT, until_ns -> sched_yield() -> asks = TUTTI_ASKS_NOTHING
+ *	loser:	awaits, awaited -> request = TUTTI_REQUEST_WAIT, until_ns -> sched_yield() -> request = TUTTI_REQUEST_NONE
  *	winner:	running = 0 -> [compiler fence] -> waiters? sched_yield()
  *	anyone:	at a commit, if `extended` is not 0: sched_yield(), which pays back
  *
  * In that call a loser leaves the processor until the winner's entry differs from `awaited`, or until its time is
  * over. The winner has no fence and may see its waiters too late, so the scheduler also checks all waiting losers
- * after TUTTI_LOOK_NS. A loser with TUTTI_ASKS_FOR_LESS makes no call. The loser runs at a lower weight until the
- * same event, or until it stores TUTTI_ASKS_NOTHING.
+ * after TUTTI_POLL_NS. A loser with TUTTI_REQUEST_LOWER_WEIGHT makes no call. The loser runs at a lower weight until the
+ * same event, or until it stores TUTTI_REQUEST_NONE.
  */
 #ifndef TUTTI_SCHEDULER_H
 #define TUTTI_SCHEDULER_H
@@ -37,21 +37,21 @@
 
 #define TUTTI_SLICE_NS 8000000ULL
 #define TUTTI_EXTENSION_NS 4000000ULL /* one a slice */
-#define TUTTI_LOOK_NS 2000000ULL
-#define TUTTI_LESS 9 /* factor of the charge for running time: about 1.25 to the power of TUTTI_NICER */
+#define TUTTI_POLL_NS 2000000ULL
+#define TUTTI_DEFER_WEIGHT_DIVISOR 9 /* factor of the charge for running time: about 1.25 to the power of TUTTI_DEFER_NICE */
 
 enum tutti_request {
-	TUTTI_ASKS_NOTHING,
-	TUTTI_ASKS_TO_WAIT,
-	TUTTI_ASKS_FOR_LESS,
+	TUTTI_REQUEST_NONE,
+	TUTTI_REQUEST_WAIT,
+	TUTTI_REQUEST_LOWER_WEIGHT,
 };
 
 /* A cache line. Wrong values from the program harm only the program. */
-struct tutti_seat {
+struct tutti_sched_slot {
 	/* Written by the thread: */
 	__u32 tid;		/* gettid() in the loader's PID namespace, which has to be the initial one; 0: the seat is free */
-	__u32 asks;
-	__u64 until_ns;		/* CLOCK_MONOTONIC: waits end then, or TUTTI_LONGEST_WAIT_NS after the call */
+	__u32 request;
+	__u64 until_ns;		/* CLOCK_MONOTONIC: waits end then, or TUTTI_MAX_WAIT_NS after the call */
 	/* Written by the scheduler: */
 	__u64 extended;		/* extensions since the thread last left the processor voluntarily */
 	__u64 reserved[5];
@@ -59,11 +59,11 @@ struct tutti_seat {
 
 struct tutti_shared {
 	struct tutti_transaction transactions[TUTTI_THREADS];
-	struct tutti_seat seats[TUTTI_THREADS];
+	struct tutti_sched_slot slots[TUTTI_THREADS];
 };
 
 /* Sent with the descriptor, which is absent unless `error` is 0. */
-struct tutti_welcome {
+struct tutti_connect_reply {
 	__u32 version;
 	/* ENOSPC: TUTTI_PROGRAMS programs, or all that the user may have, are connected. EEXIST: this program is
 	 * connected. EXDEV: this program is in another PID namespace than the scheduler's loader. */
@@ -72,13 +72,13 @@ struct tutti_welcome {
 
 /* Totals over all programs, since the scheduler was started. */
 struct tutti_counts {
-	__u64 held;		/* threads that left the processor to wait */
-	__u64 released;		/* of `held`: the winner released them */
-	__u64 found;		/* of `held`: a check found that the winner's transaction had ended */
-	__u64 outlasted;	/* of `held`: their time was over, or they got a signal */
+	__u64 blocked;		/* threads that left the processor to wait */
+	__u64 released;		/* of `blocked`: the winner released them */
+	__u64 found_by_poll;		/* of `blocked`: a check found that the winner's transaction had ended */
+	__u64 timed_out;	/* of `blocked`: their time was over, or they got a signal */
 	__u64 extensions;
 	__u64 extended_ns;	/* time that threads ran beyond their slices */
-	__u64 longest_turn_ns;	/* longest turn of a thread inside a transaction while another thread could have run */
+	__u64 max_turn_ns;	/* longest turn of a thread inside a transaction while another thread could have run */
 	__u64 migrations;	/* of threads outside transactions */
 	__u64 migrations_inside;
 };

@@ -38,7 +38,7 @@ bool connect_to(int socket) noexcept {
 }
 
 /// Receives the welcome. Returns the descriptor that comes with it, or -1 for a welcome without a descriptor.
-int receive_welcome(int socket, tutti_welcome& w) noexcept {
+int receive_reply(int socket, tutti_connect_reply& w) noexcept {
     iovec part{&w, sizeof w};
     alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))];
     msghdr message{};
@@ -55,8 +55,8 @@ int receive_welcome(int socket, tutti_welcome& w) noexcept {
 }
 
 tutti_shared* map_shared(int socket, std::string& problem) {
-    tutti_welcome w{};
-    const int map = receive_welcome(socket, w);
+    tutti_connect_reply w{};
+    const int map = receive_reply(socket, w);
     if (w.version == 0) {
         problem = TUTTI_SCHEDULER_SOCKET " gives no answer: " + error_text();
     } else if (w.version != TUTTI_SCHEDULER_ABI) {
@@ -78,8 +78,8 @@ tutti_shared* map_shared(int socket, std::string& problem) {
 
 }  // namespace
 
-scheduler scheduler::connect(std::string& problem) {
-    scheduler s;
+scheduler_connection scheduler_connection::connect(std::string& problem) {
+    scheduler_connection s;
     s.socket = ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
     if (s.socket < 0 || !connect_to(s.socket)) problem = TUTTI_SCHEDULER_SOCKET " cannot be reached: " + error_text();
     else s.shared = map_shared(s.socket, problem);
@@ -87,39 +87,39 @@ scheduler scheduler::connect(std::string& problem) {
     return s;
 }
 
-void scheduler::disconnect() noexcept {
+void scheduler_connection::disconnect() noexcept {
     if (shared != nullptr) ::munmap(shared, sizeof(tutti_shared));
     if (socket >= 0) ::close(socket);
     *this = {};
 }
 
-std::uint32_t take_seat(tutti_shared& shared) noexcept {
+std::uint32_t acquire_sched_slot(tutti_shared& shared) noexcept {
     const std::uint32_t tid = this_thread();
     for (std::uint32_t i = 0; i < TUTTI_PROBES; ++i) {
         const std::uint32_t n = (tid + i) % TUTTI_THREADS;
         std::uint32_t nobody = 0;
-        if (shared_with_scheduler(shared.seats[n].tid).compare_exchange_strong(nobody, tid)) return n;
+        if (shared_with_scheduler(shared.slots[n].tid).compare_exchange_strong(nobody, tid)) return n;
     }
     return TUTTI_THREADS;
 }
 
-bool is_seated(tutti_seat& seat) noexcept { return shared_with_scheduler(seat.tid).load() == this_thread(); }
+bool has_sched_slot(tutti_sched_slot& slot) noexcept { return shared_with_scheduler(slot.tid).load() == this_thread(); }
 
-void ask(tutti_seat& seat, tutti_request what) noexcept {
-    shared_with_scheduler(seat.asks).store(what, std::memory_order_relaxed);
+void set_request(tutti_sched_slot& slot, tutti_request what) noexcept {
+    shared_with_scheduler(slot.request).store(what, std::memory_order_relaxed);
 }
 
-void wait_in_seat(tutti_seat& seat, std::uint64_t until_ns) noexcept {
-    shared_with_scheduler(seat.until_ns).store(until_ns, std::memory_order_relaxed);
-    ask(seat, TUTTI_ASKS_TO_WAIT);
+void wait_in_sched_slot(tutti_sched_slot& slot, std::uint64_t until_ns) noexcept {
+    shared_with_scheduler(slot.until_ns).store(until_ns, std::memory_order_relaxed);
+    set_request(slot, TUTTI_REQUEST_WAIT);
     ::sched_yield();
-    ask(seat, TUTTI_ASKS_NOTHING);
+    set_request(slot, TUTTI_REQUEST_NONE);
 }
 
-void leave_transaction(tutti_seat& seat, tutti_transaction& entry) noexcept {
+void end_transaction(tutti_sched_slot& slot, tutti_transaction& entry) noexcept {
     base::light_fence();  // partner: the time until the scheduler looks at the losers that it holds
     if (shared_with_scheduler(entry.waiters).load(std::memory_order_relaxed) != 0 ||
-        shared_with_scheduler(seat.extended).load(std::memory_order_relaxed) != 0) [[unlikely]]
+        shared_with_scheduler(slot.extended).load(std::memory_order_relaxed) != 0) [[unlikely]]
         ::sched_yield();
 }
 

@@ -35,11 +35,11 @@ std::atomic_ref<T> shared_with_module(T& field) noexcept {
 
 /// The result of a call that passes a number to the module instead of a pointer: the error, or 0 and the returned
 /// value.
-struct answer {
+struct call_result {
     int error;
     int value;
 };
-answer call(int fd, unsigned long what, std::uint64_t with = 0) noexcept {
+call_result call(int fd, unsigned long what, std::uint64_t with = 0) noexcept {
     const int before = errno;
     const int value = ::ioctl(fd, what, with);
     const int error = value < 0 ? errno : 0;
@@ -53,9 +53,9 @@ struct device_in_use {
     base::lock opening;
     bool tried = false;  // under `opening`
     std::atomic<tutti_transaction*> entries{nullptr};
-    int fd = -1;                  // published by `entries`, as is the next member
-    device::scheduler scheduler;  // if it is connected, the entries belong to it instead of the device
-    std::atomic<std::uint32_t> enrolments{0};
+    int fd = -1;                             // published by `entries`, as is the next member
+    device::scheduler_connection scheduler;  // if it is connected, the entries belong to it instead of the device
+    std::atomic<std::uint32_t> registrations{0};
     /// The descriptors whose executions the entries show, by the number of the entry.
     std::array<std::atomic<const descriptor*>, TUTTI_THREADS> shown{};
     std::atomic<const char*> problem{nullptr};  // of the first thread that got no entry; never freed
@@ -64,50 +64,50 @@ constinit device_in_use device;
 
 /// A service that is missing if a thread gets no entry. The process reports each once, because other threads would
 /// report the same.
-struct consequence {
+struct missing_service {
     const char* what;
-    std::atomic<bool> said{false};
+    std::atomic<bool> reported{false};
 };
-constinit consequence no_sleep{.what = "losers of conflicts wait in user space, not in the kernel"};
-constinit consequence no_extension{.what = "no turn on a processor is longer for a deadline"};
+constinit missing_service no_sleep{.what = "losers of conflicts wait in user space, not in the kernel"};
+constinit missing_service no_extension{.what = "no turn on a processor is longer for a deadline"};
 
-TUTTI_COLD void complain(consequence& c, const char* problem) noexcept {
-    if (c.said.exchange(true, std::memory_order_relaxed)) return;
+TUTTI_COLD void report_once(missing_service& c, const char* problem) noexcept {
+    if (c.reported.exchange(true, std::memory_order_relaxed)) return;
     const int before = errno;
     std::fprintf(stderr, "tutti: %s: %s\n", c.what, problem);
     errno = before;
 }
 
 /// Keeps `problem` for a later report.
-void note(const char* problem) noexcept {
+void record_problem(const char* problem) noexcept {
     char* const copy = ::strdup(problem);
     const char* none = nullptr;
     if (copy != nullptr && !device.problem.compare_exchange_strong(none, copy, std::memory_order_acq_rel))
         std::free(copy);
 }
 
-const char* noted() noexcept {
+const char* recorded_problem() noexcept {
     const char* const problem = device.problem.load(std::memory_order_acquire);
     return problem != nullptr ? problem : "there is no memory for it";
 }
 
 /// The calling thread's entry.
-struct place {
+struct thread_entry {
     tutti_transaction* entry = nullptr;
-    const descriptor* shows = nullptr;       // as in device.shown
-    tutti_seat* seat = nullptr;              // null: the module serves the thread
+    const descriptor* shown = nullptr;       // as in device.shown
+    tutti_sched_slot* slot = nullptr;        // null: the module serves the thread
     device::slice_control* slice = nullptr;  // used without an entry; null: the kernel has no extension either
     std::uint32_t number = 0;
-    bool tried = false, tried_slice = false;
+    bool tried_entry = false, tried_slice = false;
     bool defers = false;
-    bool asks = false;         // has asked through `slice` for more time
+    bool requested = false;    // has asked through `slice` for more time
     std::uint64_t latest = 0;  // number of its latest execution; no number is used twice
 };
-constinit thread_local place mine;
+constinit thread_local thread_entry mine;
 
 /// Resumes the thread's weight: the child would inherit the weight, but no entry that could restore it.
 void before_fork() noexcept {
-    if (mine.seat == nullptr && std::exchange(mine.defers, false)) call(device.fd, TUTTI_RESUME);
+    if (mine.slot == nullptr && std::exchange(mine.defers, false)) call(device.fd, TUTTI_RESUME);
 }
 
 /// Resets the state in the child: the page is not mapped there (VM_DONTCOPY), and its entries serve only the parent.
@@ -122,7 +122,7 @@ void in_child() noexcept {
     mine = {};
 }
 
-void heed_forks() noexcept {
+void register_fork_handlers() noexcept {
     static const int done = ::pthread_atfork(before_fork, nullptr, in_child);
     static_cast<void>(done);
 }
@@ -143,14 +143,14 @@ tutti_transaction* open_entries() {
     const base::lock_guard guard{device.opening};
     if (device.tried) return device.entries.load(std::memory_order_acquire);
     device.tried = true;
-    heed_forks();
+    register_fork_handlers();
     std::string problem, schedulers_problem;
-    if (device::scheduler_exists()) device.scheduler = device::scheduler::connect(schedulers_problem);
+    if (device::scheduler_exists()) device.scheduler = device::scheduler_connection::connect(schedulers_problem);
     tutti_transaction* const entries =
         device.scheduler.shared != nullptr ? device.scheduler.shared->transactions : map_devices(device.fd, problem);
     if (entries == nullptr) {
         if (!schedulers_problem.empty()) problem += "; " + schedulers_problem;
-        note(problem.c_str());
+        record_problem(problem.c_str());
         return nullptr;
     }
     device.entries.store(entries, std::memory_order_release);
@@ -158,53 +158,53 @@ tutti_transaction* open_entries() {
 }
 
 /// Returns the number of the thread's entry, or TUTTI_THREADS if it gets none, which it notes.
-std::uint32_t enrol_with_module() {
+std::uint32_t register_with_module() {
     __u32 number = TUTTI_THREADS;
-    if (::ioctl(device.fd, TUTTI_ENROL, &number) != 0) {
-        note(("a thread gets no entry of " TUTTI_DEVICE ": " + std::string{std::strerror(errno)}).c_str());
+    if (::ioctl(device.fd, TUTTI_TX_REGISTER, &number) != 0) {
+        record_problem(("a thread gets no entry of " TUTTI_DEVICE ": " + std::string{std::strerror(errno)}).c_str());
         return TUTTI_THREADS;
     }
     return number;
 }
 
-std::uint32_t enrol_with_scheduler(tutti_shared& shared) noexcept {
-    const std::uint32_t number = device::take_seat(shared);
+std::uint32_t register_with_scheduler(tutti_shared& shared) noexcept {
+    const std::uint32_t number = device::acquire_sched_slot(shared);
     if (number == TUTTI_THREADS) {
-        note("the seats that a thread might take of " TUTTI_SCHEDULER_SOCKET " are taken");
+        record_problem("the seats that a thread might take of " TUTTI_SCHEDULER_SOCKET " are taken");
         return TUTTI_THREADS;
     }
     shared.transactions[number] = {};
-    mine.seat = &shared.seats[number];
+    mine.slot = &shared.slots[number];
     return number;
 }
 
 /// Gets an entry for the calling thread. The kernel takes the entry back when the thread ends, in any way.
-TUTTI_COLD void enrol() {
-    mine.tried = true;
+TUTTI_COLD void register_thread() {
+    mine.tried_entry = true;
     tutti_transaction* const entries = open_entries();
     if (entries == nullptr) return;
     tutti_shared* const seats = device.scheduler.shared;
-    const std::uint32_t number = seats != nullptr ? enrol_with_scheduler(*seats) : enrol_with_module();
+    const std::uint32_t number = seats != nullptr ? register_with_scheduler(*seats) : register_with_module();
     if (number == TUTTI_THREADS) return;
     mine.number = number;
-    mine.latest = std::uint64_t{device.enrolments.fetch_add(1, std::memory_order_relaxed)} << 32;
+    mine.latest = std::uint64_t{device.registrations.fetch_add(1, std::memory_order_relaxed)} << 32;
     mine.entry = &entries[number];
 }
 
 tutti_transaction* own_entry(descriptor& self) noexcept {
-    if (!mine.tried) [[unlikely]] {
+    if (!mine.tried_entry) [[unlikely]] {
         const int before = errno;
         try {
-            in_critical_region(self, [] { enrol(); });
+            in_critical_region(self, [] { register_thread(); });
         } catch (const std::bad_alloc&) {
-            note("there is no memory for it");
+            record_problem("there is no memory for it");
         }
         errno = before;
     }
     return mine.entry;
 }
 
-bool is_the_threads(const descriptor& d) noexcept { return d.hooks == nullptr && d.outer == nullptr; }
+bool is_of_thread(const descriptor& d) noexcept { return d.hooks == nullptr && d.outer == nullptr; }
 
 /// Returns the value of the entry of `other` while it shows an execution; the value also names the entry. Otherwise
 /// returns 0.
@@ -221,7 +221,7 @@ word shown_by(const descriptor& other) noexcept {
     return 0;
 }
 
-void set_goal(tutti_transaction& e, word shows) noexcept {
+void set_awaited(tutti_transaction& e, word shows) noexcept {
     shared_with_module(e.awaits).store(static_cast<__u32>(shows % TUTTI_THREADS), std::memory_order_relaxed);
     shared_with_module(e.awaited).store(shows, std::memory_order_relaxed);
 }
@@ -231,9 +231,9 @@ device::slice_control* own_slice_control() noexcept {
     try {
         std::string problem;
         mine.slice = device::enable_slice_extension(problem);
-        if (mine.slice == nullptr) complain(no_extension, (noted() + ("; " + problem)).c_str());
+        if (mine.slice == nullptr) report_once(no_extension, (recorded_problem() + ("; " + problem)).c_str());
     } catch (const std::bad_alloc&) {
-        complain(no_extension, noted());
+        report_once(no_extension, recorded_problem());
     }
     return mine.slice;
 }
@@ -241,8 +241,8 @@ device::slice_control* own_slice_control() noexcept {
 void show(tutti_transaction& e, descriptor& self, base::deadline longer_from) noexcept {
     auto running = shared_with_module(e.running);
     if (running.load(std::memory_order_relaxed) != 0) return;  // the execution has started over
-    if (mine.shows != &self) {
-        mine.shows = &self;
+    if (mine.shown != &self) {
+        mine.shown = &self;
         device.shown[mine.number].store(&self, std::memory_order_release);
     }
     const timing& t = self.run.deadline_state;
@@ -250,19 +250,19 @@ void show(tutti_transaction& e, descriptor& self, base::deadline longer_from) no
     const auto longer = std::max<std::int64_t>(longer_from.time_since_epoch().count(), 0);
     shared_with_module(e.priority).store(self.run.how->priority, std::memory_order_relaxed);
     shared_with_module(e.deadline_ns).store(static_cast<__u64>(due), std::memory_order_relaxed);
-    shared_with_module(e.longer_from_ns).store(static_cast<__u64>(longer), std::memory_order_relaxed);
+    shared_with_module(e.extend_from_ns).store(static_cast<__u64>(longer), std::memory_order_relaxed);
     running.store(++mine.latest * TUTTI_THREADS + mine.number, std::memory_order_release);
 }
 
 bool sleep_until_over(descriptor& self, word shows, base::deadline until) noexcept {
     tutti_transaction* const e = own_entry(self);
     if (e == nullptr) return false;
-    const std::int64_t left = std::clamp<std::int64_t>((until - base::real_now()).count(), 1, TUTTI_LONGEST_WAIT_NS);
-    set_goal(*e, shows);
-    if (mine.seat != nullptr) {
-        device::wait_in_seat(*mine.seat, static_cast<std::uint64_t>(until.time_since_epoch().count()));
+    const std::int64_t left = std::clamp<std::int64_t>((until - base::real_now()).count(), 1, TUTTI_MAX_WAIT_NS);
+    set_awaited(*e, shows);
+    if (mine.slot != nullptr) {
+        device::wait_in_sched_slot(*mine.slot, static_cast<std::uint64_t>(until.time_since_epoch().count()));
         shared_with_module(e->awaited).store(0, std::memory_order_relaxed);
-        return device::is_seated(*mine.seat);
+        return device::has_sched_slot(*mine.slot);
     }
     const int error = call(device.fd, TUTTI_AWAIT, static_cast<std::uint64_t>(left)).error;
     shared_with_module(e->awaited).store(0, std::memory_order_relaxed);
@@ -274,35 +274,35 @@ bool sleep_until_over(descriptor& self, word shows, base::deadline until) noexce
 const kernel_sleep sleep_in_kernel{shown_by, sleep_until_over};
 
 void show_in_kernel(descriptor& self) noexcept {
-    if (!is_the_threads(self)) return;
+    if (!is_of_thread(self)) return;
     if (tutti_transaction* const e = own_entry(self)) show(*e, self, {});
-    else if (!no_sleep.said.load(std::memory_order_relaxed)) complain(no_sleep, noted());
+    else if (!no_sleep.reported.load(std::memory_order_relaxed)) report_once(no_sleep, recorded_problem());
 }
 
 void request_turn_extension(descriptor& self, base::deadline from) noexcept {
-    if (!is_the_threads(self)) return;
+    if (!is_of_thread(self)) return;
     if (tutti_transaction* const e = own_entry(self)) return show(*e, self, from);
     // The kernel does not watch the clock for the thread. An attempt that begins too early asks when it starts over.
     if (own_slice_control() == nullptr || base::real_now() < from) return;
-    mine.asks = true;
-    device::ask_for_longer_turn(*mine.slice);
+    mine.requested = true;
+    device::request_slice_extension(*mine.slice);
 }
 
 void hide_in_kernel(descriptor& self) noexcept {
     tutti_transaction* const e = mine.entry;
-    if (e == nullptr || mine.shows != &self) return;
+    if (e == nullptr || mine.shown != &self) return;
     shared_with_module(e->running).store(0, std::memory_order_release);
-    if (mine.seat != nullptr) {
+    if (mine.slot != nullptr) {
         if (std::exchange(mine.defers, false)) [[unlikely]] {
-            device::ask(*mine.seat, TUTTI_ASKS_NOTHING);
+            device::set_request(*mine.slot, TUTTI_REQUEST_NONE);
             shared_with_module(e->awaited).store(0, std::memory_order_relaxed);
         }
-        device::leave_transaction(*mine.seat, *e);
+        device::end_transaction(*mine.slot, *e);
         return;
     }
     base::light_fence();  // partner: the interrupt that a loser sends (announce_waiter in kernel/serialization.c)
     if (shared_with_module(e->waiters).load(std::memory_order_relaxed) != 0) [[unlikely]]
-        call(device.fd, TUTTI_RELEASE);
+        call(device.fd, TUTTI_WAKE_WAITERS);
     if (mine.defers) [[unlikely]] {
         mine.defers = false;
         call(device.fd, TUTTI_RESUME);
@@ -311,20 +311,20 @@ void hide_in_kernel(descriptor& self) noexcept {
 
 void end_turn_extension(descriptor& self) noexcept {
     hide_in_kernel(self);
-    if (std::exchange(mine.asks, false)) device::give_turn_back(*mine.slice);
+    if (std::exchange(mine.requested, false)) device::end_slice_extension(*mine.slice);
 }
 
 bool defer_in_kernel(descriptor& self, const descriptor& other) noexcept {
-    const word shows = is_the_threads(self) ? shown_by(other) : 0;
+    const word shows = is_of_thread(self) ? shown_by(other) : 0;
     tutti_transaction* const e = shows != 0 ? own_entry(self) : nullptr;
     if (e == nullptr) return false;
-    set_goal(*e, shows);
-    if (mine.seat != nullptr) {
-        mine.defers = device::is_seated(*mine.seat);
-        device::ask(*mine.seat, mine.defers ? TUTTI_ASKS_FOR_LESS : TUTTI_ASKS_NOTHING);
+    set_awaited(*e, shows);
+    if (mine.slot != nullptr) {
+        mine.defers = device::has_sched_slot(*mine.slot);
+        device::set_request(*mine.slot, mine.defers ? TUTTI_REQUEST_LOWER_WEIGHT : TUTTI_REQUEST_NONE);
         return mine.defers;
     }
-    const answer a = call(device.fd, TUTTI_DEFER, TUTTI_LONGEST_WAIT_NS);
+    const call_result a = call(device.fd, TUTTI_DEFER, TUTTI_MAX_WAIT_NS);
     shared_with_module(e->awaited).store(0, std::memory_order_relaxed);
     mine.defers |= a.value == 1;
     return a.error == 0;

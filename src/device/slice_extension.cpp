@@ -63,21 +63,21 @@ slice_control* enable_slice_extension(std::string& problem) {
     const bool enabled = ::prctl(pr_rseq_slice_extension, extension_set, extension_enable, 0UL, 0UL) == 0;
     if (!enabled) problem = reason(errno);
     errno = before;
-    slice_control* const mine = enabled ? registered_control() : nullptr;
-    if (enabled && mine == nullptr) problem = "this C library is too old for slice extension";
-    return mine;
+    slice_control* const control = enabled ? registered_control() : nullptr;
+    if (enabled && control == nullptr) problem = "this C library is too old for slice extension";
+    return control;
 }
 
-void ask_for_longer_turn(slice_control& mine) noexcept {
-    shared_with_kernel(mine.request).store(1, std::memory_order_relaxed);
+void request_slice_extension(slice_control& control) noexcept {
+    shared_with_kernel(control.request).store(1, std::memory_order_relaxed);
     std::atomic_signal_fence(std::memory_order_seq_cst);  // partner: the interrupt that finds the request
 }
 
-void give_turn_back(slice_control& mine) noexcept {
+void end_slice_extension(slice_control& control) noexcept {
     std::atomic_signal_fence(std::memory_order_seq_cst);  // partner: the same interrupt
-    shared_with_kernel(mine.request).store(0, std::memory_order_relaxed);
+    shared_with_kernel(control.request).store(0, std::memory_order_relaxed);
     std::atomic_signal_fence(std::memory_order_seq_cst);  // partner: the interrupt that would grant it
-    if (shared_with_kernel(mine.granted).load(std::memory_order_relaxed) == 0) return;
+    if (shared_with_kernel(control.granted).load(std::memory_order_relaxed) == 0) return;
     const int before = errno;
     ::syscall(sys_rseq_slice_yield);
     errno = before;

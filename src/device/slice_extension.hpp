@@ -19,9 +19,9 @@ struct slice_control;
 [[nodiscard]] slice_control* enable_slice_extension(std::string& problem);
 
 /// Asks for a longer turn of the calling thread, once.
-void ask_for_longer_turn(slice_control& mine) noexcept;
+void request_slice_extension(slice_control& control) noexcept;
 
 /// Takes the request back, and leaves the processor if the turn was longer.
-void give_turn_back(slice_control& mine) noexcept;
+void end_slice_extension(slice_control& control) noexcept;
 
 }  // namespace tutti::device

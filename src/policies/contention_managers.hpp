@@ -1,5 +1,5 @@
 // Policies that compare the two transactions, or always favour one side: patient, aggressive, timestamp, karma,
-// priority, deadline. self_abort.hpp has the policies that always abort themselves.
+// priority, deadline. shedding_test.hpp has the policies that always abort themselves.
 #pragma once
 
 #include <chrono>

@@ -17,14 +17,14 @@ namespace tutti::preempt {
 
 class code_map {
 public:
-    static constexpr std::size_t most_ranges = 256;
+    static constexpr std::size_t max_ranges = 256;
 
     /// Type of a function that is called for each added range.
-    using told = void (*)(std::uintptr_t begin, std::uintptr_t end) noexcept;
-    /// `tell` is called for each added range unless it is null. `ticks_at_calls`: added objects also take ticks where
+    using range_callback = void (*)(std::uintptr_t begin, std::uintptr_t end) noexcept;
+    /// `on_range_added` is called for each added range unless it is null. `ticks_at_calls`: added objects also take ticks where
     /// they call libraries (library_calls.hpp).
-    explicit code_map(told tell = nullptr, bool ticks_at_calls = false) noexcept
-        : tell_{tell}, ticks_at_calls_{ticks_at_calls} {}
+    explicit code_map(range_callback on_range_added = nullptr, bool ticks_at_calls = false) noexcept
+        : on_range_added_{on_range_added}, ticks_at_calls_{ticks_at_calls} {}
 
     /// Declares [begin, end) to be application code. Throws std::length_error.
     void add(const void* begin, const void* end);
@@ -49,9 +49,9 @@ private:
     };
     void add(const loaded_object::range& code);
 
-    range ranges_[most_ranges]{};
+    range ranges_[max_ranges]{};
     std::atomic<std::size_t> count_{0};
-    const told tell_;
+    const range_callback on_range_added_;
     const bool ticks_at_calls_;
 };
 

@@ -102,13 +102,13 @@ void fiber::prepare(const stack& on, void (*run)(void*) noexcept, void* argument
 
 void fiber::enter() noexcept {
     fiber& self = *who_arrives();
-    arrive(self);
+    restore(self);
     current_errno() = self.errno_;
     self.run_(self.argument_);
     base::panic("a context's function returned to a stack that is no longer there");
 }
 
-void fiber::arrive([[maybe_unused]] fiber& self) noexcept {
+void fiber::restore([[maybe_unused]] fiber& self) noexcept {
 #if defined(TUTTI_ASAN)
     fiber& from = *who_departed();
     __sanitizer_finish_switch_fiber(self.fake_stack_, &from.bottom_, &from.bytes_);
@@ -117,7 +117,7 @@ void fiber::arrive([[maybe_unused]] fiber& self) noexcept {
 #endif
 }
 
-void fiber::switch_to(fiber& from, fiber& to, [[maybe_unused]] bool for_good) noexcept {
+void fiber::switch_to(fiber& from, fiber& to, [[maybe_unused]] bool finished) noexcept {
     auto* const thread_exceptions = reinterpret_cast<exceptions*>(abi::__cxa_get_globals());
     from.exceptions_ = *thread_exceptions;
     *thread_exceptions = to.exceptions_;
@@ -128,16 +128,16 @@ void fiber::switch_to(fiber& from, fiber& to, [[maybe_unused]] bool for_good) no
     __tsan_switch_to_fiber(to.shadow_, 0);
 #endif
 #if defined(TUTTI_ASAN)
-    __sanitizer_start_switch_fiber(for_good ? nullptr : &from.fake_stack_, to.bottom_, to.bytes_);
+    __sanitizer_start_switch_fiber(finished ? nullptr : &from.fake_stack_, to.bottom_, to.bytes_);
 #endif
     tutti_preempt_switch(&from.stack_pointer_, to.stack_pointer_);
-    arrive(from);
+    restore(from);
     current_errno() = from.errno_;
 }
 
-void fiber::change(fiber& from, fiber& to) noexcept { switch_to(from, to, false); }
+void fiber::switch_between(fiber& from, fiber& to) noexcept { switch_to(from, to, false); }
 
-void fiber::leave_for(fiber& from, fiber& to) noexcept {
+void fiber::finish_for(fiber& from, fiber& to) noexcept {
     switch_to(from, to, true);
     base::panic("somebody switched to a context that had ended");
 }

@@ -27,13 +27,13 @@ public:
     fiber& operator=(const fiber&) = delete;
 
     /// Makes the next switch to this fiber call `run(argument)` at the top of `on`. Discards the previous contents of
-    /// the stack. REQUIRES: `run` never returns and lets no exception out; it ends with `leave_for`.
+    /// the stack. REQUIRES: `run` never returns and lets no exception out; it ends with `finish_for`.
     void prepare(const stack& on, void (*run)(void*) noexcept, void* argument) noexcept;
 
     /// Leaves the running fiber, `from`, for `to`. Returns when another fiber switches back.
-    static void change(fiber& from, fiber& to) noexcept;
+    static void switch_between(fiber& from, fiber& to) noexcept;
     /// Does the same for a fiber that runs again only after `prepare`.
-    [[noreturn]] static void leave_for(fiber& from, fiber& to) noexcept;
+    [[noreturn]] static void finish_for(fiber& from, fiber& to) noexcept;
 
 private:
     /// The head of a thread's exception state in the Itanium C++ ABI (section 2.2.2).
@@ -42,8 +42,8 @@ private:
         unsigned uncaught = 0;
     };
 
-    static void switch_to(fiber& from, fiber& to, bool for_good) noexcept;
-    static void arrive(fiber& self) noexcept;
+    static void switch_to(fiber& from, fiber& to, bool finished) noexcept;
+    static void restore(fiber& self) noexcept;
     [[noreturn]] static void enter() noexcept;
 
     void* stack_pointer_ = nullptr;

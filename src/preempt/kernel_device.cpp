@@ -25,28 +25,28 @@ static_assert(sizeof(std::atomic<bool>) == 1 && std::atomic<bool>::is_always_loc
 
 std::string error_text() { return std::strerror(errno); }
 
-tutti_join joining(const tick_timing& timing) noexcept {
+tutti_join registration(const tick_timing& timing) noexcept {
     const auto time = [](std::chrono::nanoseconds n) {
         return std::clamp<std::uint64_t>(static_cast<std::uint64_t>(std::max<long long>(n.count(), 0)),
-                                         TUTTI_SHORTEST_NS, TUTTI_LONGEST_NS);
+                                         TUTTI_MIN_PERIOD_NS, TUTTI_MAX_PERIOD_NS);
     };
     tutti_join how{};
     how.handler = reinterpret_cast<std::uintptr_t>(&tutti_preempt_entry);
     how.handler_end = reinterpret_cast<std::uintptr_t>(&tutti_preempt_entry_end);
     how.signal = tick_signal;
-    how.pause_ns = time(timing.repetition);
-    how.longest_ns = time(std::max(timing.repetition, timing.most_patient));
+    how.pause_ns = time(timing.retry_pause);
+    how.max_pause_ns = time(std::max(timing.retry_pause, timing.max_retry_pause));
     return how;
 }
 
 /// The device of the process. The first worker that starts opens it, and the last that stops closes it.
 class shared_device {
 public:
-    void join(tick_target& t) {
+    void register_worker(tick_target& t) {
         const base::lock_guard guard{lock_};
         if (users_ == 0) open();
-        tutti_join how = joining(t.timing);
-        if (::ioctl(fd_, TUTTI_JOIN, &how) != 0) {
+        tutti_join how = registration(t.timing);
+        if (::ioctl(fd_, TUTTI_TICK_REGISTER, &how) != 0) {
             const int error = errno;
             if (users_ == 0) close();
             throw std::system_error{error, std::generic_category(), "tutti: no ticks of the kernel for a worker"};
@@ -55,10 +55,10 @@ public:
         t.kernel_number = how.number;
         t.kernel = &entries_[how.number];
     }
-    void leave(tick_target& t) noexcept {
+    void unregister_worker(tick_target& t) noexcept {
         const base::lock_guard guard{lock_};
-        ::ioctl(fd_, TUTTI_LEAVE);
-        t.kernel_stood = count_of(*t.kernel);
+        ::ioctl(fd_, TUTTI_TICK_UNREGISTER);
+        t.kernel_deferred = count_of(*t.kernel);
         t.kernel = nullptr;
         if (--users_ == 0) close();
     }
@@ -68,9 +68,9 @@ public:
         // If the system refuses, ticks in that range are noted, and served at barriers.
         if (fd_ >= 0) ::ioctl(fd_, TUTTI_ALLOW, &range);
     }
-    [[nodiscard]] std::uint64_t stood(const tick_target& t) noexcept {
+    [[nodiscard]] std::uint64_t deferred(const tick_target& t) noexcept {
         const base::lock_guard guard{lock_};
-        return t.kernel == nullptr ? t.kernel_stood : count_of(*t.kernel);
+        return t.kernel == nullptr ? t.kernel_deferred : count_of(*t.kernel);
     }
     /// REQUIRES: the worker with that number runs.
     void kick(unsigned number) const noexcept { ::ioctl(fd_, TUTTI_KICK, static_cast<unsigned long>(number)); }
@@ -86,20 +86,20 @@ private:
             ::close(std::exchange(fd_, -1));
             throw std::system_error{error, std::generic_category(), "tutti: " TUTTI_DEVICE " cannot be mapped"};
         }
-        entries_ = static_cast<tutti_entry*>(page);
+        entries_ = static_cast<tutti_tick_entry*>(page);
     }
     void close() noexcept {
         device::unmap_page(std::exchange(entries_, nullptr));
         ::close(std::exchange(fd_, -1));
     }
 
-    static std::uint64_t count_of(tutti_entry& e) noexcept {
-        return std::atomic_ref<__u64>{e.stood}.load(std::memory_order_relaxed);
+    static std::uint64_t count_of(tutti_tick_entry& e) noexcept {
+        return std::atomic_ref<__u64>{e.deferred}.load(std::memory_order_relaxed);
     }
 
     base::lock lock_;
     int fd_ = -1;
-    tutti_entry* entries_ = nullptr;
+    tutti_tick_entry* entries_ = nullptr;
     unsigned users_ = 0;
 };
 
@@ -107,7 +107,7 @@ constinit shared_device the_device;
 
 // The module reads an entry while it interrupts the thread that writes the entry, so program order suffices.
 template <class T>
-void show(T& where, T value) noexcept {
+void store_for_module(T& where, T value) noexcept {
     std::atomic_ref<T>{where}.store(value, std::memory_order_relaxed);
     std::atomic_signal_fence(std::memory_order_seq_cst);
 }
@@ -115,7 +115,7 @@ void show(T& where, T value) noexcept {
 void start(tick_target& t) {
     make_timer(t);
     try {
-        the_device.join(t);
+        the_device.register_worker(t);
     } catch (...) {
         delete_timer(t);
         throw;
@@ -123,33 +123,34 @@ void start(tick_target& t) {
 }
 
 void stop(tick_target& t) noexcept {
-    the_device.leave(t);
+    the_device.unregister_worker(t);
     delete_timer(t);
 }
 
 void raise_flag_then_kick(tick_target& t) noexcept {
-    if (!goes_unseen(t)) return;
+    if (!must_send_tick(t)) return;
     const int error = errno;
     the_device.kick(t.kernel_number);
     errno = error;
 }
 
 void enter(tick_target& t, core::descriptor& d, const stack& on) noexcept {
-    tutti_entry& e = *t.kernel;
-    show(e.standing_at, static_cast<__u64>(reinterpret_cast<std::uintptr_t>(&d.pending_tick)));
-    show(e.stack_begin, static_cast<__u64>(reinterpret_cast<std::uintptr_t>(on.bottom()) + entry_stack_bytes()));
-    show(e.stack_end, static_cast<__u64>(reinterpret_cast<std::uintptr_t>(on.top())));
-    show(e.preemptable, __u32{1});
+    tutti_tick_entry& e = *t.kernel;
+    store_for_module(e.pending_at, static_cast<__u64>(reinterpret_cast<std::uintptr_t>(&d.pending_tick)));
+    store_for_module(e.stack_begin,
+                     static_cast<__u64>(reinterpret_cast<std::uintptr_t>(on.bottom()) + entry_stack_bytes()));
+    store_for_module(e.stack_end, static_cast<__u64>(reinterpret_cast<std::uintptr_t>(on.top())));
+    store_for_module(e.preemptable, __u32{1});
 }
 
-void again(tick_target& t) noexcept { show(t.kernel->preemptable, __u32{1}); }
+void rearm(tick_target& t) noexcept { store_for_module(t.kernel->preemptable, __u32{1}); }
 
 void leave(tick_target& t) noexcept {
-    show(t.kernel->preemptable, __u32{0});
-    show(t.kernel->standing_at, __u64{0});
+    store_for_module(t.kernel->preemptable, __u32{0});
+    store_for_module(t.kernel->pending_at, __u64{0});
 }
 
-std::uint64_t stood(const tick_target& t) noexcept { return the_device.stood(t); }
+std::uint64_t deferred(const tick_target& t) noexcept { return the_device.deferred(t); }
 
 void allow(std::uintptr_t begin, std::uintptr_t end) noexcept { the_device.allow(begin, end); }
 
@@ -160,8 +161,8 @@ std::string kernel_device_problem() {
     std::string problem;
     const int fd = device::open(problem);
     if (fd < 0) return problem;
-    tutti_join how = joining({});
-    if (::ioctl(fd, TUTTI_JOIN, &how) != 0) problem = TUTTI_DEVICE " refuses this thread: " + error_text();
+    tutti_join how = registration({});
+    if (::ioctl(fd, TUTTI_TICK_REGISTER, &how) != 0) problem = TUTTI_DEVICE " refuses this thread: " + error_text();
     ::close(fd);
     return problem;
 }
@@ -173,9 +174,9 @@ const tick_source kernel_ticks{.name = "kernel",
                                .request = raise_flag_then_kick,
                                .stop = stop,
                                .enter = enter,
-                               .again = again,
+                               .rearm = rearm,
                                .leave = leave,
                                .allow = allow,
-                               .stood = stood};
+                               .deferred = deferred};
 
 }  // namespace tutti::preempt

@@ -15,7 +15,7 @@ namespace tutti::preempt {
 
 struct context;
 
-enum class happening : std::uint8_t {
+enum class context_event : std::uint8_t {
     dispatched,  ///< its first instruction comes next
     preempted,   ///< it gave way to a higher level
     parked,      ///< it waits for a transaction or sleeps in retry
@@ -26,34 +26,34 @@ enum class happening : std::uint8_t {
 /// Receives the events. Called on the worker's thread between two contexts, outside of all locks. Must not block.
 struct observer {
     void* self = nullptr;
-    void (*tell)(void* self, happening what, const context& whom, unsigned worker) noexcept = nullptr;
+    void (*on_event)(void* self, context_event what, const context& whom, unsigned worker) noexcept = nullptr;
 };
 
 /// The maximum number of workers: each has a bit of a word.
-inline constexpr unsigned most_workers = 64;
+inline constexpr unsigned max_workers = 64;
 
 /// The function that a worker runs instead of sleeping while no context is ready. The worker is in its loop then, so no
 /// tick switches it away.
-struct pastime {
+struct idle_callback {
     void* self = nullptr;
-    /// Runs on the worker's thread. Returns soon after `bell` differs from `seen`, and after `until`. Returns false if
+    /// Runs on the worker's thread. Returns soon after `wakeup_word` differs from `seen`, and after `until`. Returns false if
     /// the worker may sleep instead.
-    bool (*spend)(void* self, const std::atomic<std::uint32_t>& bell, std::uint32_t seen,
-                  base::deadline until) noexcept = nullptr;
-    /// Ends a sleep inside `spend`. The bell has been rung before the call. A `spend` that is about to sleep stores
-    /// this first and checks the bell afterwards, both sequentially consistent. Any thread may call it. Must not block.
-    void (*recall)(void* self) noexcept = nullptr;
+    bool (*run_idle)(void* self, const std::atomic<std::uint32_t>& wakeup_word, std::uint32_t seen,
+                     base::deadline until) noexcept = nullptr;
+    /// Ends a sleep inside `run_idle`. The wake-up word has changed before the call. A `run_idle` that is about to sleep stores
+    /// this first and checks the wake-up word afterwards, both sequentially consistent. Any thread may call it. Must not block.
+    void (*wake)(void* self) noexcept = nullptr;
 };
 
 struct options {
     unsigned workers = 1;
     unsigned contexts = 1024;              // NUM_CONTEXTS: number of places, and so of works in progress
     std::size_t stack_bytes = 256 * 1024;  // of each context; memory is allocated when it is touched
-    std::size_t waiting = 5120;  // maximum number of accepted works that have not begun, or have no place any more
+    std::size_t max_waiting = 5120;  // maximum number of accepted works that have not begun, or have no place any more
     // when this maximum is reached, work that has not begun gives way to more urgent work
     bool sheds = false;
     unsigned highest_level = 5;  // levels go from 0 to this one, at most 63
-    promotion promote = {};
+    priority_boost boost = {};
     // started contexts may continue on any worker. REQUIRES: !shared_thread_locals
     bool migrate = false;
     // Contexts use the thread-local storage of their worker. If a context is interrupted while it changes a
@@ -62,11 +62,11 @@ struct options {
     bool shared_thread_locals = false;
     // A worker has a real-time priority, the lowest, while it runs, or was called for, work of this level or higher.
     // Then other programs on its processor wait for it. The process needs permission for that.
-    std::optional<unsigned> realtime_from = {};
-    std::string_view ticks = "automatic";
+    std::optional<unsigned> realtime_min_priority = {};
+    std::string_view tick_source = "automatic";
     tick_timing timing = {};
-    observer watch = {};
-    pastime idle = {};
+    observer event_observer = {};
+    idle_callback idle = {};
 };
 
 /// Counts since the start. You can read them at any time; each is exact once the scheduler is drained.
@@ -75,15 +75,15 @@ struct counts {
     std::uint64_t refused = 0;  // there was no room
     std::uint64_t finished = 0;
     std::uint64_t preemptions = 0;
-    std::uint64_t promotions = 0;
+    std::uint64_t priority_boosts = 0;
     std::uint64_t parkings = 0;
-    std::uint64_t loans = 0;         // loans of a waiter's level to the context that it waits for
-    std::uint64_t signals = 0;       // ticks that came as a signal
-    std::uint64_t redirections = 0;  // ticks that came without a signal, from the kernel module
-    std::uint64_t postponed = 0;     // of both, those outside of application code or in a critical region
-    std::uint64_t standing = 0, active = 0, parked = 0, backlog = 0;  // current numbers
-    std::array<std::uint64_t, most_levels> waiting{};  // of those, the works that have not begun, by level
-    std::array<std::uint64_t, most_levels> shed{};     // accepted works that gave way before they began
+    std::uint64_t priority_inheritances = 0;  // loans of a waiter's level to the context that it waits for
+    std::uint64_t ticks_by_signal = 0;        // ticks that came as a signal
+    std::uint64_t ticks_by_kernel = 0;        // ticks that came without a signal, from the kernel module
+    std::uint64_t ticks_deferred = 0;         // of both, those outside of application code or in a critical region
+    std::uint64_t unstarted = 0, active = 0, parked = 0, without_context = 0;  // current numbers
+    std::array<std::uint64_t, max_levels> unstarted_by_level{};  // of those, the works that have not begun, by level
+    std::array<std::uint64_t, max_levels> shed_by_level{};       // accepted works that gave way before they began
 };
 
 }  // namespace tutti::preempt

@@ -1,12 +1,12 @@
 // The queue of section III-C. Each level of priority has a list of started contexts (`active`, hot) and a list of
-// contexts that have not started (`standing`, cold). The highest level comes first. Within a level, started contexts
+// contexts that have not started (`unstarted`, cold). The highest level comes first. Within a level, started contexts
 // come first: the longer a started transaction takes until its commit, the more likely it meets a conflict.
 //
-// Standing contexts belong to all workers. Active contexts belong to the worker that started them, because compiled
+// Unstarted contexts belong to all workers. Active contexts belong to the worker that started them, because compiled
 // code may keep the address of a thread-local variable across any instruction. With migration, all of them share one
 // list.
 //
-// So workers do not steal: an idle worker takes the next of all standing contexts. Separate lists of standing contexts
+// So workers do not steal: an idle worker takes the next of all unstarted contexts. Separate lists of unstarted contexts
 // for each worker would avoid contention for the lock. But then a worker could run a context that is less urgent than
 // one in another list. Measured on two processors: the throughput of two workers relative to one is 2.0 for calls of 5
 // us, and 2.1 for 17 us. It is 0.7 for calls of 1 us, and 0.2 for empty calls. A trivial call of a server costs its
@@ -27,51 +27,51 @@ namespace tutti::preempt {
 
 class ready_queue {
 public:
-    /// Levels go from 0 to `highest`. REQUIRES: highest < most_levels
-    ready_queue(unsigned workers, unsigned highest, promotion how, bool migrates);
+    /// Levels go from 0 to `highest`. REQUIRES: highest < max_levels
+    ready_queue(unsigned workers, unsigned highest, priority_boost boost, bool migrates);
 
     [[nodiscard]] unsigned highest_level() const noexcept { return highest_; }
 
     /// Adds a context that has not started.
     void admit(context& c) noexcept;
-    /// Returns the standing context that would start last, if its level is below `level`; or null.
+    /// Returns the unstarted context that would start last, if its level is below `level`; or null.
     [[nodiscard]] context* last_below(unsigned level) const noexcept;
-    /// Removes a context as if it had never been admitted. REQUIRES: it is standing.
+    /// Removes a context as if it had never been admitted. REQUIRES: it has not started.
     void withdraw(context& c) noexcept;
     /// Adds a started context that can continue on the worker with that number.
     void put_back(context& c, unsigned worker) noexcept;
     /// Removes and returns the next context for that worker, or null.
-    context* take(unsigned worker) noexcept;
-    /// Returns the level of the context that `take` would return, or -1.
+    context* take_next(unsigned worker) noexcept;
+    /// Returns the level of the context that `take_next` would return, or -1.
     [[nodiscard]] int next_level(unsigned worker) const noexcept;
-    /// Moves a context after its effective level has changed. REQUIRES: it is active or standing.
+    /// Moves a context after its effective level has changed. REQUIRES: it is active or unstarted.
     void reorder(context& c, unsigned worker) noexcept;
 
     /// Equation (1): counts a preemption of `c`, and promotes it when it is due.
     void count_preemption(context& c) const noexcept;
 
     /// Returns the level of the context that would start first, or -1.
-    [[nodiscard]] int highest_standing() const noexcept { return standing_.highest(); }
+    [[nodiscard]] int highest_unstarted() const noexcept { return unstarted_.highest(); }
     /// Returns the level of the context that would continue first on that worker, or -1.
     [[nodiscard]] int highest_active(unsigned worker) const noexcept {
         return active_[migrates_ ? 0 : worker].highest();
     }
-    /// Returns how many of the first `most` standing contexts of that level have a number below `order`.
-    [[nodiscard]] unsigned standing_since(unsigned level, std::uint64_t order, unsigned most) const noexcept;
-    [[nodiscard]] std::size_t standing() const noexcept { return standing_count_; }
-    [[nodiscard]] std::size_t standing(unsigned level) const noexcept { return standing_at_[level]; }
+    /// Returns how many of the first `max` unstarted contexts of that level have a number below `order`.
+    [[nodiscard]] unsigned unstarted_before(unsigned level, std::uint64_t order, unsigned max) const noexcept;
+    [[nodiscard]] std::size_t unstarted() const noexcept { return unstarted_count_; }
+    [[nodiscard]] std::size_t unstarted(unsigned level) const noexcept { return unstarted_at_[level]; }
     [[nodiscard]] std::size_t active() const noexcept { return active_count_; }
 
 private:
     level_lists& active_of(unsigned worker) noexcept { return active_[migrates_ ? 0 : worker]; }
 
     unsigned highest_;
-    promotion how_;
+    priority_boost boost_;
     bool migrates_;
-    level_lists standing_;
+    level_lists unstarted_;
     std::vector<level_lists> active_;
-    std::size_t standing_count_ = 0;
-    std::array<std::size_t, most_levels> standing_at_{};
+    std::size_t unstarted_count_ = 0;
+    std::array<std::size_t, max_levels> unstarted_at_{};
     std::size_t active_count_ = 0;
 };
 

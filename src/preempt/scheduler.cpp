@@ -14,15 +14,15 @@ namespace tutti::preempt {
 namespace {
 
 const options& checked(const options& how) {
-    if (how.workers == 0 || how.workers > most_workers) throw std::invalid_argument{"tutti: workers: 1 to 64"};
+    if (how.workers == 0 || how.workers > max_workers) throw std::invalid_argument{"tutti: workers: 1 to 64"};
     if (how.contexts < how.workers) throw std::invalid_argument{"tutti: fewer contexts than workers"};
-    if (how.highest_level >= most_levels) throw std::invalid_argument{"tutti: highest_level: 0 to 63"};
+    if (how.highest_level >= max_levels) throw std::invalid_argument{"tutti: highest_level: 0 to 63"};
     if (how.migrate && how.shared_thread_locals) {
         throw std::invalid_argument{
             "tutti: contexts that migrate need thread-local storage of their own: give no shared_thread_locals "
             "(--shared-thread-locals)"};
     }
-    if (how.migrate && !tls_block::available()) {
+    if (how.migrate && !tls_block::is_available()) {
         throw std::invalid_argument{
             "tutti: contexts cannot migrate here: processor, kernel or a sanitizer does not let a program set the base "
             "of FS"};
@@ -34,7 +34,7 @@ const options& checked(const options& how) {
 /// thread may take milliseconds to start.
 constexpr unsigned contexts_prepared_per_worker = 4;
 
-void put(context*& on, context& c) noexcept {
+void push(context*& on, context& c) noexcept {
     c.next = on;
     on = &c;
 }
@@ -49,17 +49,17 @@ context& take_first(context*& of) noexcept {
 
 scheduler::scheduler(const options& how)
     : how_{checked(how)},
-      source_{choose_tick_source(how.ticks)},
-      separates_thread_locals_{!how.shared_thread_locals && tls_block::available()},
+      source_{choose_tick_source(how.tick_source)},
+      separates_thread_locals_{!how.shared_thread_locals && tls_block::is_available()},
       application_{source_.allow, source_.preempts},
-      ready_{how.workers, how.highest_level, how.promote, how.migrate},
-      roster_{how.workers, how.realtime_from} {
+      ready_{how.workers, how.highest_level, how.boost, how.migrate},
+      worker_table_{how.workers, how.realtime_min_priority} {
     contexts_.reserve(how_.contexts);
     parked_.reserve(how_.contexts);
     for (unsigned i = 0; i < how_.contexts; ++i) add_context();
     prepare_thread_locals();
     for (unsigned i = 0; i < how_.workers; ++i) workers_.push_back(std::make_unique<worker>(*this, i));
-    open_seam();
+    install_hooks();
     try {
         for (auto& w : workers_) w->start();
     } catch (...) {
@@ -77,7 +77,7 @@ context* scheduler::current() noexcept {
 
 const void* scheduler::argument_here() noexcept {
     const context* const c = current();
-    return c == nullptr ? nullptr : c->what.argument;
+    return c == nullptr ? nullptr : c->current_work.argument;
 }
 
 /// Prepares blocks for some contexts. The others get theirs when they begin (worker::enter), which costs their worker
@@ -88,26 +88,26 @@ void scheduler::prepare_thread_locals() {
     for (auto* c = pooled_; c != nullptr && left != 0; c = static_cast<context*>(c->next), --left) c->block.emplace();
 }
 
-void scheduler::equip(context& c) {
+void scheduler::prepare(context& c) {
     if (c.descriptor != nullptr) return;
     c.descriptor = &core::acquire_descriptor();
-    connect(c);
+    attach_hooks(c);
 }
 
 /// Returns the number of the calling worker if it runs no context.
-unsigned scheduler::idler() const noexcept {
+unsigned scheduler::idle_caller() const noexcept {
     const worker* const w = worker::current();
-    return w != nullptr && w->running() == nullptr ? w->number() : roster::nobody;
+    return w != nullptr && w->running() == nullptr ? w->number() : worker_table::no_worker;
 }
 
-std::span<work> scheduler::submit(std::span<work> several, unsigned most_calls) noexcept {
-    calls whom;
-    unsigned first = idler();
+std::span<work> scheduler::submit(std::span<work> several, unsigned max_wakeups) noexcept {
+    wakeups to_wake;
+    unsigned first = idle_caller();
     std::size_t away = 0;
     arrivals admitted;
-    const haste how = std::ranges::all_of(several, &work::patient) ? haste::patient : haste::urgent;
+    const urgency how = std::ranges::all_of(several, &work::is_patient) ? urgency::patient : urgency::urgent;
     {
-        const short_guard guard{lock_};
+        const adaptive_lock_guard guard{lock_};
         for (const work& w : several) {
             if (const std::optional<work> other = accept(w, admitted)) several[away++] = *other;
         }
@@ -115,13 +115,13 @@ std::span<work> scheduler::submit(std::span<work> several, unsigned most_calls) 
             const auto level = static_cast<unsigned>(std::bit_width(left)) - 1;
             left ^= std::uint64_t{1} << level;
             unsigned n = std::min(admitted.at[level], how_.workers);
-            for (; n != 0 && most_calls != 0; --n, --most_calls)
-                roster_.call_any(level, whom, std::exchange(first, roster::nobody), how);
-            if (n != 0) roster_.nudge_idle(whom);
+            for (; n != 0 && max_wakeups != 0; --n, --max_wakeups)
+                worker_table_.wake_any_for(level, to_wake, std::exchange(first, worker_table::no_worker), how);
+            if (n != 0) worker_table_.wake_if_awake(to_wake);
         }
-        if (roster_.spares()) spares_.store(true, std::memory_order_relaxed);
+        if (worker_table_.has_skipped()) has_skipped_workers_.store(true, std::memory_order_relaxed);
     }
-    deliver(whom);
+    deliver(to_wake);
     // If a procedure submits the work, its own context may have to give way.
     if (detail::current_transaction != nullptr && current() != nullptr) {
         core::descriptor& d = core::descriptor::of(*detail::current_transaction);
@@ -130,45 +130,45 @@ std::span<work> scheduler::submit(std::span<work> several, unsigned most_calls) 
     return several.first(away);
 }
 
-void scheduler::tick_the_late() noexcept {
-    calls whom;
+void scheduler::tick_overdue() noexcept {
+    wakeups to_wake;
     {
-        const short_guard guard{lock_};
-        roster_.look_at_the_spared(whom, ready_.highest_standing(),
-                                   [this](unsigned worker) { return ready_.highest_active(worker); });
+        const adaptive_lock_guard guard{lock_};
+        worker_table_.recheck_skipped(to_wake, ready_.highest_unstarted(),
+                                      [this](unsigned worker) { return ready_.highest_active(worker); });
         for (unsigned level = how_.highest_level + 1; level-- != 0;) {
-            unsigned n = ready_.standing_since(level, seen_late_, how_.workers);
-            while (n != 0 && roster_.call_for_late(level, whom)) --n;
+            unsigned n = ready_.unstarted_before(level, overdue_before_, how_.workers);
+            while (n != 0 && worker_table_.preempt_for_overdue(level, to_wake)) --n;
             if (n != 0) break;
         }
-        seen_late_ = counts_.accepted;
-        const bool keeps_waiting = ready_.highest_standing() > roster_.least_level();
-        spares_.store(roster_.spares() || keeps_waiting, std::memory_order_relaxed);
+        overdue_before_ = counts_.accepted;
+        const bool keeps_waiting = ready_.highest_unstarted() > worker_table_.lowest_busy_level();
+        has_skipped_workers_.store(worker_table_.has_skipped() || keeps_waiting, std::memory_order_relaxed);
     }
-    deliver(whom);
+    deliver(to_wake);
 }
 
-void scheduler::rouse() noexcept {
-    calls whom;
+void scheduler::wake_worker() noexcept {
+    wakeups to_wake;
     {
-        const short_guard guard{lock_};
+        const adaptive_lock_guard guard{lock_};
         for (unsigned level = how_.highest_level + 1; level-- != 0;) {
-            for (auto n = std::min<std::size_t>(ready_.standing(level), how_.workers); n != 0; --n)
-                roster_.call_any(level, whom);
+            for (auto n = std::min<std::size_t>(ready_.unstarted(level), how_.workers); n != 0; --n)
+                worker_table_.wake_any_for(level, to_wake);
         }
-        if (whom.bells == 0) roster_.ring_any(whom);
+        if (to_wake.idle == 0) worker_table_.wake_any_idle(to_wake);
     }
-    deliver(whom);
+    deliver(to_wake);
 }
 
 std::optional<work> scheduler::accept(const work& w, arrivals& now) noexcept {
     const unsigned level = std::min(w.priority, how_.highest_level);
-    const bool full = ready_.standing() + outstanding_ - places_taken_ >= how_.waiting;
+    const bool full = ready_.unstarted() + outstanding_ - places_taken_ >= how_.max_waiting;
     try {
-        if ((!full || gives_way_to(level)) && (!stopping_ || current() != nullptr)) {
-            backlog::item item{w, base::ticks(), counts_.accepted};
-            item.what.priority = level;
-            take_in(item, now);
+        if ((!full || can_shed_for(level)) && (!stopping_ || current() != nullptr)) {
+            admission_queue::item item{w, base::ticks(), counts_.accepted};
+            item.accepted.priority = level;
+            admit_or_queue(item, now);
             if (!full) return std::nullopt;
             return shed_for(level);
         }
@@ -179,34 +179,35 @@ std::optional<work> scheduler::accept(const work& w, arrivals& now) noexcept {
     return w;
 }
 
-void scheduler::take_in(const backlog::item& w, arrivals& now) {
-    if (context* const c = context_for(w.what.priority)) {
+void scheduler::admit_or_queue(const admission_queue::item& w, arrivals& now) {
+    if (context* const c = context_for(w.accepted.priority)) {
         admit(*c, w);
         ++now.at[c->level];
         now.levels |= std::uint64_t{1} << c->level;
     } else {
-        backlog_.push(w);
+        admission_queue_.push(w);
     }
     ++outstanding_;
     ++counts_.accepted;
 }
 
-bool scheduler::gives_way_to(unsigned level) const noexcept {
-    const bool without_a_place = !backlog_.empty() && backlog_.lowest() < level;
+bool scheduler::can_shed_for(unsigned level) const noexcept {
+    const bool without_a_place = !admission_queue_.empty() && admission_queue_.lowest_level() < level;
     return how_.sheds && (without_a_place || ready_.last_below(level) != nullptr);
 }
 
 work scheduler::shed_for(unsigned level) noexcept {
-    // Work that waits for a place comes after standing contexts of the same level: see context_for.
-    context* const last = ready_.last_below(backlog_.empty() ? level : std::min(level, backlog_.lowest()));
-    const work away = last != nullptr ? last->what : backlog_.pop_last().what;
+    // Work that waits for a place comes after unstarted contexts of the same level: see context_for.
+    context* const last =
+        ready_.last_below(admission_queue_.empty() ? level : std::min(level, admission_queue_.lowest_level()));
+    const work away = last != nullptr ? last->current_work : admission_queue_.pop_last().accepted;
     if (last != nullptr) {
         withdraw(*last);
-        last->state = condition::pooled;
-        put(pooled_, *last);
+        last->state = run_state::pooled;
+        push(pooled_, *last);
     }
     --outstanding_;
-    ++counts_.shed[away.priority];
+    ++counts_.shed_by_level[away.priority];
     return away;
 }
 
@@ -216,54 +217,54 @@ context* scheduler::context_for(unsigned level) {
     // the lowest level would keep the highest level from preempting.
     context* const last = ready_.last_below(level);
     if (last == nullptr) return nullptr;
-    backlog_.push({last->what, last->arrived, last->order});
+    admission_queue_.push({last->current_work, last->arrived, last->order});
     withdraw(*last);
     return last;
 }
 
 void scheduler::withdraw(context& c) noexcept {
     ready_.withdraw(c);
-    give_place_up(c);
+    release_place(c);
 }
 
 context* scheduler::free_context() {
     if (places_taken_ == how_.contexts) return nullptr;
-    if (pooled_ == nullptr && warm_ != nullptr) put(pooled_, take_first(warm_));
+    if (pooled_ == nullptr && recently_run_ != nullptr) push(pooled_, take_first(recently_run_));
     if (pooled_ == nullptr) add_context();  // all others have contexts without a place
-    equip(*pooled_);
+    prepare(*pooled_);
     return &take_first(pooled_);
 }
 
 /// Moves work that has not begun to the most recently used context, if one is free. So calls that do not interrupt each
 /// other run on one stack and with the logs of one transaction. These stay in the cache, however many calls wait.
-context& scheduler::warmer(context& c) noexcept {
-    if (warm_ == nullptr) return c;
-    context& used = take_first(warm_);
-    used.what = c.what;
+context& scheduler::more_recently_run(context& c) noexcept {
+    if (recently_run_ == nullptr) return c;
+    context& used = take_first(recently_run_);
+    used.current_work = c.current_work;
     used.arrived = c.arrived;
     used.order = c.order;
     used.due = c.due;
     used.level = c.level;
-    used.preemptions = used.lent = 0;
-    used.begun = false;
+    used.preemptions = used.inherited_level = 0;
+    used.has_started = false;
     used.has_place = std::exchange(c.has_place, false);
-    used.state = std::exchange(c.state, condition::pooled);
-    put(pooled_, c);
+    used.state = std::exchange(c.state, run_state::pooled);
+    push(pooled_, c);
     return used;
 }
 
 void scheduler::add_context() {
     if (parked_.capacity() == contexts_.size()) parked_.reserve(2 * contexts_.size());  // room for all contexts
     contexts_.push_back(std::make_unique<context>(how_.stack_bytes));
-    put(pooled_, *contexts_.back());
+    push(pooled_, *contexts_.back());
 }
 
-void scheduler::give_place_up(context& c) noexcept {
+void scheduler::release_place(context& c) noexcept {
     if (std::exchange(c.has_place, false)) --places_taken_;
 }
 
-void scheduler::admit_another() noexcept {
-    if (backlog_.empty()) return;
+void scheduler::admit_next() noexcept {
+    if (admission_queue_.empty()) return;
     try {
         if (context* const c = free_context()) admit_unannounced(*c);
     } catch (const std::exception&) {
@@ -271,35 +272,35 @@ void scheduler::admit_another() noexcept {
     }
 }
 
-void scheduler::admit(context& c, const backlog::item& w) noexcept {
+void scheduler::admit(context& c, const admission_queue::item& w) noexcept {
     c.has_place = true;
     ++places_taken_;
-    c.what = w.what;
+    c.current_work = w.accepted;
     c.arrived = w.arrived;
     c.order = w.order;
-    c.home = nullptr;
-    c.begun = false;
+    c.home_worker = nullptr;
+    c.has_started = false;
     ready_.admit(c);
 }
 
 void scheduler::admit_unannounced(context& c) noexcept {
-    admit(c, backlog_.pop());
+    admit(c, admission_queue_.pop());
     unannounced_ = true;
 }
 
 void scheduler::recycle(context& c) noexcept {
-    c.over = c.visitors != 0;
-    if (c.over) return;
+    c.work_ended = c.pin_count != 0;
+    if (c.work_ended) return;
     core::forget_interruption(*c.descriptor);
-    c.overrun = false;
-    c.steps = {};
+    c.stack_overflowed = false;
+    c.single_steps = {};
     c.doomed.store(false, std::memory_order_relaxed);
-    c.room.close();
+    c.stack_memory.close();
     ++counts_.finished;
-    give_place_up(c);
-    if (backlog_.empty() || places_taken_ == how_.contexts) {
-        c.state = condition::pooled;
-        put(warm_, c);
+    release_place(c);
+    if (admission_queue_.empty() || places_taken_ == how_.contexts) {
+        c.state = run_state::pooled;
+        push(recently_run_, c);
     } else {
         admit_unannounced(c);
     }
@@ -311,141 +312,142 @@ void scheduler::recycle(context& c) noexcept {
 
 void scheduler::forget_interruption() noexcept { core::forget_interruption(*current()->descriptor); }
 
-/// Calls a worker for a standing context, because started contexts of the same level come first and may keep the caller
+/// Calls a worker for an unstarted context, because started contexts of the same level come first and may keep the caller
 /// busy forever. Calls one at a time: the worker that comes for it announces the rest.
-void scheduler::announce(calls& whom) noexcept {
+void scheduler::announce(wakeups& to_wake) noexcept {
     if (!unannounced_) return;
-    const int level = ready_.highest_standing();
-    unannounced_ = level >= 0 && roster_.call_any(static_cast<unsigned>(level), whom);
+    const int level = ready_.highest_unstarted();
+    unannounced_ = level >= 0 && worker_table_.wake_any_for(static_cast<unsigned>(level), to_wake);
 }
 
-void scheduler::make_active(context& c, calls& whom) noexcept {
-    ready_.put_back(c, c.home->number());
-    call_for(c, whom);
+void scheduler::make_active(context& c, wakeups& to_wake) noexcept {
+    ready_.put_back(c, c.home_worker->number());
+    wake_worker_for(c, to_wake);
 }
 
-void scheduler::call_for(const context& c, calls& whom) noexcept {
-    if (how_.migrate) roster_.call_any(c.effective_level(), whom);
-    else roster_.call(c.home->number(), static_cast<int>(c.effective_level()), whom);
+void scheduler::wake_worker_for(const context& c, wakeups& to_wake) noexcept {
+    if (how_.migrate) worker_table_.wake_any_for(c.effective_level(), to_wake);
+    else worker_table_.wake_for(c.home_worker->number(), static_cast<int>(c.effective_level()), to_wake);
 }
 
-scheduler::turn scheduler::take_turn(worker& of, const left& before) noexcept {
-    calls whom;
-    turn now;
+scheduler::worker_step scheduler::next_step(worker& of, const departed_context& before) noexcept {
+    wakeups to_wake;
+    worker_step now;
     context* stranded_one = nullptr;
     {
-        const short_guard guard{lock_};
-        put_where_it_belongs(of, before, whom);
-        look(of, whom);
-        now.next = take(of, whom);
-        now.over = now.next == nullptr && ended_;
-        if (now.next == nullptr && !now.over) stranded_one = stranded();
+        const adaptive_lock_guard guard{lock_};
+        requeue(of, before, to_wake);
+        poll_wakeups(of, to_wake);
+        now.next = take_next(of, to_wake);
+        now.ended = now.next == nullptr && ended_;
+        if (now.next == nullptr && !now.ended) stranded_one = find_stranded();
     }
-    deliver(whom);
-    now.again = stranded_one != nullptr;
-    if (now.again) end_wait(*stranded_one);
+    deliver(to_wake);
+    now.repeat = stranded_one != nullptr;
+    if (now.repeat) interrupt_stranded(*stranded_one);
     return now;
 }
 
-void scheduler::settle(worker& of, const left& before) noexcept {
-    calls whom;
+void scheduler::requeue_departed(worker& of, const departed_context& before) noexcept {
+    wakeups to_wake;
     {
-        const short_guard guard{lock_};
-        put_where_it_belongs(of, before, whom);
+        const adaptive_lock_guard guard{lock_};
+        requeue(of, before, to_wake);
     }
-    deliver(whom);
+    deliver(to_wake);
 }
 
 context* scheduler::next_above(worker& of, context& running) noexcept {
-    calls whom;
+    wakeups to_wake;
     context* next = nullptr;
     {
-        const short_guard guard{lock_};
-        look(of, whom);
+        const adaptive_lock_guard guard{lock_};
+        poll_wakeups(of, to_wake);
         if (ready_.next_level(of.number()) > static_cast<int>(running.effective_level())) {
-            next = take(of, whom);
+            next = take_next(of, to_wake);
             const unsigned level = running.level;
             ready_.count_preemption(running);
             ++counts_.preemptions;
-            if (running.level != level) ++counts_.promotions;
+            if (running.level != level) ++counts_.priority_boosts;
         } else {
-            roster_.stay(of.number(), whom);
+            worker_table_.keep_context(of.number(), to_wake);
         }
     }
-    deliver(whom);
+    deliver(to_wake);
     return next;
 }
 
-void scheduler::put_where_it_belongs(worker& of, const left& before, calls& whom) noexcept {
+void scheduler::requeue(worker& of, const departed_context& before, wakeups& to_wake) noexcept {
     if (before.who == nullptr) return;
     context& c = *before.who;
-    switch (before.why) {
-        case departure::finished: recycle(c); break;
-        case departure::preempted:
+    switch (before.reason) {
+        case leave_reason::finished: recycle(c); break;
+        case leave_reason::preempted:
             ready_.put_back(c, of.number());
             // Does not tick a worker: a promoted context waits for the next tick, as in the paper.
-            if (how_.migrate) roster_.ring_any(whom);
-            // A context that was lent a level on its way here does not wait; worker::enter handles it.
-            if (c.lent != 0 && static_cast<int>(c.effective_level()) > roster_.level(of.number())) of.hurry();
+            if (how_.migrate) worker_table_.wake_any_idle(to_wake);
+            // A context that inherited a level on its way here does not wait; worker::enter handles it.
+            if (c.inherited_level != 0 && static_cast<int>(c.effective_level()) > worker_table_.level(of.number()))
+                of.check_soon();
             break;
-        case departure::parked:
-            if (std::exchange(c.woken, false)) make_active(c, whom);
-            else c.state = condition::parked;
+        case leave_reason::parked:
+            if (std::exchange(c.woken_early, false)) make_active(c, to_wake);
+            else c.state = run_state::parked;
             break;
-        case departure::none: break;
+        case leave_reason::none: break;
     }
 }
 
-void scheduler::look(worker& of, calls& whom) noexcept {
-    roster_.answer(of.number(), whom);
-    wake_the_late(of, whom);
-    roster_.answer(of.number(), whom);
+void scheduler::poll_wakeups(worker& of, wakeups& to_wake) noexcept {
+    worker_table_.clear_wakeup(of.number(), to_wake);
+    wake_overdue(of, to_wake);
+    worker_table_.clear_wakeup(of.number(), to_wake);
 }
 
-void scheduler::wake_the_late(worker& of, calls& whom) noexcept {
-    if (of.nearest() == base::deadline::max()) return;
+void scheduler::wake_overdue(worker& of, wakeups& to_wake) noexcept {
+    if (of.next_wakeup() == base::deadline::max()) return;
     const base::deadline now = base::now();
-    if (now < of.nearest()) return;
-    of.wake_nobody();
+    if (now < of.next_wakeup()) return;
+    of.clear_next_wakeup();
     for (std::size_t i = parked_.size(); i-- != 0;) {
         context& c = *parked_[i];
-        if (c.home != &of || !c.until) continue;
-        if (*c.until <= now) wake(c, whom);
-        else of.wake_by(*c.until);
+        if (c.home_worker != &of || !c.wait_deadline) continue;
+        if (*c.wait_deadline <= now) wake(c, to_wake);
+        else of.wake_at_latest(*c.wait_deadline);
     }
 }
 
-context* scheduler::take(worker& of, calls& whom) noexcept {
-    context* c = ready_.take(of.number());
-    if (c != nullptr && !c->begun) c = &warmer(*c);
-    roster_.take(of.number(), c, whom);
+context* scheduler::take_next(worker& of, wakeups& to_wake) noexcept {
+    context* c = ready_.take_next(of.number());
+    if (c != nullptr && !c->has_started) c = &more_recently_run(*c);
+    worker_table_.set_context(of.number(), c, to_wake);
     if (c == nullptr) return nullptr;
-    c->home = &of;
-    c->turn = ++turns_;
-    if (!c->begun && c->what.carrier != nullptr) *c->what.carrier = c;
-    announce(whom);
+    c->home_worker = &of;
+    c->run_number = ++runs_;
+    if (!c->has_started && c->current_work.context_slot != nullptr) *c->current_work.context_slot = c;
+    announce(to_wake);
     return c;
 }
 
-void scheduler::deliver(const calls& whom) noexcept {
-    for (std::uint64_t left = whom.turns; left != 0; left &= left - 1) {
+void scheduler::deliver(const wakeups& to_wake) noexcept {
+    for (std::uint64_t left = to_wake.priority_changes; left != 0; left &= left - 1) {
         const auto number = static_cast<unsigned>(std::countr_zero(left));
         // Two threads may deliver in another order than they held the lock. The thread whose system call comes later
         // checks again after the call. The kernel orders the calls, so the thread sees the other's store, which came
         // before its system call.
-        for (bool first = roster_.goes_first(number);;) {
-            workers_[number]->go_first(first);
-            if (first == roster_.goes_first(number)) break;
+        for (bool first = worker_table_.is_realtime(number);;) {
+            workers_[number]->set_realtime(first);
+            if (first == worker_table_.is_realtime(number)) break;
             first = !first;
         }
     }
-    for (std::uint64_t left = whom.bells | whom.nudges | whom.ticks; left != 0; left &= left - 1) {
+    for (std::uint64_t left = to_wake.idle | to_wake.idle_awake | to_wake.busy; left != 0; left &= left - 1) {
         const std::uint64_t bit = left & -left;
         worker& w = *workers_[static_cast<std::size_t>(std::countr_zero(bit))];
-        if ((whom.bells & bit) != 0) w.ring();
-        else if ((whom.nudges & bit) != 0) w.nudge();
-        if ((whom.ticks & bit) == 0) continue;
-        if (&w == worker::current()) w.note_tick();
+        if ((to_wake.idle & bit) != 0) w.signal_wakeup();
+        else if ((to_wake.idle_awake & bit) != 0) w.signal_if_awake();
+        if ((to_wake.busy & bit) == 0) continue;
+        if (&w == worker::current()) w.request_check();
         else w.tick();
     }
 }
@@ -454,7 +456,7 @@ void scheduler::drain() noexcept {
     for (bool counted = false;; counted = true) {
         const std::uint32_t seen = drained_.load(std::memory_order_acquire);
         {
-            const short_guard guard{lock_};
+            const adaptive_lock_guard guard{lock_};
             if (outstanding_ == 0) {
                 if (counted) --draining_;
                 return;
@@ -467,17 +469,17 @@ void scheduler::drain() noexcept {
 
 void scheduler::end_workers() noexcept {
     {
-        const short_guard guard{lock_};
+        const adaptive_lock_guard guard{lock_};
         ended_ = true;
     }
-    for (auto& w : workers_) w->ring();
+    for (auto& w : workers_) w->signal_wakeup();
     for (auto& w : workers_) w->join();
-    close_seam();
+    remove_hooks();
 }
 
 void scheduler::stop() noexcept {
     {
-        const short_guard guard{lock_};
+        const adaptive_lock_guard guard{lock_};
         if (ended_) return;
         stopping_ = true;
     }
@@ -490,14 +492,14 @@ void scheduler::stop() noexcept {
 }
 
 counts scheduler::statistics() noexcept {
-    const short_guard guard{lock_};
+    const adaptive_lock_guard guard{lock_};
     counts c = counts_;
     for (const auto& w : workers_) w->add_to(c);
-    c.standing = ready_.standing();
+    c.unstarted = ready_.unstarted();
     c.active = ready_.active();
     c.parked = parked_count_;
-    c.backlog = backlog_.size();
-    for (unsigned l = 0; l < most_levels; ++l) c.waiting[l] = ready_.standing(l) + backlog_.size(l);
+    c.without_context = admission_queue_.size();
+    for (unsigned l = 0; l < max_levels; ++l) c.unstarted_by_level[l] = ready_.unstarted(l) + admission_queue_.size(l);
     return c;
 }
 

@@ -10,7 +10,8 @@
 namespace tutti::preempt {
 namespace {
 
-constexpr std::size_t below = stack::brink_bytes + stack::last_resort_bytes + stack::reserves * stack::reserve_bytes;
+constexpr std::size_t below =
+    stack::guard_bytes + stack::termination_area_bytes + stack::reserves * stack::reserve_bytes;
 
 bool open(char* from, std::size_t bytes) noexcept { return ::mprotect(from, bytes, PROT_READ | PROT_WRITE) == 0; }
 
@@ -34,28 +35,28 @@ stack::~stack() { ::munmap(mapping_, mapping_bytes_); }
 
 bool stack::open_reserve() noexcept {
     if (open_reserves_ == reserves) return false;
-    if (!open(const_cast<char*>(next_edge()), reserve_bytes)) return false;
+    if (!open(const_cast<char*>(next_lower_end()), reserve_bytes)) return false;
     ++open_reserves_;
     return true;
 }
 
-char* stack::open_last_resort() noexcept {
-    char* const from = mapping_ + brink_bytes;
-    if (!last_resort_is_open_) last_resort_is_open_ = open(from, last_resort_bytes);
-    return last_resort_is_open_ ? from + last_resort_bytes : nullptr;
+char* stack::open_termination_area() noexcept {
+    char* const from = mapping_ + guard_bytes;
+    if (!termination_area_is_open_) termination_area_is_open_ = open(from, termination_area_bytes);
+    return termination_area_is_open_ ? from + termination_area_bytes : nullptr;
 }
 
 void stack::close() noexcept {
-    if (open_reserves_ == 0 && !last_resort_is_open_) return;
-    char* const from = mapping_ + brink_bytes;
-    constexpr std::size_t length = last_resort_bytes + reserves * reserve_bytes;
+    if (open_reserves_ == 0 && !termination_area_is_open_) return;
+    char* const from = mapping_ + guard_bytes;
+    constexpr std::size_t length = termination_area_bytes + reserves * reserve_bytes;
 #if defined(TUTTI_ASAN)
     __asan_unpoison_memory_region(from, length);
 #endif
     ::madvise(from, length, MADV_DONTNEED);
     ::mprotect(from, length, PROT_NONE);
     open_reserves_ = 0;
-    last_resort_is_open_ = false;
+    termination_area_is_open_ = false;
 }
 
 }  // namespace tutti::preempt

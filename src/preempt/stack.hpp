@@ -1,13 +1,13 @@
 // The stack of a context, and the memory below it for an overflow.
 //
-//   mapping | brink | last resort | reserves | the stack itself | top
+//   mapping | guard | termination area | reserves | the stack itself | top
 //
 //   reserves     fault until they are opened: the stack has overflowed, and the called function must be able to return
-//   last resort  faults until it is opened: used to end a context while the frames above are still needed
-//   brink        always faults
+//   termination area  faults until it is opened: used to end a context while the frames above are still needed
+//   guard        always faults
 //
 // Memory is allocated page by page when it is touched; `close` releases the opened parts. The functions that open a
-// part are async-signal-safe. overrun.hpp says when they are called.
+// part are async-signal-safe. stack_overflow.hpp says when they are called.
 #pragma once
 
 #include <cstddef>
@@ -31,31 +31,33 @@ public:
     [[nodiscard]] std::size_t mapping_bytes() const noexcept { return mapping_bytes_; }
 
     /// Returns the current lower end of the usable stack.
-    [[nodiscard]] const char* edge() const noexcept { return bottom() - open_reserves_ * reserve_bytes; }
+    [[nodiscard]] const char* lower_end() const noexcept { return bottom() - open_reserves_ * reserve_bytes; }
     /// Returns true if an access to the address faults because it is too far down.
-    [[nodiscard]] bool is_beyond(const char* address) const noexcept { return address >= mapping_ && address < edge(); }
+    [[nodiscard]] bool is_below(const char* address) const noexcept {
+        return address >= mapping_ && address < lower_end();
+    }
 
     /// Returns the lower end with one more open reserve.
-    [[nodiscard]] const char* next_edge() const noexcept { return edge() - reserve_bytes; }
+    [[nodiscard]] const char* next_lower_end() const noexcept { return lower_end() - reserve_bytes; }
     [[nodiscard]] unsigned open_reserves() const noexcept { return open_reserves_; }
     /// Opens one more reserve. Returns false if all are open, or the system refuses.
     bool open_reserve() noexcept;
-    /// Opens the last resort. Returns its top, or null if the system refuses.
-    char* open_last_resort() noexcept;
+    /// Opens the termination area. Returns its top, or null if the system refuses.
+    char* open_termination_area() noexcept;
     /// Closes the opened parts. REQUIRES: no context runs on the stack.
     void close() noexcept;
 
     static constexpr unsigned reserves = 3;                   // for a signal, for an exception to leave, to step on
     static constexpr std::size_t reserve_bytes = 256 * 1024;  // of each
-    static constexpr std::size_t last_resort_bytes = 64 * 1024;
-    static constexpr std::size_t brink_bytes = 64 * 1024;
+    static constexpr std::size_t termination_area_bytes = 64 * 1024;
+    static constexpr std::size_t guard_bytes = 64 * 1024;
 
 private:
     std::size_t bytes_;
     std::size_t mapping_bytes_;
     char* mapping_;
     unsigned open_reserves_ = 0;
-    bool last_resort_is_open_ = false;
+    bool termination_area_is_open_ = false;
 };
 
 }  // namespace tutti::preempt

@@ -37,7 +37,7 @@ void start_periodic(tick_target& t) {
 void wait_for_tick(tick_target&) noexcept {}
 
 void raise_flag_then_signal(tick_target& t) noexcept {
-    if (goes_unseen(t)) send_tick(t);
+    if (must_send_tick(t)) send_tick(t);
 }
 
 constexpr tick_source on_demand{"on-demand",
@@ -93,11 +93,11 @@ void make_timer(tick_target& t) {
 
 void delete_timer(tick_target& t) noexcept { ::timer_delete(t.timer); }
 
-bool goes_unseen(tick_target& t) noexcept {
+bool must_send_tick(tick_target& t) noexcept {
     if (t.urgent.exchange(true, std::memory_order_acq_rel)) return false;
     core::descriptor* const d = t.running.load(std::memory_order_acquire);
     if (d != nullptr) d->pending_tick.store(true, std::memory_order_relaxed);
-    const base::deadline late = base::real_now() + t.timing.patience;
+    const base::deadline late = base::real_now() + t.timing.flag_timeout;
     do {
         if (!t.urgent.load(std::memory_order_acquire)) return false;
         base::spin_turn();
@@ -117,20 +117,20 @@ void tick_after(tick_target& t, nanoseconds time) noexcept {
 }
 
 nanoseconds next_pause(const tick_target& t) noexcept {
-    const nanoseconds first = std::max(t.timing.repetition, t.interval);
-    const nanoseconds next = t.backed_off_to.count() == 0 ? first : 2 * t.backed_off_to;
-    return std::min(next, std::max(first, t.timing.most_patient));
+    const nanoseconds first = std::max(t.timing.retry_pause, t.interval);
+    const nanoseconds next = t.current_pause.count() == 0 ? first : 2 * t.current_pause;
+    return std::min(next, std::max(first, t.timing.max_retry_pause));
 }
 
 void back_off(tick_target& t) noexcept {
-    t.backed_off_to = next_pause(t);
-    const itimerspec when = after(t.backed_off_to, t.interval.count() != 0 ? t.backed_off_to : nanoseconds{0});
+    t.current_pause = next_pause(t);
+    const itimerspec when = after(t.current_pause, t.interval.count() != 0 ? t.current_pause : nanoseconds{0});
     ::timer_settime(t.timer, 0, &when, nullptr);
 }
 
 void end_back_off(tick_target& t) noexcept {
-    if (t.backed_off_to.count() == 0) return;
-    t.backed_off_to = nanoseconds{0};
+    if (t.current_pause.count() == 0) return;
+    t.current_pause = nanoseconds{0};
     if (t.interval.count() != 0) tick_after(t, t.interval);
 }
 

@@ -25,7 +25,7 @@
 
 #include "core/state/descriptor.hpp"
 
-struct tutti_entry;  // kernel/uapi.h
+struct tutti_tick_entry;  // kernel/uapi.h
 
 namespace tutti::preempt {
 
@@ -35,13 +35,13 @@ class stack;
 inline constexpr int tick_signal = SIGURG;
 
 struct tick_timing {
-    std::chrono::nanoseconds period{100'000};  // of a periodic source
-    std::chrono::nanoseconds patience{1'000};  // how long the polled flag may stay unseen before a signal is sent
+    std::chrono::nanoseconds period{100'000};      // of a periodic source
+    std::chrono::nanoseconds flag_timeout{1'000};  // how long the polled flag may stay unseen before a signal is sent
     // The time from a tick without effect to the next one. A tick without effect usually found library code. The time
     // doubles with each such tick, up to a limit. A kernel timer that is shorter than the slack of a sleep, 50 us,
     // would restart that sleep without end.
-    std::chrono::nanoseconds repetition{20'000};
-    std::chrono::nanoseconds most_patient{2'000'000};
+    std::chrono::nanoseconds retry_pause{20'000};
+    std::chrono::nanoseconds max_retry_pause{2'000'000};
 };
 
 struct tick_target {
@@ -50,11 +50,11 @@ struct tick_target {
     timer_t timer{};
     std::chrono::nanoseconds interval{0};  // between ticks of the timer; 0: single ticks
     // current pause while ticks find library code; 0: the latest tick did not
-    std::chrono::nanoseconds backed_off_to{0};
+    std::chrono::nanoseconds current_pause{0};
     // shared with the kernel module, if the ticks come from the module
-    tutti_entry* kernel = nullptr;
+    tutti_tick_entry* kernel = nullptr;
     unsigned kernel_number = 0;
-    std::uint64_t kernel_stood = 0;  // count of its ticks, after it has stopped
+    std::uint64_t kernel_deferred = 0;  // count of its ticks, after it has stopped
     std::atomic<bool> urgent{false};
     std::atomic<core::descriptor*> running{nullptr};  // descriptor of the running context; null between two contexts
 };
@@ -69,12 +69,12 @@ struct tick_source {
     void (*stop)(tick_target& t) noexcept;
     // All of these may be null: the source does not need the event.
     void (*enter)(tick_target& t, core::descriptor& d, const stack& on) noexcept = nullptr;
-    void (*again)(tick_target& t) noexcept = nullptr;
+    void (*rearm)(tick_target& t) noexcept = nullptr;
     void (*leave)(tick_target& t) noexcept = nullptr;
     void (*allow)(std::uintptr_t begin, std::uintptr_t end) noexcept = nullptr;
     /// Returns how often a tick found code that may not be interrupted, without the worker's knowledge. Any thread may
     /// call it.
-    std::uint64_t (*stood)(const tick_target& t) noexcept = nullptr;
+    std::uint64_t (*deferred)(const tick_target& t) noexcept = nullptr;
 };
 
 /// Returns the source of that name. `automatic` is the best available one. `kernel` falls back to on-demand if it is
@@ -89,7 +89,7 @@ void delete_timer(tick_target& t) noexcept;
 /// Raises the flag that is polled where critical regions end. Returns true if the caller must send a tick. Returns
 /// false if the worker sees the flag at once. Also returns false if another caller has raised the flag and was not
 /// answered. That caller has sent a tick, which repeats until it is served.
-[[nodiscard]] bool goes_unseen(tick_target& t) noexcept;
+[[nodiscard]] bool must_send_tick(tick_target& t) noexcept;
 
 /// Sends the signal now.
 void send_tick(const tick_target& t) noexcept;

@@ -24,12 +24,12 @@ namespace {
 [[maybe_unused]] constexpr unsigned long rseq_features = 27, rseq_alignment = 28;
 
 // The C library takes a thread's static thread-local storage from its stack, and refuses a stack without enough room.
-constexpr std::size_t least_stack = 128 * 1024, most_stack = std::size_t{1} << 30;
+constexpr std::size_t min_stack = 128 * 1024, max_stack = std::size_t{1} << 30;
 
 /// Returns the error of pthread_create.
 int start_thread(pthread_t& thread, void* (*run)(void*), void* argument) noexcept {
     int error = EINVAL;
-    for (std::size_t stack = least_stack; error == EINVAL && stack <= most_stack; stack *= 2) {
+    for (std::size_t stack = min_stack; error == EINVAL && stack <= max_stack; stack *= 2) {
         pthread_attr_t how;
         ::pthread_attr_init(&how);
         ::pthread_attr_setstacksize(&how, stack);
@@ -57,7 +57,7 @@ void leave_restartable_sequences() noexcept {
 
 }  // namespace
 
-bool tls_block::available() noexcept {
+bool tls_block::is_available() noexcept {
 #if defined(TUTTI_ASAN) || defined(TUTTI_TSAN)
     return false;  // they identify a thread by its block
 #else
@@ -81,27 +81,27 @@ tls_block::tls_block() {
     sigfillset(&all);
     sigdelset(&all, SIGABRT);
     ::pthread_sigmask(SIG_SETMASK, &all, &before);
-    const int error = start_thread(lender_, lend, this);
+    const int error = start_thread(lender_, run_lender, this);
     ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
     if (error != 0)
         throw std::system_error{error, std::generic_category(), "tutti: no thread to borrow a TLS block of"};
-    while (lent_.load(std::memory_order_acquire) == 0) base::futex_wait(lent_, 0);
+    while (ready_.load(std::memory_order_acquire) == 0) base::futex_wait(ready_, 0);
 }
 
 tls_block::~tls_block() {
-    over_.store(1, std::memory_order_release);
-    base::futex_wake_all(over_);
+    ended_.store(1, std::memory_order_release);
+    base::futex_wake_all(ended_);
     ::pthread_join(lender_, nullptr);
 }
 
-void* tls_block::lend(void* of) noexcept {
+void* tls_block::run_lender(void* of) noexcept {
     auto& block = *static_cast<tls_block*>(of);
     ::pthread_setname_np(::pthread_self(), "tutti-storage");  // otherwise it has its creator's name
     leave_restartable_sequences();
     block.base_ = current();
-    block.lent_.store(1, std::memory_order_release);
-    base::futex_wake_all(block.lent_);
-    while (block.over_.load(std::memory_order_acquire) == 0) base::futex_wait(block.over_, 0);
+    block.ready_.store(1, std::memory_order_release);
+    base::futex_wake_all(block.ready_);
+    while (block.ended_.load(std::memory_order_acquire) == 0) base::futex_wait(block.ended_, 0);
     return nullptr;
 }
 

@@ -28,7 +28,7 @@ class tls_block {
 public:
     /// Returns true if processor and kernel let a program set the base of FS. Returns false under sanitizers that
     /// identify a thread by it.
-    [[nodiscard]] static bool available() noexcept;
+    [[nodiscard]] static bool is_available() noexcept;
 
     /// Throws std::system_error.
     tls_block();
@@ -38,17 +38,17 @@ public:
 
     [[nodiscard]] std::uintptr_t base() const noexcept { return base_; }
 
-    /// The block that the calling thread uses, and a switch to another one. REQUIRES: available()
+    /// The block that the calling thread uses, and a switch to another one. REQUIRES: is_available()
     [[nodiscard]] static std::uintptr_t current() noexcept;
     static void use(std::uintptr_t base) noexcept;
 
 private:
-    static void* lend(void* of) noexcept;
+    static void* run_lender(void* of) noexcept;
 
     pthread_t lender_{};
     std::uintptr_t base_ = 0;
-    std::atomic<std::uint32_t> lent_{0};
-    std::atomic<std::uint32_t> over_{0};
+    std::atomic<std::uint32_t> ready_{0};
+    std::atomic<std::uint32_t> ended_{0};
 };
 
 }  // namespace tutti::preempt

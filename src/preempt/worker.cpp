@@ -19,8 +19,8 @@
 #include "base/scheduling.hpp"
 #include "core/conflict/kill.hpp"
 #include "core/lifecycle/left_behind.hpp"
-#include "preempt/overrun.hpp"
 #include "preempt/scheduler.hpp"
+#include "preempt/stack_overflow.hpp"
 
 // Points to the flag of the calling thread's worker that says whether something urgent waits. The stubs of
 // library_calls.cpp read it, on every thread.
@@ -36,7 +36,7 @@ namespace tutti::preempt {
 namespace {
 
 // Signal handlers read it, so the first access must not allocate.
-[[gnu::tls_model("initial-exec")]] thread_local worker* of_this_thread = nullptr;
+[[gnu::tls_model("initial-exec")]] thread_local worker* current_worker = nullptr;
 
 const sigset_t only_ticks = [] {
     sigset_t s;
@@ -85,17 +85,17 @@ void pass_on(const core::clock_view& from, core::clock_view& to) noexcept {
 }  // namespace
 
 // Both functions are out of line, because compilers keep addresses of thread-local variables.
-[[gnu::noinline]] worker* worker::current() noexcept { return of_this_thread; }
-[[gnu::noinline]] void worker::run_as(worker* w, tx* t) noexcept {
-    of_this_thread = w;
+[[gnu::noinline]] worker* worker::current() noexcept { return current_worker; }
+[[gnu::noinline]] void worker::set_current(worker* w, tx* t) noexcept {
+    current_worker = w;
     tutti_preempt_urgent = w == nullptr ? &nothing_is_urgent : &w->target_.urgent;
     detail::current_transaction = t;
 }
 
-const tick_source& worker::source() const noexcept { return of_.ticks(); }
+const tick_source& worker::source() const noexcept { return scheduler_.ticks(); }
 
 void worker::start() {
-    target_.timing = of_.how().timing;
+    target_.timing = scheduler_.how().timing;
     std::promise<void> starts;
     std::future<void> started = starts.get_future();
     thread_ = std::thread{[this, starts = std::move(starts)]() mutable { run(std::move(starts)); }};
@@ -103,11 +103,11 @@ void worker::start() {
 }
 
 void worker::run(std::promise<void> starts) noexcept {
-    run_as(this, nullptr);  // first: a signal that finds no worker here goes to the program
+    set_current(this, nullptr);  // first: a signal that finds no worker here goes to the program
     std::optional<signal_stack> for_faults;
     try {
         for_faults.emplace();
-        if (of_.how().realtime_from) try_to_go_first();
+        if (scheduler_.how().realtime_min_priority) check_realtime_permission();
         source().start(target_);
     } catch (...) {
         starts.set_exception(std::current_exception());
@@ -115,79 +115,79 @@ void worker::run(std::promise<void> starts) noexcept {
     }
     ::pthread_sigmask(SIG_UNBLOCK, &faults_and_ticks, nullptr);  // the program's threads may have blocked them
     ::pthread_setname_np(::pthread_self(), "tutti-worker");      // the name that tools show
-    if (of_.separates_thread_locals()) own_block_ = tls_block::current();
+    if (scheduler_.separates_thread_locals()) own_block_ = tls_block::current();
     starts.set_value();
     for (;;) {
         context* c = std::exchange(chosen_, nullptr);
-        if (c != nullptr) of_.settle(*this, std::exchange(left_, {}));
-        else c = choose();
+        if (c != nullptr) scheduler_.requeue_departed(*this, std::exchange(departed_, {}));
+        else c = choose_context();
         if (c == nullptr) break;
         enter(*c);
     }
     source().stop(target_);
 }
 
-context* worker::choose() noexcept {
+context* worker::choose_context() noexcept {
     for (;;) {
-        const std::uint32_t seen = bell_.load(std::memory_order_acquire);
-        target_.urgent.store(false, std::memory_order_release);  // pairs with goes_unseen
-        const scheduler::turn now = of_.take_turn(*this, std::exchange(left_, {}));
-        if (now.next != nullptr || now.over) return now.next;
-        if (!now.again) rest(seen);
+        const std::uint32_t seen = wakeup_word_.load(std::memory_order_acquire);
+        target_.urgent.store(false, std::memory_order_release);  // pairs with must_send_tick
+        const scheduler::worker_step now = scheduler_.next_step(*this, std::exchange(departed_, {}));
+        if (now.next != nullptr || now.ended) return now.next;
+        if (!now.repeat) wait_for_work(seen);
     }
 }
 
-bool worker::pass_time(std::uint32_t seen) noexcept {
-    const pastime& idle = of_.how().idle;
-    if (idle.spend == nullptr) return false;
-    elsewhere_.store(true, std::memory_order_seq_cst);  // pairs with the load in ring
-    const bool spent = idle.spend(idle.self, bell_, seen, nearest_);
-    elsewhere_.store(false, std::memory_order_relaxed);
+bool worker::run_idle_callback(std::uint32_t seen) noexcept {
+    const idle_callback& idle = scheduler_.how().idle;
+    if (idle.run_idle == nullptr) return false;
+    in_idle_callback_.store(true, std::memory_order_seq_cst);  // pairs with the load in ring
+    const bool spent = idle.run_idle(idle.self, wakeup_word_, seen, next_wakeup_);
+    in_idle_callback_.store(false, std::memory_order_relaxed);
     return spent;
 }
 
-void worker::rest(std::uint32_t seen) noexcept {
-    if (pass_time(seen)) return;
+void worker::wait_for_work(std::uint32_t seen) noexcept {
+    if (run_idle_callback(seen)) return;
     for (int turn = 0; turn < idle_turns; ++turn) {
-        if (bell_.load(std::memory_order_acquire) != seen) return;
+        if (wakeup_word_.load(std::memory_order_acquire) != seen) return;
         base::spin_turn();
     }
     asleep_.store(true, std::memory_order_seq_cst);  // pairs with the load in ring
-    const bool waits = nearest_ != base::deadline::max();
-    base::futex_wait(bell_, seen, waits ? std::optional{nearest_} : std::nullopt);
+    const bool waits = next_wakeup_ != base::deadline::max();
+    base::futex_wait(wakeup_word_, seen, waits ? std::optional{next_wakeup_} : std::nullopt);
     asleep_.store(false, std::memory_order_relaxed);
 }
 
-void worker::ring() noexcept {
-    bell_.fetch_add(1, std::memory_order_seq_cst);
+void worker::signal_wakeup() noexcept {
+    wakeup_word_.fetch_add(1, std::memory_order_seq_cst);
     // Either this thread sees that the worker is about to sleep, or the worker sees the new count, at the latest in the
-    // kernel. The same holds for a sleep in its pastime, except for a call by the worker itself, which checks before it
+    // kernel. The same holds for a sleep in its idle callback, except for a call by the worker itself, which checks before it
     // sleeps.
-    if (asleep_.load(std::memory_order_seq_cst)) base::futex_wake_all(bell_);
-    else if (elsewhere_.load(std::memory_order_seq_cst) && current() != this)
-        of_.how().idle.recall(of_.how().idle.self);
+    if (asleep_.load(std::memory_order_seq_cst)) base::futex_wake_all(wakeup_word_);
+    else if (in_idle_callback_.load(std::memory_order_seq_cst) && current() != this)
+        scheduler_.how().idle.wake(scheduler_.how().idle.self);
 }
 
-void worker::go_first(bool first) noexcept {
+void worker::set_realtime(bool on) noexcept {
     // The process had the permission at the start. If it has lost the permission, work runs as late as without the
     // priority.
-    if (first) (void)base::set_realtime_priority(target_.thread, realtime_priority);
-    else base::clear_realtime_priority(target_.thread, usual_policy_);
+    if (on) (void)base::set_realtime_priority(target_.thread, realtime_priority);
+    else base::clear_realtime_priority(target_.thread, normal_policy_);
 }
 
-void worker::try_to_go_first() {
-    usual_policy_ = base::scheduling_policy();
-    if (usual_policy_ == SCHED_RR || usual_policy_ == SCHED_FIFO)
+void worker::check_realtime_permission() {
+    normal_policy_ = base::scheduling_policy();
+    if (normal_policy_ == SCHED_RR || normal_policy_ == SCHED_FIFO)
         throw std::invalid_argument{
             "tutti: realtime_from: workers have a real-time priority already, that of the program"};
     if (const int error = base::set_realtime_priority(0, realtime_priority); error != 0)
         throw std::system_error{error, std::generic_category(), "tutti: realtime_from: a worker's real-time priority"};
-    base::clear_realtime_priority(0, usual_policy_);
+    base::clear_realtime_priority(0, normal_policy_);
 }
 
 // Makes the block here, and not at admission, because only contexts that have begun need a block.
 bool worker::has_thread_locals(context& c) const noexcept {
-    if (c.block || !of_.separates_thread_locals()) return true;
+    if (c.block || !scheduler_.separates_thread_locals()) return true;
     try {
         c.block.emplace();
         return true;
@@ -196,60 +196,61 @@ bool worker::has_thread_locals(context& c) const noexcept {
     }
 }
 
-void worker::turn_away(context& c) noexcept {
+void worker::reject(context& c) noexcept {
     static std::atomic<bool> said{false};
-    if (c.what.turn_away == nullptr) base::panic("no thread can be started for the thread-local storage of a context");
+    if (c.current_work.on_rejection == nullptr)
+        base::panic("no thread can be started for the thread-local storage of a context");
     if (!said.exchange(true)) {
         base::write_emergency_message(
             "tutti: no thread can be started for the thread-local storage of a context, so work is turned away: allow "
             "the process more threads (ulimit -u, TasksMax=, pids.max)\n");
     }
-    c.what.turn_away(c.what.argument);
-    left_ = {&c, departure::finished};
-    tell(happening::finished, c);
+    c.current_work.on_rejection(c.current_work.argument);
+    departed_ = {&c, leave_reason::finished};
+    report(context_event::finished, c);
 }
 
 void worker::enter(context& c) noexcept {
     core::descriptor& d = *c.descriptor;
-    const bool fresh = !std::exchange(c.begun, true);
-    tell(fresh ? happening::dispatched : happening::resumed, c);
-    if (fresh && !has_thread_locals(c)) return turn_away(c);
+    const bool fresh = !std::exchange(c.has_started, true);
+    report(fresh ? context_event::dispatched : context_event::resumed, c);
+    if (fresh && !has_thread_locals(c)) return reject(c);
     running_ = &c;
     if (c.block) tls_block::use(c.block->base());
     if (fresh) {
         c.transaction = &d;
         d.exceptions = reinterpret_cast<const core::exception_globals*>(abi::__cxa_get_globals());
         d.pending_tick.store(false, std::memory_order_relaxed);
-        c.held.store(0, std::memory_order_relaxed);
-        c.tick_kept.store(false, std::memory_order_relaxed);
-        c.place.prepare(c.room, run_context, &c);
+        c.no_preemption_depth.store(0, std::memory_order_relaxed);
+        c.tick_deferred.store(false, std::memory_order_relaxed);
+        c.execution.prepare(c.stack_memory, run_context, &c);
     }
     end_back_off(target_);  // the library code belonged to the previous context
-    run_as(this, c.transaction);
-    target_.running.store(&d, std::memory_order_release);  // pairs with goes_unseen
-    if (source().enter != nullptr) source().enter(target_, d, c.room);
+    set_current(this, c.transaction);
+    target_.running.store(&d, std::memory_order_release);  // pairs with must_send_tick
+    if (source().enter != nullptr) source().enter(target_, d, c.stack_memory);
     // The reason for this tick may have become ready after `c` was chosen, and the signal may have come before this
     // point.
-    if (target_.urgent.load(std::memory_order_acquire)) note_tick();
+    if (target_.urgent.load(std::memory_order_acquire)) request_check();
     else set_timer();
     pass_on(clock_, d.algorithm_data.clock);
     off_context_.store(false, std::memory_order_relaxed);
-    fiber::change(loop_, c.place);
+    fiber::switch_between(loop_, c.execution);
     pass_on(d.algorithm_data.clock, clock_);
     if (source().leave != nullptr) source().leave(target_);
     target_.running.store(nullptr, std::memory_order_relaxed);
     if (c.block) {
-        run_as(nullptr, nullptr);  // no signal may find this worker in the block when it is used elsewhere
+        set_current(nullptr, nullptr);  // no signal may find this worker in the block when it is used elsewhere
         tls_block::use(own_block_);
     }
-    run_as(this, nullptr);
+    set_current(this, nullptr);
     running_ = nullptr;
-    left_.who = &c;
-    switch (left_.why) {
-        case departure::finished: tell(happening::finished, c); break;
-        case departure::preempted: tell(happening::preempted, c); break;
-        case departure::parked: tell(happening::parked, c); break;
-        case departure::none: break;
+    departed_.who = &c;
+    switch (departed_.reason) {
+        case leave_reason::finished: report(context_event::finished, c); break;
+        case leave_reason::preempted: report(context_event::preempted, c); break;
+        case leave_reason::parked: report(context_event::parked, c); break;
+        case leave_reason::none: break;
     }
 }
 
@@ -258,12 +259,12 @@ void worker::run_context(void* of) noexcept {
     {
         // The next work on this context must not find an open transaction.
         const core::call_boundary nothing_stays_open;
-        c.what.run(c.what.argument);
+        c.current_work.run(c.current_work.argument);
     }
     current()->leave_finished(c);
 }
 
-// Signal fence: the trap after the store, and each later tick, finds the stored value (cutting_off.cpp). So the first
+// Signal fence: the trap after the store, and each later tick, finds the stored value (context_termination.cpp). So the first
 // of these traps is the last one, and it comes while the thread still knows its worker.
 void worker::end_traps() noexcept {
     off_context_.store(true, std::memory_order_relaxed);
@@ -271,49 +272,49 @@ void worker::end_traps() noexcept {
 }
 
 void worker::leave_finished(context& c) noexcept {
-    left_.why = departure::finished;
+    departed_.reason = leave_reason::finished;
     end_traps();
-    fiber::leave_for(c.place, loop_);
+    fiber::finish_for(c.execution, loop_);
 }
 
-void worker::leave(departure why) noexcept {
+void worker::leave(leave_reason why) noexcept {
     context& c = *running_;
     c.transaction = detail::current_transaction;
     // Other transactions may take what the context owns from here on. A context that parks itself owns nothing that
     // others wait for long (core/waiting/waiting.hpp), and may be inside a barrier, which would not notice the loss. A
     // context that rests for the network keeps what it owns, like a thread that sleeps: its commit may be in progress
     // elsewhere.
-    if (why == departure::preempted) for_each_open(c.transaction, core::suspend);
-    left_.why = why;
+    if (why == leave_reason::preempted) for_each_open(c.transaction, core::suspend);
+    departed_.reason = why;
     end_traps();
-    fiber::change(c.place, loop_);
-    if (why == departure::preempted) for_each_open(c.transaction, core::resume);
+    fiber::switch_between(c.execution, loop_);
+    if (why == leave_reason::preempted) for_each_open(c.transaction, core::resume);
 }
 
-void worker::park() noexcept { leave(departure::parked); }
+void worker::park() noexcept { leave(leave_reason::parked); }
 
-bool worker::must_give_way() noexcept {
-    target_.urgent.store(false, std::memory_order_release);  // pairs with goes_unseen
-    chosen_ = of_.next_above(*this, *running_);
+bool worker::must_be_preempted() noexcept {
+    target_.urgent.store(false, std::memory_order_release);  // pairs with must_send_tick
+    chosen_ = scheduler_.next_above(*this, *running_);
     if (chosen_ == nullptr) set_timer();
     return chosen_ != nullptr;
 }
 
 // Acknowledges the tick: the end of the hold checks again (scheduler::hold). Otherwise each call of a library would
 // take another tick until then.
-bool worker::keeps_tick() noexcept {
-    if (running_->held.load(std::memory_order_relaxed) == 0) return false;
-    running_->tick_kept.store(true, std::memory_order_relaxed);
+bool worker::defers_tick() noexcept {
+    if (running_->no_preemption_depth.load(std::memory_order_relaxed) == 0) return false;
+    running_->tick_deferred.store(true, std::memory_order_relaxed);
     target_.urgent.store(false, std::memory_order_release);
     return true;
 }
 
-void worker::check() noexcept {
-    if (!keeps_tick() && must_give_way()) leave(departure::preempted);
+void worker::check_preemption() noexcept {
+    if (!defers_tick() && must_be_preempted()) leave(leave_reason::preempted);
 }
 
-void worker::note_tick() noexcept {
-    if (raise_tick()) tick_after(target_, target_.timing.repetition);  // the next barrier may be far away
+void worker::request_check() noexcept {
+    if (raise_tick()) tick_after(target_, target_.timing.retry_pause);  // the next barrier may be far away
 }
 
 bool worker::raise_tick() noexcept {
@@ -327,8 +328,8 @@ bool worker::raise_tick() noexcept {
 void worker::set_timer() noexcept {
     if (target_.interval.count() != 0) return;  // the periodic timer checks it anyway
     std::chrono::nanoseconds pause = std::chrono::nanoseconds::max();
-    if (nearest_ != base::deadline::max() && source().preempts) {
-        pause = nearest_ - base::now();
+    if (next_wakeup_ != base::deadline::max() && source().preempts) {
+        pause = next_wakeup_ - base::now();
         tick_after(target_, pause);
     }
     // Comes last: the tick that found the context doomed may have come, and set the timer, before the line above did.
@@ -338,51 +339,51 @@ void worker::set_timer() noexcept {
 /// Returns true if there is a reason to look. A barrier may have served the tick before it arrived.
 bool worker::is_wanted() const noexcept {
     return target_.urgent.load(std::memory_order_acquire) || target_.interval.count() != 0 ||
-           (nearest_ != base::deadline::max() && base::now() >= nearest_);
+           (next_wakeup_ != base::deadline::max() && base::now() >= next_wakeup_);
 }
 
 void worker::on_tick(std::uintptr_t instruction) noexcept {
     if (!source().preempts) return;  // another source's signal; there are no critical regions
     if (running_ == nullptr || detail::current_transaction == nullptr) return;  // `enter` checks `urgent`
-    count(signals_);
+    count(ticks_by_signal_);
     if (!is_wanted()) return;
     core::descriptor& d = core::descriptor::of(*detail::current_transaction);
-    const bool application = of_.application().contains(instruction);
+    const bool application = scheduler_.application().contains(instruction);
     if (application) end_back_off(target_);
-    if (application && core::tick(d) && !keeps_tick()) {
-        if (!must_give_way()) return;
+    if (application && core::tick(d) && !defers_tick()) {
+        if (!must_be_preempted()) return;
         // The switch leaves the handler in the middle, and ticks are blocked while the handler runs.
         ::pthread_sigmask(SIG_UNBLOCK, &only_ticks, nullptr);
-        return leave(departure::preempted);
+        return leave(leave_reason::preempted);
     }
-    count(postponed_);
+    count(ticks_deferred_);
     if (!application && raise_tick()) back_off(target_);
 }
 
 /// The module has checked the position of the instruction.
 void worker::on_redirection() noexcept {
     if (running_ == nullptr || detail::current_transaction == nullptr) return;
-    count(redirections_);
+    count(ticks_by_kernel_);
     if (!is_wanted()) return;
     end_back_off(target_);
-    if (!core::tick(core::descriptor::of(*detail::current_transaction)) || keeps_tick()) return count(postponed_);
-    if (must_give_way()) leave(departure::preempted);
+    if (!core::tick(core::descriptor::of(*detail::current_transaction)) || defers_tick()) return count(ticks_deferred_);
+    if (must_be_preempted()) leave(leave_reason::preempted);
 }
 
 void worker::handle_redirection() noexcept {
     const int error = errno;
     current()->on_redirection();
     worker& now = *current();  // a migrated context returns on another worker
-    now.source().again(now.target_);
+    now.source().rearm(now.target_);
     errno = error;
 }
 
 void worker::handle_signal(int number, siginfo_t* about, void* interrupted) noexcept {
     worker* const w = current();
-    if (w == nullptr) return scheduler::pass_on(number, about, interrupted);
+    if (w == nullptr) return scheduler::forward_signal(number, about, interrupted);
     const int error = errno;
     auto& where = *static_cast<ucontext_t*>(interrupted);
-    if (w->ends_doomed(where)) return;
+    if (w->terminates_doomed(where)) return;
     w->on_tick(static_cast<std::uintptr_t>(where.uc_mcontext.gregs[REG_RIP]));
     // The return from a handler restores the thread's alternate stack, which may be that of another thread here.
     if (current() != w) ::sigaltstack(nullptr, &where.uc_stack);
@@ -391,15 +392,15 @@ void worker::handle_signal(int number, siginfo_t* about, void* interrupted) noex
 }
 
 void worker::add_to(counts& all) const noexcept {
-    all.signals += signals_.load(std::memory_order_relaxed);
-    all.redirections += redirections_.load(std::memory_order_relaxed);
-    all.postponed += postponed_.load(std::memory_order_relaxed);
-    if (source().stood != nullptr) all.postponed += source().stood(target_);
+    all.ticks_by_signal += ticks_by_signal_.load(std::memory_order_relaxed);
+    all.ticks_by_kernel += ticks_by_kernel_.load(std::memory_order_relaxed);
+    all.ticks_deferred += ticks_deferred_.load(std::memory_order_relaxed);
+    if (source().deferred != nullptr) all.ticks_deferred += source().deferred(target_);
 }
 
-void worker::tell(happening what, const context& whom) const noexcept {
-    const observer& o = of_.how().watch;
-    if (o.tell != nullptr) o.tell(o.self, what, whom, number_);
+void worker::report(context_event what, const context& whom) const noexcept {
+    const observer& o = scheduler_.how().event_observer;
+    if (o.on_event != nullptr) o.on_event(o.self, what, whom, number_);
 }
 
 }  // namespace tutti::preempt

@@ -19,21 +19,21 @@
 namespace tutti::preempt {
 
 /// A context that has left its worker, and that the worker still has to put into its list.
-struct left {
+struct departed_context {
     context* who = nullptr;
-    departure why = departure::none;
+    leave_reason reason = leave_reason::none;
 };
 
 class worker {
 public:
-    worker(scheduler& of, unsigned number) noexcept : of_{of}, number_{number} {}
+    worker(scheduler& of, unsigned number) noexcept : scheduler_{of}, number_{number} {}
     worker(const worker&) = delete;
     worker& operator=(const worker&) = delete;
 
     /// Starts the thread, and returns when it can receive ticks. Throws std::system_error, std::invalid_argument or
     /// std::bad_alloc if that fails.
     void start();
-    /// Waits for the thread to end. REQUIRES: start() was called, even if it failed; the worker was rung, and no work
+    /// Waits for the thread to end. REQUIRES: start() was called, even if it failed; the worker was woken, and no work
     /// is left.
     void join() noexcept {
         if (thread_.joinable()) thread_.join();
@@ -46,25 +46,25 @@ public:
 
     /// preemption_check: gives way if a context of a higher level is ready. Called on the running context, where it may
     /// be switched away. Returns when the context continues.
-    void check() noexcept;
-    /// Leaves the processor until the context is woken. REQUIRES: scheduler::enter_parked.
+    void check_preemption() noexcept;
+    /// Leaves the processor until the context is woken. REQUIRES: scheduler::add_parked.
     void park() noexcept;
     /// Makes the worker look at the queue as soon as the running context may be switched away.
-    void note_tick() noexcept;
+    void request_check() noexcept;
 
-    /// The first handlers of faults and traps (overrun.hpp).
+    /// The first handlers of faults and traps (stack_overflow.hpp).
     static void handle_fault(int signal, siginfo_t* what, void* interrupted) noexcept;
-    static void handle_step(int signal, siginfo_t* what, void* interrupted) noexcept;
+    static void handle_trap(int signal, siginfo_t* what, void* interrupted) noexcept;
 
     /// Wakes an idle worker. Any thread may call it.
-    void ring() noexcept;
+    void signal_wakeup() noexcept;
     /// Does the same for a worker that is not asleep. Any thread may call it.
-    void nudge() noexcept { bell_.fetch_add(1, std::memory_order_seq_cst); }
+    void signal_if_awake() noexcept { wakeup_word_.fetch_add(1, std::memory_order_seq_cst); }
     /// Sends a tick to a busy worker. Any other thread may call it.
     void tick() noexcept { source().request(target_); }
 
     /// Gives its thread a real-time priority from now on, or takes it away. Any thread may call it.
-    void go_first(bool first) noexcept;
+    void set_realtime(bool on) noexcept;
 
     /// Makes its thread look at its context at once, in the handler of ticks. Any thread may call it.
     void interrupt_thread() noexcept { send_tick(target_); }
@@ -80,86 +80,86 @@ public:
     // --- called by the scheduler, on the worker's own thread
 
     /// Makes the worker look at the queue as soon as it enters the next context.
-    void hurry() noexcept { target_.urgent.store(true, std::memory_order_relaxed); }
+    void check_soon() noexcept { target_.urgent.store(true, std::memory_order_relaxed); }
     /// Returns when the first of its parked contexts is to be woken; the end of the clock: never.
-    [[nodiscard]] base::deadline nearest() const noexcept { return nearest_; }
-    void wake_nobody() noexcept { nearest_ = base::deadline::max(); }
-    void wake_by(base::deadline until) noexcept { nearest_ = std::min(nearest_, until); }
+    [[nodiscard]] base::deadline next_wakeup() const noexcept { return next_wakeup_; }
+    void clear_next_wakeup() noexcept { next_wakeup_ = base::deadline::max(); }
+    void wake_at_latest(base::deadline until) noexcept { next_wakeup_ = std::min(next_wakeup_, until); }
 
 private:
     [[nodiscard]] const tick_source& source() const noexcept;
     void run(std::promise<void> starts) noexcept;
     /// Tries whether the thread may have a real-time priority, and restores its old one. Throws std::invalid_argument
     /// or std::system_error if it may not.
-    void try_to_go_first();
-    context* choose() noexcept;
+    void check_realtime_permission();
+    context* choose_context() noexcept;
     void set_timer() noexcept;
     [[nodiscard]] bool is_wanted() const noexcept;
     void enter(context& c) noexcept;
     /// Gives the context a block of thread-local storage if it needs one. Returns false if that fails.
     [[nodiscard]] bool has_thread_locals(context& c) const noexcept;
     /// Turns away the work of the context, instead of running it.
-    void turn_away(context& c) noexcept;
+    void reject(context& c) noexcept;
     /// Returns true if the running context is not to be disturbed. The tick is then kept until the hold ends.
-    [[nodiscard]] bool keeps_tick() noexcept;
-    bool must_give_way() noexcept;
+    [[nodiscard]] bool defers_tick() noexcept;
+    bool must_be_preempted() noexcept;
     /// Raises the flag that is checked wherever a critical region ends. Returns false if no context runs that could
     /// give way.
     bool raise_tick() noexcept;
-    void leave(departure why) noexcept;
+    void leave(leave_reason why) noexcept;
     /// Leaves the stepping of the running context before a switch, because no step of that context may follow the
     /// switch. On the way to the loop a worker changes its thread-local variables, and a trap there would not find its
     /// worker.
     void end_traps() noexcept;
     /// Leaves a finished context for good.
     [[noreturn]] void leave_finished(context& c) noexcept;
-    static void run_as(worker* w, tx* t) noexcept;
-    void rest(std::uint32_t seen) noexcept;
-    /// Returns true if the worker ran its pastime.
-    bool pass_time(std::uint32_t seen) noexcept;
+    static void set_current(worker* w, tx* t) noexcept;
+    void wait_for_work(std::uint32_t seen) noexcept;
+    /// Returns true if the worker ran its idle callback.
+    bool run_idle_callback(std::uint32_t seen) noexcept;
     void on_tick(std::uintptr_t instruction) noexcept;
     void on_redirection() noexcept;
-    void tell(happening what, const context& whom) const noexcept;
+    void report(context_event what, const context& whom) const noexcept;
     static void run_context(void* of) noexcept;
 
-    // Handles contexts whose stack has overflowed, or that are doomed (cutting_off.cpp).
-    bool survives(const siginfo_t& fault, ucontext_t& where) noexcept;
+    // Handles contexts whose stack has overflowed, or that are doomed (context_termination.cpp).
+    bool handles_overflow(const siginfo_t& fault, ucontext_t& where) noexcept;
     /// Returns true if the next instruction of this thread is a step of the running context.
-    [[nodiscard]] bool steps_here() const noexcept;
-    bool steps_on(ucontext_t& where) noexcept;
+    [[nodiscard]] bool is_stepping() const noexcept;
+    bool handles_trap(ucontext_t& where) noexcept;
     void step_doomed(context& c, ucontext_t& where) noexcept;
-    /// Cuts off the running context if it is doomed. Returns true if it was cut off. If it cannot be cut off yet, the
+    /// Terminates the running context if it is doomed. Returns true if it was terminated. If it cannot be terminated yet, the
     /// worker tries again soon.
-    bool ends_doomed(ucontext_t& where) noexcept;
-    [[nodiscard]] bool may_cut_off(const context& c, const ucontext_t& where) const noexcept;
-    [[nodiscard]] bool may_end_doomed(const context& c, const ucontext_t& where) const noexcept;
+    bool terminates_doomed(ucontext_t& where) noexcept;
+    [[nodiscard]] bool may_terminate(const context& c, const ucontext_t& where) const noexcept;
+    [[nodiscard]] bool may_terminate_doomed(const context& c, const ucontext_t& where) const noexcept;
     /// Called at the end of a tick's handler. After a fault in the handler itself, only the handler would step.
     void keep_stepping(ucontext_t& where) const noexcept;
-    static bool cut_off(context& c, ucontext_t& where) noexcept;
-    static void end_cut_off(context* of) noexcept;
+    static bool terminate(context& c, ucontext_t& where) noexcept;
+    static void finish_termination(context* of) noexcept;
 
-    scheduler& of_;
+    scheduler& scheduler_;
     const unsigned number_;
     std::thread thread_;
     fiber loop_;
     std::uintptr_t own_block_ = 0;  // block of thread-local storage, if contexts have their own
     tick_target target_;
-    int usual_policy_ = 0;  // scheduling policy of its thread
+    int normal_policy_ = 0;  // scheduling policy of its thread
 
     // --- used by its own thread
     context* running_ = nullptr;
     // True if no instruction of this thread traps, because the thread is between a context and the loop, or in the
     // loop. The handlers of the same thread read it.
     std::atomic<bool> off_context_{true};
-    left left_;                  // the context that has just left it
+    departed_context departed_;  // the context that has just left it
     context* chosen_ = nullptr;  // the context that it left for
     core::clock_view clock_;     // the view of the context that has just left
-    base::deadline nearest_ = base::deadline::max();
-    std::atomic<std::uint64_t> signals_{0}, redirections_{0}, postponed_{0};
+    base::deadline next_wakeup_ = base::deadline::max();
+    std::atomic<std::uint64_t> ticks_by_signal_{0}, ticks_by_kernel_{0}, ticks_deferred_{0};
 
-    std::atomic<std::uint32_t> bell_{0};
+    std::atomic<std::uint32_t> wakeup_word_{0};
     std::atomic<bool> asleep_{false};
-    std::atomic<bool> elsewhere_{false};  // in pastime::spend
+    std::atomic<bool> in_idle_callback_{false};  // in pastime::spend
 };
 
 }  // namespace tutti::preempt

@@ -42,7 +42,7 @@ TEST_P(checkpoints, keep_a_sum) {
     const std::size_t each = rounds(1000);
     std::array<var<long>, accounts> bank{};
     violations broken;
-    crew(4, [&](unsigned me) {
+    worker_group(4, [&](unsigned me) {
         const flavour mine = GetParam().of(me);
         support::random dice{me};
         for (std::size_t i = 0; i < each; ++i) {
@@ -74,7 +74,7 @@ TEST_P(checkpoints, keep_a_sum) {
 TEST_P(checkpoints, in_opposite_order_make_progress) {
     const std::size_t each = rounds(1000);
     var<long> left{0}, right{0};
-    crew(2, [&](unsigned me) {
+    worker_group(2, [&](unsigned me) {
         var<long>& first = me == 0 ? left : right;
         var<long>& second = me == 0 ? right : left;
         for (std::size_t i = 0; i < each; ++i) {
@@ -104,7 +104,7 @@ TEST_F(checkpoint_conflicts_test, do_not_occur_without_concurrency) {
     const std::size_t each = rounds(500);
     var<long> counter{0};
     std::atomic<std::size_t> before{0}, after{0};
-    crew(4, [&](unsigned) {
+    worker_group(4, [&](unsigned) {
         for (std::size_t i = 0; i < each; ++i) {
             atomically([&](tx& t) {
                 ++before;
@@ -196,7 +196,7 @@ TEST_F(checkpoint_conflicts_test, do_not_touch_an_irrevocable_transaction) {
     var<long> x{0}, y{0};
     std::atomic<bool> done{false};
     std::size_t before = 0, after = 0;
-    crew(3, [&](unsigned me) {
+    worker_group(3, [&](unsigned me) {
         if (me == 0) {
             for (std::size_t i = 0; i < each; ++i) {
                 atomically({.mode = mode::irrevocable}, [&](tx& t) {

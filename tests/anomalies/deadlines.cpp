@@ -34,7 +34,7 @@ TEST_F(deadlines_test, commit_a_block_under_permanent_conflict) {
     std::atomic<long> asked{0}, served{0};
     deadline_outcome outcome;
     violations torn;
-    crew(2, [&](unsigned me) {
+    worker_group(2, [&](unsigned me) {
         if (me == 1) {
             while (!over) {
                 if (served == asked) {
@@ -86,7 +86,7 @@ TEST_F(deadlines_test, end_a_wait_for_another_transaction) {
     var<int> held{0};
     std::atomic<int> stage{0};
     int first_attempt = 0;
-    crew(2, [&](unsigned me) {
+    worker_group(2, [&](unsigned me) {
         if (me == 0) {
             atomically([&](tx& t) {
                 if (++first_attempt > 1) return;  // killed: the other block has committed
@@ -162,7 +162,7 @@ TEST_F(deadlines_test, a_retry_ends_with_the_time_of_a_block_that_would_be_refus
 // awaited variable.
 TEST_F(deadlines_test, let_a_late_block_wait) {
     var<int> box{0};
-    crew(2, [&](unsigned me) {
+    worker_group(2, [&](unsigned me) {
         if (me == 0) {
             const int got =
                 atomically({.deadline = passed(), .when_missed = missed_deadline::run_irrevocable}, [&](tx& t) {
@@ -233,7 +233,7 @@ TEST_F(deadlines_test, lose_no_update_of_strict_blocks) {
     std::array<var<long>, 8> data{};
     std::atomic<std::uint64_t> met{0}, missed{0};
     violations wrong;
-    crew(4, [&](unsigned me) {
+    worker_group(4, [&](unsigned me) {
         for (std::size_t i = 0; i < each; ++i) {
             deadline_outcome outcome;
             const auto due = std::chrono::microseconds{1 + (i * 7 + me) % 60};

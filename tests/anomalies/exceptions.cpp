@@ -242,7 +242,7 @@ TEST(exceptions_under_contention, run_destructors_and_lose_nothing) {
     const std::size_t each = rounds(500);
     std::array<var<long>, 4> data{};
     std::atomic<long> open{0}, refusals{0};
-    crew(4, [&](unsigned me) {
+    worker_group(4, [&](unsigned me) {
         for (std::size_t i = 0; i < each; ++i) {
             try {
                 const std::string result = atomically([&](tx& t) {

@@ -7,15 +7,15 @@
 #include <atomic>
 #include <string>
 
-#include "support/crew.hpp"
 #include "support/effort.hpp"
 #include "support/watchdog.hpp"
+#include "support/worker_group.hpp"
 #include "tutti/tutti.hpp"
 
 namespace tutti::anomalies {
 
-using support::crew;
 using support::rounds;
+using support::worker_group;
 
 /// One way of running a block.
 struct flavour {

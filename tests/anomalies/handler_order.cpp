@@ -124,7 +124,7 @@ TEST_P(handler_order_test, puts_effects_in_the_order_of_data) {
     var<std::size_t> counter{0};
     std::vector<std::size_t> file(threads * each);
     std::atomic<std::size_t> end{0};
-    crew(threads, [&](unsigned me) {
+    worker_group(threads, [&](unsigned me) {
         const flavour mine = GetParam().of(me).unwinding();
         for (std::size_t i = 0; i < each; ++i) {
             run(mine, [&](tx& t) {
@@ -160,7 +160,7 @@ TEST_P(handler_order_test, every_attempt_ends_once) {
     const std::size_t each = rounds(250);
     var<long> counter{0};
     std::atomic<long> attempts{0}, commits{0}, aborts{0};
-    crew(4, [&](unsigned me) {
+    worker_group(4, [&](unsigned me) {
         const flavour mine = GetParam().of(me).unwinding();
         for (std::size_t i = 0; i < each; ++i) {
             run(mine, [&](tx& t) {

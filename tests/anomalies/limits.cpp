@@ -20,7 +20,7 @@ TEST_F(limits_test, threads_that_come_and_go) {
         while (!done.load()) atomically([&](tx& t) { counter.set(t, counter.get(t)); });
     }};
     for (std::size_t i = 0; i < generations; ++i) {
-        crew(at_once, [&](unsigned) {
+        worker_group(at_once, [&](unsigned) {
             for (int k = 0; k < 5; ++k) atomically([&](tx& t) { counter.set(t, counter.get(t) + 1); });
         });
     }
@@ -41,7 +41,7 @@ TEST_F(limits_test, threads_that_end_with_memory_retired) {
     const std::size_t generations = std::max<std::size_t>(300, rounds(300));
     var<object*> place{nullptr};
     for (std::size_t i = 0; i < generations; ++i) {
-        crew(2, [&](unsigned) {
+        worker_group(2, [&](unsigned) {
             for (int k = 0; k < 10; ++k) {
                 atomically([&](tx& t) {
                     destroy(t, place.get(t));
@@ -58,7 +58,7 @@ TEST_F(limits_test, many_threads_at_once) {
     const auto threads = static_cast<unsigned>(std::min<std::size_t>(rounds(100), 400));
     var<long> counter{0};
     std::latch all_alive{static_cast<std::ptrdiff_t>(threads)};
-    crew(threads, [&](unsigned) {
+    worker_group(threads, [&](unsigned) {
         atomically([&](tx& t) { counter.set(t, counter.get(t) + 1); });
         all_alive.arrive_and_wait();
         atomically([&](tx& t) { counter.set(t, counter.get(t) + 1); });

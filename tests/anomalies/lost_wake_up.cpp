@@ -19,7 +19,7 @@ class lost_wake_up_test : public suite_of_flavours {};
 TEST_P(lost_wake_up_test, does_not_occur_in_ping_pong) {
     const std::size_t each = rounds(180);
     var<int> turn{0};
-    crew(2, [&](unsigned me) {
+    worker_group(2, [&](unsigned me) {
         for (std::size_t i = 0; i < each; ++i) {
             run(GetParam(), [&](tx& t) {
                 if (turn.get(t) != static_cast<int>(me)) retry(t);
@@ -35,7 +35,7 @@ TEST_P(lost_wake_up_test, does_not_occur_in_a_bounded_buffer) {
     const std::size_t each = rounds(100);
     constexpr long capacity = 3;
     var<long> filled{0}, put{0}, taken{0};
-    crew(8, [&](unsigned me) {
+    worker_group(8, [&](unsigned me) {
         const bool producer = me % 2 == 0;
         for (std::size_t i = 0; i < each; ++i) {
             run(GetParam(), [&](tx& t) {
@@ -58,7 +58,7 @@ TEST_P(lost_wake_up_test, does_not_occur_for_any_kind_of_write) {
     constexpr unsigned ways = 8;
     var<long> signal{0}, heard{0};
     std::uint64_t plain = 0;
-    crew(2, [&](unsigned me) {
+    worker_group(2, [&](unsigned me) {
         for (std::size_t i = 0; i < each * ways; ++i) {
             const auto round = static_cast<long>(i + 1);
             if (me == 0) {
@@ -92,7 +92,7 @@ TEST_P(lost_wake_up_test, does_not_occur_for_any_alternative) {
     const std::size_t each = rounds(100);
     std::array<var<long>, 4> doors{};
     var<long> answered{0};
-    crew(2, [&](unsigned me) {
+    worker_group(2, [&](unsigned me) {
         support::random dice{7};
         for (std::size_t i = 1; i <= each; ++i) {
             const auto round = static_cast<long>(i);
@@ -126,7 +126,7 @@ TEST_P(lost_wake_up_test, does_not_occur_for_one_of_many) {
     std::vector<var<long>> many(100);
     var<long> gate{0};
     std::array<var<long>, sleepers> passed{};
-    crew(sleepers + 1, [&](unsigned me) {
+    worker_group(sleepers + 1, [&](unsigned me) {
         support::random dice{me};
         for (std::size_t i = 1; i <= each; ++i) {
             const auto round = static_cast<long>(i);
@@ -164,7 +164,7 @@ TEST_P(lost_wake_up_test, does_not_occur_in_a_crowd_taking_turns) {
     const std::size_t each = rounds(20);
     constexpr unsigned size = 24;
     var<std::size_t> turn{0};
-    crew(size, [&](unsigned me) {
+    worker_group(size, [&](unsigned me) {
         for (std::size_t i = 0; i < each; ++i) {
             run(GetParam(), [&](tx& t) {
                 const std::size_t now = turn.get(t);
@@ -183,7 +183,7 @@ TEST_P(lost_wake_up_test, does_not_occur_in_a_shrinking_crowd) {
     const std::size_t each = rounds(20);
     constexpr unsigned size = 15;
     var<long> gate{0}, second{0}, passed{0};
-    crew(size + 1, [&](unsigned me) {
+    worker_group(size + 1, [&](unsigned me) {
         for (std::size_t i = 1; i <= each; ++i) {
             const auto round = static_cast<long>(i);
             if (me == size) {
@@ -239,7 +239,7 @@ TEST_P(lost_wake_up_test, does_not_occur_with_a_limit) {
     const std::size_t each = rounds(50);
     var<int> turn{0};
     std::atomic<std::size_t> timeouts{0};
-    crew(2, [&](unsigned me) {
+    worker_group(2, [&](unsigned me) {
         support::random dice{me};
         for (std::size_t i = 0; i < each;) {
             const microseconds limit{dice.below(300)};

@@ -70,7 +70,7 @@ TEST_P(nesting_leaks_test, do_not_occur_for_ownership) {
     in_every_way([&](way out) {
         var<long> owned{0};
         run(unwinding(), [&](tx&) { ruin(out, [&](tx& c) { owned.set(c, 1); }); });
-        crew(2, [&](unsigned) { atomically([&](tx& t) { owned.set(t, owned.get(t) + 1); }); });
+        worker_group(2, [&](unsigned) { atomically([&](tx& t) { owned.set(t, owned.get(t) + 1); }); });
         EXPECT_EQ(owned.load(), 2);
     });
 }

@@ -335,7 +335,7 @@ TEST_F(open_nesting, abstract_locks_keep_operations_apart) {
     };
     const std::size_t each = rounds(30000);
     const support::watchdog dog{test_name()};
-    crew(6, [&](unsigned me) {
+    worker_group(6, [&](unsigned me) {
         unsigned dice = me * 2654435761U + 1;
         for (std::size_t n = 0; n < each; ++n) {
             dice = dice * 1664525U + 1013904223U;
@@ -488,7 +488,7 @@ TEST_F(open_nesting, who_waits_to_have_a_shared_lock_alone_keeps_younger_sharers
         while (stage.load() < at) std::this_thread::yield();
     };
     bool was_kept_out = false;
-    crew(3, [&](unsigned me) {
+    worker_group(3, [&](unsigned me) {
         if (me == 0) {
             atomically([&](tx& t) {
                 acquire(t, {&own_, 1, true});
@@ -637,7 +637,7 @@ TEST_F(open_nesting, an_undo_does_not_wait_for_whom_its_abstract_lock_keeps_from
         const support::watchdog dog{test_name() + " under " + policy};
         use_policy(policy);
         std::atomic<bool> stepped{false}, owned{false}, undone{false};
-        crew(2, [&](unsigned me) {
+        worker_group(2, [&](unsigned me) {
             if (me == 0) {
                 atomically([&](tx& t) {
                     if (t.attempt() > 1) return;
@@ -673,7 +673,7 @@ TEST_F(open_nesting, as_many_visible_blocks_as_can_be_with_visible_ones_inside) 
     constexpr unsigned all = 11;
     std::array<var<long>, all> outside, inside;
     std::atomic<unsigned> begun{0};
-    crew(all, [&](unsigned me) {
+    worker_group(all, [&](unsigned me) {
         atomically({.mode = mode::visible}, [&](tx& t) {
             static_cast<void>(outside[me].get(t));
             if (t.attempt() == 1) ++begun;
@@ -709,7 +709,7 @@ TEST_F(open_nesting, sharers_of_an_abstract_lock_do_not_wait_for_each_other) {
     if (!concurrent()) GTEST_SKIP() << "one transaction at a time";
     const support::watchdog dog{test_name()};
     std::atomic<int> holders{0};
-    crew(2, [&](unsigned) {
+    worker_group(2, [&](unsigned) {
         atomically([&](tx& t) {
             acquire(t, {&holders, 1, true});
             if (t.attempt() == 1) ++holders;

@@ -182,7 +182,7 @@ TEST_F(partial_roll_back, of_alternatives) {
 
 TEST_F(partial_roll_back, before_a_retry_that_waits_for_both_halves) {
     std::atomic<int> tries{0};
-    crew(2, [&](unsigned me) {
+    worker_group(2, [&](unsigned me) {
         if (me == 0) {
             atomically([&](tx& t) {
                 ++before;

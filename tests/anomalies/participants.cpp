@@ -244,7 +244,7 @@ TEST(participants_under_contention, commit_in_the_order_of_the_data) {
     std::vector<long> entries;
     entries.reserve(4 * each);
     violations wrong;
-    crew(4, [&](unsigned) {
+    worker_group(4, [&](unsigned) {
         ledger mine;
         mine.busy = &busy;
         mine.entries = &entries;
@@ -310,7 +310,7 @@ TEST(participants_that_ask_others, get_an_answer_from_a_thread_that_runs_transac
     int plain = 0;
     var<int> written{0}, read{0};
     atomically([&](tx& t) { store(t, &plain, 1); });  // with memory that can be made private
-    crew(2, [&](unsigned me) {
+    worker_group(2, [&](unsigned me) {
         for (int i = 1; i <= questions; ++i) {
             if (me == 0) {
                 atomically([&](tx& t) {

@@ -6,8 +6,8 @@
 #include <barrier>
 
 #include "anomalies/flavour.hpp"
+#include "support/meeting_point.hpp"
 #include "support/random.hpp"
-#include "support/rendezvous.hpp"
 
 namespace tutti::anomalies {
 namespace {
@@ -81,7 +81,7 @@ TEST_P(phantom_test, does_not_occur_in_a_linked_list) {
     constexpr long keys = 48;
     sorted_list list;
     violations seen;
-    crew(5, [&](unsigned me) {
+    worker_group(5, [&](unsigned me) {
         const flavour mine = GetParam().of(me);
         support::random dice{me};
         for (std::size_t i = 0; i < each; ++i) {
@@ -104,7 +104,7 @@ TEST_P(phantom_test, does_not_fill_an_empty_range_twice) {
     constexpr long range = 8, ranges = 4;
     sorted_list list;
     violations twice;
-    crew(4, [&](unsigned me) {
+    worker_group(4, [&](unsigned me) {
         const flavour mine = GetParam().of(me);
         support::random dice{me};
         for (std::size_t i = 0; i < each; ++i) {
@@ -132,7 +132,7 @@ TEST_P(phantom_test, is_not_inserted_into_a_range_that_was_read) {
     var<node*> head{nullptr};
     violations twice;
     std::barrier around{2};
-    support::rendezvous inside;
+    support::meeting_point inside;
     const auto empty = [&] {
         atomically([&](tx& t) {
             for (node* n = head.get(t); n != nullptr;) {
@@ -143,7 +143,7 @@ TEST_P(phantom_test, is_not_inserted_into_a_range_that_was_read) {
             head.set(t, nullptr);
         });
     };
-    crew(2, [&](unsigned me) {
+    worker_group(2, [&](unsigned me) {
         const flavour mine = GetParam().of(me);
         for (std::size_t i = 0; i < meetings; ++i) {
             if (me == 0) {

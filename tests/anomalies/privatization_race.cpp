@@ -6,7 +6,7 @@
 #include <barrier>
 
 #include "anomalies/flavour.hpp"
-#include "support/rendezvous.hpp"
+#include "support/meeting_point.hpp"
 
 namespace tutti::anomalies {
 namespace {
@@ -50,7 +50,7 @@ TEST_P(privatization_race_test, does_not_occur_through_a_plain_pointer) {
     std::atomic<bool> done{false};
     std::atomic<std::uint64_t> bumps{0};
     violations torn;
-    crew(4, [&](unsigned me) {
+    worker_group(4, [&](unsigned me) {
         const flavour mine = GetParam().of(me);
         if (me == 0) {
             for (std::size_t i = 0; i < each; ++i) {
@@ -87,7 +87,7 @@ TEST_P(privatization_race_test, does_not_occur_through_a_variable) {
     var<box*> place{&content};
     std::atomic<bool> done{false};
     violations torn;
-    crew(4, [&](unsigned me) {
+    worker_group(4, [&](unsigned me) {
         const flavour mine = GetParam().of(me);
         if (me == 0) {
             for (std::size_t i = 0; i < each; ++i) {
@@ -119,7 +119,7 @@ TEST_P(privatization_race_test, does_not_occur_on_a_freed_list) {
     item* head = nullptr;
     std::atomic<bool> done{false};
     violations seen;
-    crew(4, [&](unsigned me) {
+    worker_group(4, [&](unsigned me) {
         const flavour mine = GetParam().of(me);
         if (me == 0) {
             for (std::size_t i = 0; i < each; ++i) {
@@ -167,7 +167,7 @@ struct handing_over {
     alignas(64) var<box*> handed;
     alignas(64) std::atomic<bool> inside, used;
     violations torn;
-    support::lookout others;
+    support::bounded_wait others;
 
     void again() {
         content = {};
@@ -176,7 +176,7 @@ struct handing_over {
         inside = used = false;
     }
     void look_for(const std::atomic<bool>& flag) {
-        others.look_for([&] { return flag.load(); });
+        others.wait_for([&] { return flag.load(); });
     }
     void straggle(const flavour& how, bool read_only) {
         run(how, {.read_only = read_only, .privatization = privatization::waived}, [&](tx& t) {
@@ -204,7 +204,7 @@ TEST_P(privatization_race_test, does_not_occur_after_a_hand_over) {
     const std::size_t times = rounds(8);
     handing_over all;
     std::barrier around{3};
-    crew(3, [&](unsigned me) {
+    worker_group(3, [&](unsigned me) {
         const flavour mine = GetParam().of(me);
         for (std::size_t i = 0; i < times; ++i) {
             if (me == 0) all.again();
@@ -234,7 +234,7 @@ TEST_P(privatization_race_test, does_not_occur_after_an_overwritten_hand_over) {
     box other;
     std::atomic<bool> told, overwritten;
     std::barrier around{4};
-    crew(4, [&](unsigned me) {
+    worker_group(4, [&](unsigned me) {
         const flavour mine = GetParam().of(me);
         for (std::size_t i = 0; i < times; ++i) {
             if (me == 0) {

@@ -41,7 +41,7 @@ TEST_F(statistics_suite, add_up_under_contention) {
     const std::size_t each = rounds(750);
     var<long> counter{0};
     std::atomic<std::uint64_t> attempts{0}, restarts{0};
-    crew(4, [&](unsigned) {
+    worker_group(4, [&](unsigned) {
         for (std::size_t i = 0; i < each; ++i) {
             atomically({.name = "contended"}, [&](tx& t) {
                 attempts.fetch_add(1, std::memory_order_relaxed);
@@ -231,7 +231,7 @@ TEST_F(statistics_suite, may_be_read_at_any_time) {
     var<long> v{0};
     std::atomic<unsigned> running{3};
     violations backwards;
-    crew(4, [&](unsigned me) {
+    worker_group(4, [&](unsigned me) {
         if (me < 3) {
             for (std::size_t i = 0; i < each; ++i) {
                 atomically({.name = "watched"}, [&](tx& t) { v.set(t, v.get(t) + 1); });

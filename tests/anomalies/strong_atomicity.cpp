@@ -16,7 +16,7 @@ TEST_P(strong_atomicity_test, never_overwrites_a_store_unread) {
     var<long> v{0};
     std::atomic<bool> done{false};
     violations lost;
-    crew(3, [&](unsigned me) {
+    worker_group(3, [&](unsigned me) {
         if (me == 0) {
             for (std::size_t i = 1; i <= each; ++i) {
                 const long rising = static_cast<long>(i) * 1'000'000;
@@ -37,7 +37,7 @@ TEST_P(strong_atomicity_test, hides_transactions_in_progress_from_loads) {
     var<long> v{0};
     std::atomic<bool> done{false};
     violations odd;
-    crew(3, [&](unsigned me) {
+    worker_group(3, [&](unsigned me) {
         if (me == 0) {
             const flavour mine = GetParam().of(1);
             for (std::size_t i = 0; i < each; ++i) {
@@ -61,7 +61,7 @@ TEST_P(strong_atomicity_test, keeps_the_order_of_accesses) {
     var<long> x{0}, y{0}, first{0}, second{0};
     std::atomic<bool> done{false};
     violations order;
-    crew(4, [&](unsigned me) {
+    worker_group(4, [&](unsigned me) {
         const flavour mine = GetParam().of(me);
         if (me == 0) {
             for (std::size_t i = 0; i < each; ++i) {
@@ -101,7 +101,7 @@ TEST_P(strong_atomicity_test, keeps_stores_out_of_snapshots) {
     var<long> v{0};
     std::atomic<bool> done{false};
     violations changed;
-    crew(3, [&](unsigned me) {
+    worker_group(3, [&](unsigned me) {
         if (me == 0) {
             for (std::size_t i = 0; i < each; ++i) v.store(static_cast<long>(i));
             done = true;
@@ -124,7 +124,7 @@ TEST_P(strong_atomicity_test, holds_for_values_behind_nodes) {
     var<std::string> text{a};
     std::atomic<bool> done{false};
     violations torn;
-    crew(3, [&](unsigned me) {
+    worker_group(3, [&](unsigned me) {
         const flavour mine = GetParam().of(me).unwinding();
         if (me == 0) {
             for (std::size_t i = 0; i < each; ++i) text.store(i % 2 == 0 ? b : a);

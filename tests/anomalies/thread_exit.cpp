@@ -29,7 +29,7 @@ protected:
         EXPECT_EQ(plain_, 1u);
         EXPECT_EQ(compensated_, 1);
         // Nothing is still held: neither orecs, nor the token, nor a lock.
-        crew(2, [&](unsigned) {
+        worker_group(2, [&](unsigned) {
             atomically([&](tx& t) { v_.set(t, v_.get(t) + 1); });
             atomically({.mode = mode::irrevocable}, [&](tx& t) { v_.set(t, v_.get(t) + 1); });
         });

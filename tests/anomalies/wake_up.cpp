@@ -19,7 +19,7 @@ TEST_F(wake_up, is_not_for_unrelated_commits) {
     var<long> awaited{0};
     std::array<var<long>, 64> others{};
     std::atomic<unsigned> executions{0};
-    crew(2, [&](unsigned me) {
+    worker_group(2, [&](unsigned me) {
         if (me == 0) {
             atomically([&](tx& t) {
                 executions.fetch_add(1);
@@ -43,7 +43,7 @@ TEST_F(wake_up, comes_for_the_alternative_that_can_go_on) {
     var<int> a{0}, b{0};
     std::atomic<unsigned> executions{0};
     int chosen = 0;
-    crew(2, [&](unsigned me) {
+    worker_group(2, [&](unsigned me) {
         if (me == 1) {
             while (executions.load() == 0) std::this_thread::yield();
             b.store(1);
@@ -122,7 +122,7 @@ TEST_F(wake_up, comes_when_time_is_up_though_nothing_was_read) {
 TEST_F(wake_up, limit_covers_all_restarts) {
     var<long> beat{0};
     std::atomic<bool> done{false};
-    crew(2, [&](unsigned me) {
+    worker_group(2, [&](unsigned me) {
         if (me == 0) {
             atomically([&](tx& t) {
                 if (beat.get(t) >= 0) retry_for(t, milliseconds{20});

@@ -9,8 +9,8 @@
 #include <barrier>
 
 #include "anomalies/flavour.hpp"
+#include "support/meeting_point.hpp"
 #include "support/random.hpp"
-#include "support/rendezvous.hpp"
 
 namespace tutti::anomalies {
 namespace {
@@ -24,7 +24,7 @@ TEST_P(write_skew_test, does_not_leave_nobody_on_call) {
     std::array<var<bool>, doctors> on_call{};
     for (auto& d : on_call) d.store(true);
     violations nobody;
-    crew(doctors, [&](unsigned me) {
+    worker_group(doctors, [&](unsigned me) {
         const flavour mine = GetParam().of(me);
         for (std::size_t i = 0; i < each; ++i) {
             run(mine, [&](tx& t) {
@@ -72,7 +72,7 @@ TEST_P(write_skew_test, does_not_occur_between_two_writers) {
     violations skew;
     std::barrier meet{2};
     abreast<2> side_by_side;
-    crew(2, [&](unsigned me) {
+    worker_group(2, [&](unsigned me) {
         const flavour mine = GetParam().of(me);
         std::size_t place = 0;
         for (std::size_t i = 0; i < meetings; ++i) {
@@ -102,8 +102,8 @@ TEST_P(write_skew_test, does_not_occur_after_both_have_read) {
     var<long> x{0}, y{0};
     violations skew;
     std::barrier around{2};
-    support::rendezvous inside;
-    crew(2, [&](unsigned me) {
+    support::meeting_point inside;
+    worker_group(2, [&](unsigned me) {
         const flavour mine = GetParam().of(me);
         var<long>& own = me == 0 ? x : y;
         const var<long>& other = me == 0 ? y : x;
@@ -133,7 +133,7 @@ TEST_P(write_skew_test, does_not_occur_in_a_ring) {
     violations skew;
     std::barrier meet{size};
     abreast<size> side_by_side;
-    crew(size, [&](unsigned me) {
+    worker_group(size, [&](unsigned me) {
         const flavour mine = GetParam().of(me);
         std::size_t place = 0;
         for (std::size_t i = 0; i < meetings; ++i) {
@@ -164,7 +164,7 @@ TEST_P(write_skew_test, does_not_occur_for_plain_words) {
         std::uint32_t right = 1;
     } data;
     violations both_gone;
-    crew(4, [&](unsigned me) {
+    worker_group(4, [&](unsigned me) {
         const flavour mine = GetParam().of(me);
         std::uint32_t* const own = me % 2 == 0 ? &data.left : &data.right;
         for (std::size_t i = 0; i < each; ++i) {

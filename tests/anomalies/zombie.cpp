@@ -6,8 +6,8 @@
 #include <barrier>
 
 #include "anomalies/flavour.hpp"
+#include "support/meeting_point.hpp"
 #include "support/random.hpp"
-#include "support/rendezvous.hpp"
 
 namespace tutti::anomalies {
 namespace {
@@ -155,9 +155,9 @@ TEST_P(zombie_test, never_continues_after_a_conflicting_commit) {
     const std::size_t times = rounds(20);
     var<long> left{0}, right{0};
     std::barrier around{2};
-    support::rendezvous between, committed;
+    support::meeting_point between, committed;
     violations torn;
-    crew(2, [&](unsigned me) {
+    worker_group(2, [&](unsigned me) {
         const flavour mine = GetParam().of(me);
         for (std::size_t i = 0; i < times; ++i) {
             around.arrive_and_wait();

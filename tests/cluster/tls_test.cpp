@@ -15,8 +15,8 @@
 #include "cli/port.hpp"
 #include "cluster/nodes.hpp"
 #include "cluster/raw_peer.hpp"
-#include "stranger.hpp"
 #include "support/watchdog.hpp"
+#include "unknown_client.hpp"
 #include "wire/bytes.hpp"
 #include "wire/connection.hpp"
 #include "wire/fault_injection.hpp"
@@ -33,7 +33,7 @@ using cluster::testing::raw_peer;
 using cluster::testing::trouble_of;
 using strangers::certificates;
 using strangers::strange_listener;
-using strangers::stranger;
+using strangers::unknown_client;
 using namespace std::chrono_literals;
 
 const certificates& ours() {
@@ -248,10 +248,10 @@ std::string said_of_caller(F&& act, std::chrono::milliseconds within = 2s) {
 /// Returns a caller that acts as node 1 with another certificate.
 auto calls_with(const std::string& files) {
     return [files](const two_addresses& where) {
-        stranger who = stranger::that_calls(where.ports[0]);
+        unknown_client who = unknown_client::connect_to(where.ports[0]);
         if (!who.encrypt(files)) return;
-        who.say(where.hello_of(1));
-        who.hear();
+        who.send(where.hello_of(1));
+        who.receive();
     };
 }
 
@@ -288,12 +288,12 @@ TEST(cluster_tls, callers_of_another_version_or_cipher_are_turned_away) {
         how.connect_within = 2s;
         change(how.tls);
         std::thread caller{[&] {
-            stranger who = stranger::that_calls(where.ports[0]);
+            unknown_client who = unknown_client::connect_to(where.ports[0]);
             cipher.clear();
             if (!who.encrypt(ours().node(1), true, TLS1_2_VERSION)) return;
             cipher = who.cipher();
-            who.say("no hello");
-            who.hear();
+            who.send("no hello");
+            who.receive();
         }};
         const std::string all = trouble_of(how);
         caller.join();
@@ -329,7 +329,7 @@ TEST(cluster_tls, nodes_speak_the_ciphers_that_they_were_given) {
     EXPECT_EQ(trouble(), "");
     asks.ciphersuites = "TLS_AES_128_GCM_SHA256";
     EXPECT_SAYS(trouble(), "refuses the certificate that it was shown, or its TLS");
-    stranger who = stranger::that_calls(where.ports[0]);
+    unknown_client who = unknown_client::connect_to(where.ports[0]);
     ASSERT_TRUE(who.encrypt(ours().node(1)));
     EXPECT_EQ(who.cipher(), "TLS_CHACHA20_POLY1305_SHA256");
 }
@@ -337,15 +337,15 @@ TEST(cluster_tls, nodes_speak_the_ciphers_that_they_were_given) {
 TEST(cluster_tls, callers_in_the_clear_and_callers_that_say_nothing_are_turned_away) {
     std::string heard;
     EXPECT_SAYS(said_of_caller([&](const two_addresses& where) {
-                    stranger who = stranger::that_calls(where.ports[0]);
-                    who.say(where.hello_of(1));
-                    heard = who.hear();
+                    unknown_client who = unknown_client::connect_to(where.ports[0]);
+                    who.send(where.hello_of(1));
+                    heard = who.receive();
                 }),
                 "speaks no TLS");
     EXPECT_EQ(heard, wire::alert_in_the_clear());
     EXPECT_SAYS(said_of_caller([](const two_addresses& where) {
-                    stranger who = stranger::that_calls(where.ports[0]);
-                    who.hear();
+                    unknown_client who = unknown_client::connect_to(where.ports[0]);
+                    who.receive();
                 }),
                 "said nothing for 1000 ms");
 }
@@ -354,11 +354,11 @@ TEST(cluster_tls, strangers_keep_no_node_from_joining) {
     support::watchdog guard{"strangers_keep_no_node_from_joining"};
     const two_addresses where;
     auto first = std::async(std::launch::async, [&] { return trouble_of(where.of(0)); });
-    std::vector<stranger> silent;
-    for (int i = 0; i < 100; ++i) silent.push_back(stranger::that_calls(where.ports[0]));
+    std::vector<unknown_client> silent;
+    for (int i = 0; i < 100; ++i) silent.push_back(unknown_client::connect_to(where.ports[0]));
     for (const char* const noise : {"GET / HTTP/1.1\r\n\r\n", "\x16\x03\x01\xff\xff\x01", "\x15\x03\x03", "\x16"}) {
-        stranger who = stranger::that_calls(where.ports[0]);
-        who.say(noise + std::string(300, '\xff'));
+        unknown_client who = unknown_client::connect_to(where.ports[0]);
+        who.send(noise + std::string(300, '\xff'));
     }
     calls_with(theirs().node(1))(where);
     EXPECT_EQ(trouble_of(where.of(1)), "");
@@ -376,7 +376,7 @@ std::string said_of_called(F&& act, std::chrono::milliseconds within = 20s) {
     how.connect_within = within;
     strange_listener at{where.ports[0]};
     std::thread called{[&] {
-        stranger who = at.accept();
+        unknown_client who = at.accept();
         act(who, where);
     }};
     const std::string said = trouble_of(how);
@@ -386,21 +386,22 @@ std::string said_of_called(F&& act, std::chrono::milliseconds within = 20s) {
 
 TEST(cluster_tls, whoever_answers_must_be_the_node_that_was_called) {
     const auto answers_with = [](const std::string& files) {
-        return [files](stranger& who, const two_addresses& where) {
+        return [files](unknown_client& who, const two_addresses& where) {
             if (!who.encrypt(files, false)) return;
-            who.say(where.hello_of(0));
-            who.hear();
+            who.send(where.hello_of(0));
+            who.receive();
         };
     };
     EXPECT_SAYS(said_of_called(answers_with(theirs().node(0))), "shows a certificate that is refused");
     EXPECT_SAYS(said_of_called(answers_with(ours().sign_expired("oldest", "node-0.tutti"))), "expired");
     EXPECT_SAYS(said_of_called(answers_with(ours().node(2))), "is made for node-2.tutti, and not for node-0.tutti");
-    EXPECT_SAYS(said_of_called([](stranger& who, const two_addresses& where) {
-                    who.say(where.hello_of(0));
-                    who.hear();
+    EXPECT_SAYS(said_of_called([](unknown_client& who, const two_addresses& where) {
+                    who.send(where.hello_of(0));
+                    who.receive();
                 }),
                 "speaks no TLS");
-    EXPECT_SAYS(said_of_called([](stranger& who, const two_addresses&) { who.hear(); }, 1s), "said nothing for 500 ms");
+    EXPECT_SAYS(said_of_called([](unknown_client& who, const two_addresses&) { who.receive(); }, 1s),
+                "said nothing for 500 ms");
     EXPECT_EQ(said_of_called(answers_with(ours().node(0))), "") << "this one is right";
 }
 

@@ -16,8 +16,8 @@
 namespace tutti::containers {
 namespace {
 
-using anomalies::crew;
 using anomalies::rounds;
+using anomalies::worker_group;
 
 class composition : public anomalies::suite {};
 
@@ -127,7 +127,7 @@ TEST_F(composition, or_else_over_two_queues_wakes) {
     queue<int> left;
     bounded_queue<int> right{2};
     long sum = 0;
-    crew(3, [&](unsigned me) {
+    worker_group(3, [&](unsigned me) {
         if (me == 0) {
             for (int i = 0; i < 2 * each; ++i) {
                 sum += atomically([&](tx& t) {
@@ -151,7 +151,7 @@ TEST_F(composition, a_full_queue_wakes_who_pushes) {
     const auto each = static_cast<int>(rounds(3000));
     bounded_queue<int> first{1}, second{1};
     long sum = 0;
-    crew(3, [&](unsigned me) {
+    worker_group(3, [&](unsigned me) {
         for (int i = 1; i <= each; ++i) {
             atomically([&](tx& t) {
                 if (me == 0) first.push(t, i);

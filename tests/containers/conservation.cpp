@@ -19,9 +19,9 @@
 namespace tutti::containers {
 namespace {
 
-using anomalies::crew;
 using anomalies::rounds;
 using anomalies::violations;
+using anomalies::worker_group;
 
 class conservation : public anomalies::suite {};
 
@@ -224,7 +224,7 @@ TEST_F(conservation, of_elements_that_move_between_containers) {
         return hashed.size(t) + ordered.size(t) + line.size(t) + short_line.size(t) + stack.size(t);
     };
     violations lost;
-    crew(4, [&](unsigned me) {
+    worker_group(4, [&](unsigned me) {
         support::random dice{me};
         for (std::size_t i = 0; i < rounds(12000); ++i) {
             if (dice.one_in(16)) {
@@ -263,7 +263,7 @@ TEST_F(conservation, of_a_range_that_is_scanned) {
         for (long i = 0; i < elements; ++i) map.insert(t, i * (range / elements), i);
     });
     violations wrong;
-    crew(4, [&](unsigned me) {
+    worker_group(4, [&](unsigned me) {
         support::random dice{me};
         for (std::size_t i = 0; i < rounds(8000); ++i) {
             if (me == 0) {
@@ -338,7 +338,7 @@ TEST_F(conservation, of_what_a_short_queue_delivers) {
 TEST_F(conservation, of_what_is_pushed_to_a_vector) {
     const std::size_t each = rounds(10000);
     vector<long> v;
-    crew(4, [&](unsigned me) {
+    worker_group(4, [&](unsigned me) {
         for (std::size_t i = 0; i < each; ++i) {
             atomically([&](tx& t) { v.push_back(t, 0); });
             // Each thread also increments every element that it passes.

@@ -6,7 +6,7 @@
 #include <unordered_set>
 
 #include "containers/model.hpp"
-#include "support/crew.hpp"
+#include "support/worker_group.hpp"
 #include "tutti/containers/broadcast.hpp"
 #include "tutti/containers/hash_set.hpp"
 #include "tutti/containers/one_shot.hpp"
@@ -340,7 +340,7 @@ TEST(broadcast, wakes_every_listener) {
     const long messages = static_cast<long>(support::rounds(2000));
     broadcast<long> channel;
     std::atomic<unsigned> ready{0};
-    support::crew(4, [&](unsigned me) {
+    support::worker_group(4, [&](unsigned me) {
         if (me == 0) {
             while (ready.load() < 2) std::this_thread::yield();
             for (long i = 0; i < messages; ++i) atomically([&](tx& t) { channel.send(t, i); });
@@ -388,7 +388,7 @@ TEST(semaphore, two_at_once_do_not_deadlock) {
     for (unsigned i = 0; i < at_table; ++i) forks.push_back(std::make_unique<semaphore>(1));
     std::atomic<int> held[at_table]{};
     std::atomic<int> shared{0};
-    support::crew(at_table, [&](unsigned me) {
+    support::worker_group(at_table, [&](unsigned me) {
         const unsigned left = me, right = (me + 1) % at_table;
         for (std::size_t i = 0; i < meals; ++i) {
             atomically([&](tx& t) {

@@ -11,8 +11,8 @@
 #include <atomic>
 #include <string>
 
-#include "support/crew.hpp"
 #include "support/effort.hpp"
+#include "support/worker_group.hpp"
 #include "tutti/tutti.hpp"
 
 namespace tutti {
@@ -312,7 +312,7 @@ TEST_F(htm_with_aborts, makes_each_call_once) {
     var<int> x{0};
     std::atomic<int> calls{0};
     const auto times = static_cast<int>(rounds(20000));
-    support::crew(3, [&](unsigned) {
+    support::worker_group(3, [&](unsigned) {
         for (int i = 0; i < times; ++i) {
             atomically({.name = "calls"}, [&](tx& t) {
                 x.set(t, x.get(t) + 1);
@@ -333,7 +333,7 @@ TEST_F(htm_with_aborts, keeps_the_sum) {
     std::vector<var<long>> balance(accounts);
     std::vector<long> plain(accounts);
     std::atomic<long> torn{0};
-    support::crew(4, [&](unsigned me) {
+    support::worker_group(4, [&](unsigned me) {
         std::uint64_t random = me * 0x9e3779b97f4a7c15U + 1;
         for (std::size_t i = 0; i < rounds(30000); ++i) {
             random = random * 6364136223846793005U + 1442695040888963407U;
@@ -364,7 +364,7 @@ TEST_F(htm_with_aborts, keeps_the_sum) {
 TEST_F(htm_with_aborts, wakes_sleeping_blocks) {
     var<int> turn{0};
     const auto times = static_cast<int>(rounds(3000));
-    support::crew(2, [&](unsigned me) {
+    support::worker_group(2, [&](unsigned me) {
         for (int i = 0; i < times; ++i) {
             atomically([&](tx& t) {
                 if (turn.get(t) % 2 != static_cast<int>(me)) retry(t);

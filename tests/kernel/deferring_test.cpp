@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "kernel/member.hpp"
+#include "kernel/registered_thread.hpp"
 
 namespace kernel_test {
 namespace {
@@ -14,7 +14,8 @@ int nice_of(pid_t thread) { return ::getpriority(PRIO_PROCESS, static_cast<id_t>
 pid_t this_thread() { return static_cast<pid_t>(::syscall(SYS_gettid)); }
 
 /// Returns the result of TUTTI_DEFER: 1 while the deferral is on.
-int defer(const device& d, const member& me, unsigned winner, __u64 transaction, unsigned long ns = longest) {
+int defer(const device& d, const registered_thread& me, unsigned winner, __u64 transaction,
+          unsigned long ns = max_wait_ns) {
     write_once<__u32>(me.entry().awaits, winner);
     write_once<__u64>(me.entry().awaited, transaction);
     return ::ioctl(d.fd(), TUTTI_DEFER, ns);
@@ -23,9 +24,9 @@ int defer(const device& d, const member& me, unsigned winner, __u64 transaction,
 /// A thread that has lost to `winners` and stays so until `stop`; `again` makes it request the bound anew.
 class loser {
 public:
-    loser(const device& of, std::initializer_list<unsigned> winners, unsigned long ns = longest) {
+    loser(const device& of, std::initializer_list<unsigned> winners, unsigned long ns = max_wait_ns) {
         thread_ = std::thread{[this, &of, all = std::vector<unsigned>{winners}, ns] {
-            const member me{of};
+            const registered_thread me{of};
             number_ = me.number();
             for (const unsigned w : all) EXPECT_EQ(defer(of, me, w, 1, ns), 1);
             id_ = this_thread();
@@ -59,16 +60,16 @@ private:
 
 TEST(deferring, ends_with_the_commit) {
     const device d;
-    const member winner{d};
+    const registered_thread winner{d};
     for (int i = 0; i < 10; ++i) {
         winner.begin(1);
         std::thread{[&] {
-            const member me{d};
+            const registered_thread me{d};
             EXPECT_EQ(defer(d, me, winner.number(), 1), 1);
             EXPECT_EQ(read_once(me.entry().deferring), 1u);
             const int lowered = nice_of(this_thread());
             // The bound may have passed already if this guest is slow.
-            EXPECT_TRUE(lowered == TUTTI_NICER || read_once(me.entry().deferring) == 0);
+            EXPECT_TRUE(lowered == TUTTI_DEFER_NICE || read_once(me.entry().deferring) == 0);
         }}.join();
         loser l{d, {winner.number()}};
         EXPECT_TRUE(winner.end());
@@ -77,11 +78,11 @@ TEST(deferring, ends_with_the_commit) {
     }
 }
 
-TEST(deferring, does_not_begin_for_what_is_over) {
+TEST(deferring, does_not_begin_for_an_ended_transaction) {
     const device d;
-    const member winner{d};
+    const registered_thread winner{d};
     std::thread{[&] {
-        const member me{d};
+        const registered_thread me{d};
         EXPECT_EQ(defer(d, me, winner.number(), 1), 0);
         EXPECT_EQ(nice_of(this_thread()), 0);
     }}.join();
@@ -89,15 +90,15 @@ TEST(deferring, does_not_begin_for_what_is_over) {
 
 TEST(deferring, has_a_bound) {
     const device d;
-    const member winner{d};
+    const registered_thread winner{d};
     winner.begin(1);
     const loser l{d, {winner.number()}};
     l.wait_until_nice_is(0);
 }
 
-TEST(deferring, ends_when_the_loser_says_so) {
+TEST(deferring, ends_when_the_loser_resumes) {
     const device d;
-    const member winner{d};
+    const registered_thread winner{d};
     winner.begin(1);
     loser l{d, {winner.number()}};
     l.resume();
@@ -109,7 +110,7 @@ TEST(deferring, ends_with_the_winners_thread) {
     std::atomic<int> number{-1};
     std::atomic<bool> go{false};
     std::thread winner{[&] {
-        member me{d};
+        registered_thread me{d};
         me.begin(1);
         me.abandon();
         number = static_cast<int>(me.number());
@@ -123,9 +124,9 @@ TEST(deferring, ends_with_the_winners_thread) {
 }
 
 // Catches a module that restores the former weight although the program has set another one since.
-TEST(deferring, leaves_alone_what_others_set) {
+TEST(deferring, keeps_a_nice_value_set_by_others) {
     const device d;
-    const member winner{d};
+    const registered_thread winner{d};
     winner.begin(1);
     const loser l{d, {winner.number()}};
     if (::setpriority(PRIO_PROCESS, static_cast<id_t>(l.id()), 15) != 0) GTEST_SKIP() << "may not set priorities";
@@ -136,14 +137,14 @@ TEST(deferring, leaves_alone_what_others_set) {
 
 // A loser of two winners: the end of the first one changes nothing. With a bound much shorter than the wait, a fault
 // would look the same.
-TEST(deferring, lasts_until_all_are_over) {
+TEST(deferring, lasts_until_all_winners_have_ended) {
     const device d;
-    const member first{d};
+    const registered_thread first{d};
     first.begin(1);
     std::atomic<int> second{-1};
     std::atomic<bool> stop{false};
     std::thread other{[&] {
-        const member me{d};
+        const registered_thread me{d};
         me.begin(1);
         second = static_cast<int>(me.number());
         while (!stop) ::usleep(500);
@@ -156,7 +157,7 @@ TEST(deferring, lasts_until_all_are_over) {
         first.begin(1);
         const loser l{d, {first.number(), static_cast<unsigned>(second)}};
         first.end();
-        seen = l.nice() == TUTTI_NICER;
+        seen = l.nice() == TUTTI_DEFER_NICE;
     }
     EXPECT_TRUE(seen);
     stop = true;
@@ -164,7 +165,7 @@ TEST(deferring, lasts_until_all_are_over) {
 }
 
 // The deferral needs no privilege: a user who may not raise a priority gets it back.
-TEST(deferring, takes_no_right) {
+TEST(deferring, needs_no_privilege) {
     const device d;
     const pid_t child = ::fork();
     ASSERT_GE(child, 0);
@@ -173,7 +174,7 @@ TEST(deferring, takes_no_right) {
         if (::setresuid(1000, 1000, 1000) != 0) ::_exit(2);
         const rlimit none{0, 0};
         ::setrlimit(RLIMIT_NICE, &none);
-        const member winner{own};
+        const registered_thread winner{own};
         winner.begin(1);
         {
             const loser l{own, {winner.number()}};

@@ -37,7 +37,7 @@ public:
             std::perror(TUTTI_DEVICE);
             std::abort();
         }
-        entries_ = map_page<tutti_entry>(fd_, TUTTI_TICKS_PAGE);
+        entries_ = map_page<tutti_tick_entry>(fd_, TUTTI_TICKS_PAGE);
         transactions_ = map_page<tutti_transaction>(fd_, TUTTI_TRANSACTIONS_PAGE);
     }
     ~device() {
@@ -49,7 +49,7 @@ public:
     device& operator=(const device&) = delete;
 
     [[nodiscard]] int fd() const { return fd_; }
-    [[nodiscard]] tutti_entry& entry(unsigned number) const { return entries_[number]; }
+    [[nodiscard]] tutti_tick_entry& entry(unsigned number) const { return entries_[number]; }
     [[nodiscard]] tutti_transaction& transaction(unsigned number) const { return transactions_[number]; }
 
     /// Returns 0, or the error.
@@ -68,17 +68,17 @@ public:
 
 private:
     int fd_;
-    tutti_entry* entries_;
+    tutti_tick_entry* entries_;
     tutti_transaction* transactions_;
 };
 
-inline tutti_join how_to_join(std::uint64_t period_ns = 0) {
+inline tutti_join tick_registration(std::uint64_t period_ns = 0) {
     tutti_join how{};
     how.handler = address(&handler_entry);
     how.handler_end = address(&handler_end);
     how.period_ns = period_ns;
     how.pause_ns = 20'000;
-    how.longest_ns = 200'000;
+    how.max_pause_ns = 200'000;
     return how;
 }
 
@@ -97,40 +97,40 @@ inline void wait_for_more(__u64& count, __u64 before) {
 }
 
 /// A thread that has joined and computes until it is told to stop, or until the end of the scope.
-class grinder {
+class ticking_thread {
 public:
-    explicit grinder(device& of, const tutti_join& how = how_to_join()) : of_{of}, how_{how} {
+    explicit ticking_thread(device& of, const tutti_join& how = tick_registration()) : of_{of}, how_{how} {
         thread_ = std::thread{[this] { run(); }};
         while (!ready_) std::this_thread::yield();
     }
-    ~grinder() { stop(); }
-    grinder(const grinder&) = delete;
-    grinder& operator=(const grinder&) = delete;
+    ~ticking_thread() { stop(); }
+    ticking_thread(const ticking_thread&) = delete;
+    ticking_thread& operator=(const ticking_thread&) = delete;
 
     void stop() {
         stop_ = true;
         if (thread_.joinable()) thread_.join();
     }
     [[nodiscard]] unsigned number() const { return how_.number; }
-    [[nodiscard]] tutti_entry& entry() const { return of_.entry(how_.number); }
+    [[nodiscard]] tutti_tick_entry& entry() const { return of_.entry(how_.number); }
     int kick() const { return of_.kick(how_.number); }
 
     std::uint64_t damage = 0, handled = 0;  // valid once the thread has stopped
-    std::atomic<std::uint8_t> standing{0};
+    std::atomic<std::uint8_t> pending{0};
 
 private:
     void run() {
-        EXPECT_EQ(of_.call(TUTTI_JOIN, &how_), 0);
-        tutti_entry& e = entry();
+        EXPECT_EQ(of_.call(TUTTI_TICK_REGISTER, &how_), 0);
+        tutti_tick_entry& e = entry();
         handler_entry_of_thread = &e;
         write_once<__u64>(e.stack_end, ~__u64{0});
-        write_once<__u64>(e.standing_at, address(&standing));
+        write_once<__u64>(e.pending_at, address(&pending));
         write_once<__u32>(e.preemptable, 1);
         ready_ = true;
         damage = grind(&stop_);
         write_once<__u32>(e.preemptable, 0);
         handled = ::handled;
-        EXPECT_EQ(of_.call(TUTTI_LEAVE), 0);
+        EXPECT_EQ(of_.call(TUTTI_TICK_UNREGISTER), 0);
     }
 
     device& of_;

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "kernel/device.hpp"
-#include "kernel/member.hpp"
+#include "kernel/registered_thread.hpp"
 #include "support/effort.hpp"
 
 namespace kernel_test {
@@ -21,10 +21,10 @@ TEST(device, has_the_version_of_the_tests) {
 }
 
 // Catches a kick that is lost, and one that redirects more than once.
-TEST(ticks, one_is_one) {
+TEST(ticks, arrive_once) {
     device d;
     ASSERT_EQ(d.allow_grind(), 0);
-    grinder g{d};
+    ticking_thread g{d};
     const __u64 ticks = tutti::support::rounds(1000);
     for (__u64 i = 0; i < ticks; ++i) {
         ASSERT_EQ(read_once(g.entry().redirected), i);
@@ -40,7 +40,7 @@ TEST(ticks, one_is_one) {
 TEST(ticks, leave_no_trace) {
     device d;
     ASSERT_EQ(d.allow_grind(), 0);
-    grinder g{d, how_to_join(50'000)};
+    ticking_thread g{d, tick_registration(50'000)};
     wait_for_more(g.entry().redirected, tutti::support::rounds(5000));
     const __u64 seen = read_once(g.entry().redirected);
     g.stop();
@@ -50,15 +50,15 @@ TEST(ticks, leave_no_trace) {
 
 /// Checks that the tick stays pending, repeatedly, and redirects as soon as it may.
 template <class F, class G>
-void stands_while(F&& forbid, G&& permit) {
+void is_deferred_while(F&& forbid, G&& permit) {
     device d;
     ASSERT_EQ(d.allow_grind(), 0);
-    grinder g{d};
+    ticking_thread g{d};
     forbid(g.entry());
     ASSERT_EQ(g.kick(), 0);
-    wait_for_more(g.entry().stood, 3);
+    wait_for_more(g.entry().deferred, 3);
     EXPECT_EQ(read_once(g.entry().redirected), 0u);
-    EXPECT_EQ(g.standing, 1);
+    EXPECT_EQ(g.pending, 1);
     permit(g.entry());
     wait_for_more(g.entry().redirected, 0);
     g.stop();
@@ -66,82 +66,82 @@ void stands_while(F&& forbid, G&& permit) {
     EXPECT_EQ(g.damage, 0u);
 }
 
-TEST(ticks, stand_while_the_thread_is_not_preemptable) {
-    stands_while([](tutti_entry& e) { write_once<__u32>(e.preemptable, 0); },
-                 [](tutti_entry& e) { write_once<__u32>(e.preemptable, 1); });
+TEST(ticks, are_deferred_while_not_preemptable) {
+    is_deferred_while([](tutti_tick_entry& e) { write_once<__u32>(e.preemptable, 0); },
+                      [](tutti_tick_entry& e) { write_once<__u32>(e.preemptable, 1); });
 }
 
-TEST(ticks, stand_on_another_stack) {
-    stands_while([](tutti_entry& e) { write_once<__u64>(e.stack_end, 4096); },
-                 [](tutti_entry& e) { write_once<__u64>(e.stack_end, ~__u64{0}); });
+TEST(ticks, are_deferred_on_another_stack) {
+    is_deferred_while([](tutti_tick_entry& e) { write_once<__u64>(e.stack_end, 4096); },
+                      [](tutti_tick_entry& e) { write_once<__u64>(e.stack_end, ~__u64{0}); });
 }
 
-TEST(ticks, stand_where_the_stack_has_no_room) {
-    stands_while([](tutti_entry& e) { write_once<__u64>(e.stack_begin, ~__u64{0} - 1); },
-                 [](tutti_entry& e) { write_once<__u64>(e.stack_begin, 0); });
+TEST(ticks, are_deferred_on_a_full_stack) {
+    is_deferred_while([](tutti_tick_entry& e) { write_once<__u64>(e.stack_begin, ~__u64{0} - 1); },
+                      [](tutti_tick_entry& e) { write_once<__u64>(e.stack_begin, 0); });
 }
 
-TEST(ticks, stand_where_no_code_is_allowed) {
+TEST(ticks, are_deferred_outside_of_allowed_code) {
     device d;
-    grinder g{d};
+    ticking_thread g{d};
     ASSERT_EQ(g.kick(), 0);
-    wait_for_more(g.entry().stood, 3);
+    wait_for_more(g.entry().deferred, 3);
     EXPECT_EQ(read_once(g.entry().redirected), 0u);
     ASSERT_EQ(d.allow_grind(), 0);
     wait_for_more(g.entry().redirected, 0);
 }
 
-TEST(ticks, stand_in_the_handler) {
+TEST(ticks, are_deferred_in_the_handler) {
     device d;
     ASSERT_EQ(d.allow_grind(), 0);
-    tutti_join how = how_to_join();
+    tutti_join how = tick_registration();
     how.handler = reinterpret_cast<std::uintptr_t>(&grind);
     how.handler_end = address(&grind_end);
-    grinder g{d, how};
+    ticking_thread g{d, how};
     ASSERT_EQ(g.kick(), 0);
-    wait_for_more(g.entry().stood, 3);
+    wait_for_more(g.entry().deferred, 3);
     EXPECT_EQ(read_once(g.entry().redirected), 0u);
 }
 
 // Catches a module that redirects out of a restartable sequence, which the kernel would then not restart.
-TEST(ticks, stand_in_a_restartable_sequence) {
+TEST(ticks, are_deferred_in_a_restartable_sequence) {
     const device d;
     const tutti_range code{address(&restartable_begin), address(&restartable_end)};
     ASSERT_EQ(d.call(TUTTI_ALLOW, &code), 0);
     ASSERT_GT(__rseq_size, 0u) << "the C library has none";
-    tutti_join how = how_to_join();
+    tutti_join how = tick_registration();
     std::atomic<bool> stop{false}, joined{false};
     std::thread t{[&] {
-        ASSERT_EQ(d.call(TUTTI_JOIN, &how), 0);
-        tutti_entry& e = d.entry(how.number);
+        ASSERT_EQ(d.call(TUTTI_TICK_REGISTER, &how), 0);
+        tutti_tick_entry& e = d.entry(how.number);
         handler_entry_of_thread = &e;
         write_once<__u64>(e.stack_end, ~__u64{0});
         write_once<__u32>(e.preemptable, 1);
         joined = true;
         char* const thread = static_cast<char*>(__builtin_thread_pointer());
         restartable(reinterpret_cast<struct rseq*>(thread + __rseq_offset), &stop);
-        EXPECT_EQ(d.call(TUTTI_LEAVE), 0);
+        EXPECT_EQ(d.call(TUTTI_TICK_UNREGISTER), 0);
     }};
     while (!joined) std::this_thread::yield();
     ASSERT_EQ(d.kick(how.number), 0);
-    wait_for_more(d.entry(how.number).stood, 20);
+    wait_for_more(d.entry(how.number).deferred, 20);
     EXPECT_EQ(read_once(d.entry(how.number).redirected), 0u);
     stop = true;
     t.join();
 }
 
 // The thread continues where it was, with a tick that was requested while it slept.
-TEST(ticks, reach_who_sleeps) {
+TEST(ticks, reach_sleeping_threads) {
     device d;
     ASSERT_EQ(d.allow_grind(), 0);
-    tutti_join how = how_to_join();
+    tutti_join how = tick_registration();
     int ends[2];
     ASSERT_EQ(::pipe(ends), 0);
     std::atomic<bool> joined{false}, stop{false};
     std::uint64_t damage = 1;
     std::thread t{[&] {
-        ASSERT_EQ(d.call(TUTTI_JOIN, &how), 0);
-        tutti_entry& e = d.entry(how.number);
+        ASSERT_EQ(d.call(TUTTI_TICK_REGISTER, &how), 0);
+        tutti_tick_entry& e = d.entry(how.number);
         handler_entry_of_thread = &e;
         write_once<__u64>(e.stack_end, ~__u64{0});
         write_once<__u32>(e.preemptable, 1);
@@ -149,7 +149,7 @@ TEST(ticks, reach_who_sleeps) {
         char byte = 0;
         EXPECT_EQ(::read(ends[0], &byte, 1), 1);
         damage = grind(&stop);
-        EXPECT_EQ(d.call(TUTTI_LEAVE), 0);
+        EXPECT_EQ(d.call(TUTTI_TICK_UNREGISTER), 0);
     }};
     while (!joined) std::this_thread::yield();
     ASSERT_EQ(d.kick(how.number), 0);
@@ -163,7 +163,7 @@ TEST(ticks, reach_who_sleeps) {
 }
 
 // Most of them sleep, so that the others get to run.
-TEST(ticks, come_to_as_many_threads_as_may_join) {
+TEST(ticks, reach_the_maximum_number_of_threads) {
     device d;
     ASSERT_EQ(d.allow_grind(), 0);
     constexpr unsigned busy = 4;
@@ -173,54 +173,54 @@ TEST(ticks, come_to_as_many_threads_as_may_join) {
     std::vector<std::thread> sleepers;
     for (unsigned i = 0; i < TUTTI_THREADS - busy; ++i) {
         sleepers.emplace_back([&] {
-            tutti_join how = how_to_join();
-            EXPECT_EQ(d.call(TUTTI_JOIN, &how), 0);
+            tutti_join how = tick_registration();
+            EXPECT_EQ(d.call(TUTTI_TICK_REGISTER, &how), 0);
             ++joined;
             char byte = 0;
             EXPECT_EQ(::read(ends[0], &byte, 1), 0);
-            EXPECT_EQ(d.call(TUTTI_LEAVE), 0);
+            EXPECT_EQ(d.call(TUTTI_TICK_UNREGISTER), 0);
         });
     }
     while (joined != TUTTI_THREADS - busy) std::this_thread::yield();
-    std::deque<grinder> all;
+    std::deque<ticking_thread> all;
     for (unsigned i = 0; i < busy; ++i) all.emplace_back(d);
-    tutti_join how = how_to_join();
-    EXPECT_EQ(d.call(TUTTI_JOIN, &how), ENOSPC);
+    tutti_join how = tick_registration();
+    EXPECT_EQ(d.call(TUTTI_TICK_REGISTER, &how), ENOSPC);
     for (unsigned i = 0; i < TUTTI_THREADS; ++i) EXPECT_EQ(d.kick(i), 0);
-    for (grinder& g : all) wait_for_more(g.entry().redirected, 0);
-    for (grinder& g : all) {
+    for (ticking_thread& g : all) wait_for_more(g.entry().redirected, 0);
+    for (ticking_thread& g : all) {
         g.stop();
         EXPECT_EQ(g.damage, 0u);
         EXPECT_EQ(g.handled, 1u);
     }
-    EXPECT_EQ(d.call(TUTTI_JOIN, &how), 0) << "there is room again";
-    EXPECT_EQ(d.call(TUTTI_LEAVE), 0);
+    EXPECT_EQ(d.call(TUTTI_TICK_REGISTER, &how), 0) << "there is room again";
+    EXPECT_EQ(d.call(TUTTI_TICK_UNREGISTER), 0);
     ::close(ends[1]);
     for (std::thread& t : sleepers) t.join();
     ::close(ends[0]);
 }
 
-TEST(device, refuses_what_makes_no_sense) {
+TEST(device, refuses_invalid_arguments) {
     const device d;
     const auto joining = [&d](auto&& change) {
-        tutti_join how = how_to_join();
+        tutti_join how = tick_registration();
         change(how);
-        return d.call(TUTTI_JOIN, &how);
+        return d.call(TUTTI_TICK_REGISTER, &how);
     };
     EXPECT_EQ(joining([](tutti_join& h) { h.handler = ~__u64{0}; }), EINVAL);
     EXPECT_EQ(joining([](tutti_join& h) { h.handler = __u64{1} << 63; }), EINVAL);
     EXPECT_EQ(joining([](tutti_join& h) { h.handler_end = h.handler - 1; }), EINVAL);
-    EXPECT_EQ(joining([](tutti_join& h) { h.period_ns = TUTTI_SHORTEST_NS - 1; }), EINVAL);
+    EXPECT_EQ(joining([](tutti_join& h) { h.period_ns = TUTTI_MIN_PERIOD_NS - 1; }), EINVAL);
     EXPECT_EQ(joining([](tutti_join& h) { h.pause_ns = 0; }), EINVAL);
-    EXPECT_EQ(joining([](tutti_join& h) { h.longest_ns = TUTTI_LONGEST_NS + 1; }), EINVAL);
+    EXPECT_EQ(joining([](tutti_join& h) { h.max_pause_ns = TUTTI_MAX_PERIOD_NS + 1; }), EINVAL);
     EXPECT_EQ(joining([](tutti_join& h) { h.signal = 65; }), EINVAL);
-    EXPECT_EQ(d.call(TUTTI_LEAVE), ESRCH);
+    EXPECT_EQ(d.call(TUTTI_TICK_UNREGISTER), ESRCH);
     EXPECT_EQ(joining([](tutti_join&) {}), 0);
     EXPECT_EQ(joining([](tutti_join&) {}), EBUSY);
-    EXPECT_EQ(d.call(TUTTI_LEAVE), 0);
+    EXPECT_EQ(d.call(TUTTI_TICK_UNREGISTER), 0);
     EXPECT_EQ(d.kick(0), ESRCH);
     EXPECT_EQ(d.kick(TUTTI_THREADS), EINVAL);
-    EXPECT_EQ(d.call(TUTTI_JOIN, nullptr), EFAULT);
+    EXPECT_EQ(d.call(TUTTI_TICK_REGISTER, nullptr), EFAULT);
     EXPECT_EQ(d.call(_IO('T', 99)), ENOTTY);
 
     const tutti_range empty{4096, 4096}, of_kernel{4096, ~__u64{0}};
@@ -235,18 +235,20 @@ TEST(device, refuses_what_makes_no_sense) {
 }
 
 // A child has the descriptor, but another address space: it may not use the device, and has not joined.
-TEST(device, serves_the_program_that_opened_it_alone) {
+TEST(device, serves_only_the_program_that_opened_it) {
     device d;
     ASSERT_EQ(d.allow_grind(), 0);
-    grinder g{d};
+    ticking_thread g{d};
     for (int i = 0; i < 8; ++i) {
         const pid_t child = ::fork();
         ASSERT_GE(child, 0);
         if (child == 0) {
-            tutti_join how = how_to_join();
-            bool refused = d.call(TUTTI_JOIN, &how) == EPERM && d.kick(g.number()) == EPERM && d.allow_grind() == EPERM;
-            for (const unsigned long what : std::initializer_list<unsigned long>{
-                     TUTTI_ENROL, TUTTI_RESIGN, TUTTI_AWAIT, TUTTI_DEFER, TUTTI_RESUME, TUTTI_RELEASE}) {
+            tutti_join how = tick_registration();
+            bool refused =
+                d.call(TUTTI_TICK_REGISTER, &how) == EPERM && d.kick(g.number()) == EPERM && d.allow_grind() == EPERM;
+            for (const unsigned long what :
+                 std::initializer_list<unsigned long>{TUTTI_TX_REGISTER, TUTTI_TX_UNREGISTER, TUTTI_AWAIT, TUTTI_DEFER,
+                                                      TUTTI_RESUME, TUTTI_WAKE_WAITERS}) {
                 refused = refused && d.call(what, &how) == EPERM;
             }
             for (const long page : {TUTTI_TICKS_PAGE, TUTTI_TRANSACTIONS_PAGE}) {
@@ -277,13 +279,13 @@ void end_while_ticking(F&& end, int expected) {
             // The descriptor survives exec: the handler does not exist in the new program.
             auto* const d = new device{0};
             static_cast<void>(d->allow_grind());
-            std::deque<grinder> all;
-            for (int k = 0; k < 2; ++k) all.emplace_back(*d, how_to_join(TUTTI_SHORTEST_NS));
-            for (grinder& g : all) wait_for_more(g.entry().redirected, 10);
-            tutti_join how = how_to_join(TUTTI_SHORTEST_NS);
+            std::deque<ticking_thread> all;
+            for (int k = 0; k < 2; ++k) all.emplace_back(*d, tick_registration(TUTTI_MIN_PERIOD_NS));
+            for (ticking_thread& g : all) wait_for_more(g.entry().redirected, 10);
+            tutti_join how = tick_registration(TUTTI_MIN_PERIOD_NS);
             const tutti_range everything{4096, (__u64{1} << 47) - 4096};
-            if (d->call(TUTTI_ALLOW, &everything) != 0 || d->call(TUTTI_JOIN, &how) != 0) ::_exit(3);
-            tutti_entry& e = d->entry(how.number);
+            if (d->call(TUTTI_ALLOW, &everything) != 0 || d->call(TUTTI_TICK_REGISTER, &how) != 0) ::_exit(3);
+            tutti_tick_entry& e = d->entry(how.number);
             handler_entry_of_thread = &e;
             write_once<__u64>(e.stack_end, ~__u64{0});
             write_once<__u32>(e.preemptable, 1);
@@ -302,25 +304,25 @@ void end_while_ticking(F&& end, int expected) {
     }
 }
 
-TEST(threads, may_be_killed_while_they_tick) {
+TEST(ticking_threads, may_be_killed_while_they_tick) {
     end_while_ticking([] {}, SIGKILL);
 }
-TEST(threads, may_exit_while_others_tick) {
+TEST(ticking_threads, may_exit_while_others_tick) {
     end_while_ticking([] { ::_exit(0); }, 0);
 }
-TEST(threads, may_execute_another_program_while_they_tick) {
+TEST(ticking_threads, may_execute_another_program_while_they_tick) {
     end_while_ticking([] { ::execl("/bin/busybox", "busybox", "true", nullptr); }, 0);
 }
 
 // The thread does not leave, but its entry becomes free for the next thread, repeatedly.
-TEST(threads, may_end_without_leaving) {
+TEST(ticking_threads, may_end_without_unregistering) {
     device d;
     ASSERT_EQ(d.allow_grind(), 0);
     for (unsigned i = 0; i < 4 * TUTTI_THREADS; ++i) {
         std::thread{[&d] {
-            tutti_join how = how_to_join(TUTTI_SHORTEST_NS);
+            tutti_join how = tick_registration(TUTTI_MIN_PERIOD_NS);
             int error = 0;
-            do error = d.call(TUTTI_JOIN, &how);
+            do error = d.call(TUTTI_TICK_REGISTER, &how);
             while (error == ENOSPC);  // until the kernel has cleaned up the ended threads
             EXPECT_EQ(error, 0);
         }}.join();
@@ -328,7 +330,7 @@ TEST(threads, may_end_without_leaving) {
 }
 
 // The device closes first.
-TEST(threads, may_outlive_the_device) {
+TEST(ticking_threads, may_outlive_the_device) {
     std::atomic<bool> stop{false};
     std::vector<std::thread> all;
     for (int i = 0; i < 5; ++i) {
@@ -336,8 +338,8 @@ TEST(threads, may_outlive_the_device) {
         ASSERT_EQ(d->allow_grind(), 0);
         std::atomic<bool> joined{false};
         all.emplace_back([&d, &joined, &stop] {
-            tutti_join how = how_to_join(TUTTI_SHORTEST_NS);
-            EXPECT_EQ(d->call(TUTTI_JOIN, &how), 0);
+            tutti_join how = tick_registration(TUTTI_MIN_PERIOD_NS);
+            EXPECT_EQ(d->call(TUTTI_TICK_REGISTER, &how), 0);
             joined = true;
             EXPECT_EQ(grind(&stop), 0u);
         });
@@ -356,8 +358,8 @@ int main(int count, char** words) {
     if (count == 2 && std::strcmp(words[1], "--ticking") == 0) {
         kernel_test::device d;
         if (d.allow_grind() != 0) return 1;
-        std::deque<kernel_test::grinder> all;
-        for (int i = 0; i < 4; ++i) all.emplace_back(d, kernel_test::how_to_join(TUTTI_SHORTEST_NS));
+        std::deque<kernel_test::ticking_thread> all;
+        for (int i = 0; i < 4; ++i) all.emplace_back(d, kernel_test::tick_registration(TUTTI_MIN_PERIOD_NS));
         std::puts("ticking");
         std::fflush(stdout);
         for (;;) ::pause();

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "kernel/member.hpp"
+#include "kernel/registered_thread.hpp"
 #include "kernel/sharing.hpp"
 
 namespace kernel_test {
@@ -17,7 +17,7 @@ using namespace std::chrono_literals;
 // with the finer timer of Linux 7.
 constexpr auto away = 300us;
 
-class extension : public testing::Test {
+class extension_test : public testing::Test {
     void SetUp() override {
         if (std::getenv("TUTTI_TEST_ICOUNT") == nullptr)
             GTEST_SKIP() << "this machine does not count instructions as time";
@@ -30,13 +30,13 @@ void compute_for(std::chrono::nanoseconds time) {
 }
 
 struct seen {
-    unsigned transactions = 0, left_inside = 0, paid_back = 0;
+    unsigned transactions = 0, left_inside = 0, returned = 0;
     __u64 extended = 0;
 };
 
 /// Runs one transaction after another, nearly all the time.
 seen run_transactions(const device& d, const std::atomic<bool>& stop) {
-    const member me{d};
+    const registered_thread me{d};
     seen s;
     for (__u64 n = 1; !stop; ++n) {
         const __u64 extended = read_once(me.entry().extended);
@@ -46,7 +46,7 @@ seen run_transactions(const device& d, const std::atomic<bool>& stop) {
         const moment end = now();
         me.end();
         s.left_inside += end - begin > away;
-        s.paid_back += read_once(me.entry().extended) != extended && now() - end > away;
+        s.returned += read_once(me.entry().extended) != extended && now() - end > away;
         ++s.transactions;
     }
     s.extended = read_once(me.entry().extended);
@@ -54,14 +54,14 @@ seen run_transactions(const device& d, const std::atomic<bool>& stop) {
 }
 
 // Without the extension, nearly all time slices end inside a transaction.
-TEST_F(extension, is_enough_for_a_short_transaction) {
+TEST_F(extension_test, suffices_for_a_short_transaction) {
     const device d;
     seen s;
     share(500ms, [&](const std::atomic<bool>& stop) { s = run_transactions(d, stop); }, spin);
     EXPECT_GT(s.transactions, 10'000u);
     EXPECT_GT(s.extended, 30u);
     EXPECT_LE(s.left_inside * 10, s.extended);
-    EXPECT_GE(s.paid_back * 10, s.extended * 8) << "at the end of the transaction the other one has its turn";
+    EXPECT_GE(s.returned * 10, s.extended * 8) << "at the end of the transaction the other one has its turn";
 }
 
 struct shares {
@@ -77,7 +77,7 @@ shares share_as(__u64 transaction) {
     s.part = share(
         800ms,
         [&](const std::atomic<bool>& stop) {
-            const member me{d};
+            const registered_thread me{d};
             me.begin(transaction);
             spin(stop);
             s.extended = read_once(me.entry().extended);
@@ -91,26 +91,26 @@ shares share_as(__u64 transaction) {
     return s;
 }
 
-TEST_F(extension, gains_nothing) {
+TEST_F(extension_test, gains_no_processor_time) {
     const shares without = share_as(0), with = share_as(1);
     EXPECT_EQ(without.extended, 0u);
     EXPECT_GT(with.extended, 30u);
     EXPECT_GT(with.part, 0.45);
     EXPECT_LT(with.part, 0.55);
     // The limit is two ticks, or the kernel scheduler's own value, plus the extension.
-    EXPECT_LT(with.longest,
-              std::max<std::chrono::nanoseconds>(8ms, without.longest) + 2 * std::chrono::nanoseconds{TUTTI_LONGER_NS});
+    EXPECT_LT(with.longest, std::max<std::chrono::nanoseconds>(8ms, without.longest) +
+                                2 * std::chrono::nanoseconds{TUTTI_TURN_EXTENSION_NS});
 }
 
 // The extension starts before it is known that the interrupt has woken a thread of higher priority.
-TEST_F(extension, holds_up_a_real_time_thread_for_no_longer) {
+TEST_F(extension_test, delays_real_time_threads_no_longer) {
     const device d;
     std::vector<std::chrono::nanoseconds> late;
     __u64 extended = 0;
     share(
         300ms,
         [&](const std::atomic<bool>& stop) {
-            const member me{d};
+            const registered_thread me{d};
             me.begin(1);
             spin(stop);
             extended = read_once(me.entry().extended);
@@ -126,7 +126,7 @@ TEST_F(extension, holds_up_a_real_time_thread_for_no_longer) {
         });
     ASSERT_GT(late.size(), 200u);
     EXPECT_GT(extended, 100u);
-    EXPECT_LT(*std::ranges::max_element(late), std::chrono::nanoseconds{TUTTI_LONGER_NS} + 60us);
+    EXPECT_LT(*std::ranges::max_element(late), std::chrono::nanoseconds{TUTTI_TURN_EXTENSION_NS} + 60us);
 }
 
 /// Returns the number of extended time slices of a thread in 300 ms, beside another thread, for one transaction with
@@ -137,8 +137,8 @@ __u64 extended_from(std::chrono::nanoseconds longer_from) {
     share(
         300ms,
         [&](const std::atomic<bool>& stop) {
-            const member me{d};
-            write_once<__u64>(me.entry().longer_from_ns, static_cast<__u64>(longer_from.count()));
+            const registered_thread me{d};
+            write_once<__u64>(me.entry().extend_from_ns, static_cast<__u64>(longer_from.count()));
             me.begin(1);
             spin(stop);
             extended = read_once(me.entry().extended);
@@ -148,7 +148,7 @@ __u64 extended_from(std::chrono::nanoseconds longer_from) {
 }
 
 // Half of the time during which they share the processor.
-TEST_F(extension, begins_when_the_transaction_asks_for_it) {
+TEST_F(extension_test, begins_when_the_transaction_asks_for_it) {
     const auto later = [](std::chrono::nanoseconds by) { return now().time_since_epoch() + by; };
     const __u64 all = extended_from(later(0ns)), half = extended_from(later(150ms));
     EXPECT_GT(all, 20u);
@@ -158,13 +158,13 @@ TEST_F(extension, begins_when_the_transaction_asks_for_it) {
 }
 
 // A thread without a current transaction gets no extension.
-TEST_F(extension, is_for_transactions_alone) {
+TEST_F(extension_test, is_only_for_transactions) {
     const device d;
     __u64 extended = 0;
     share(
         300ms,
         [&](const std::atomic<bool>& stop) {
-            const member me{d};
+            const registered_thread me{d};
             me.begin(1);
             me.end();
             spin(stop);

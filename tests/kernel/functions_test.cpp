@@ -81,16 +81,16 @@ std::size_t count_from(tracer& t, const char* call, F&& send) {
     return fewest;
 }
 
-TEST(functions, of_a_tick_are_fewer_than_of_a_signal) {
+TEST(kernel_functions, are_fewer_for_a_tick_than_for_a_signal) {
     if (std::getenv("TUTTI_TEST_ICOUNT") == nullptr) GTEST_SKIP() << "interrupts would be in it";
     device d;
-    tutti_join how = how_to_join();
+    tutti_join how = tick_registration();
     how.handler = address(&calling_entry);
     how.handler_end = address(&calling_end);
     const tutti_range code{reinterpret_cast<std::uintptr_t>(&kick_self), address(&kick_self_end)};
     ASSERT_EQ(d.call(TUTTI_ALLOW, &code), 0);
-    ASSERT_EQ(d.call(TUTTI_JOIN, &how), 0);
-    tutti_entry& e = d.entry(how.number);
+    ASSERT_EQ(d.call(TUTTI_TICK_REGISTER, &how), 0);
+    tutti_tick_entry& e = d.entry(how.number);
     write_once<__u64>(e.stack_end, ~__u64{0});
     tracer t;
     const std::size_t tick = count_from(t, "__x64_sys_ioctl", [&] {
@@ -98,7 +98,7 @@ TEST(functions, of_a_tick_are_fewer_than_of_a_signal) {
         kick_self(d.fd(), how.number);
     });
     EXPECT_EQ(read_once(e.redirected), 21u);
-    EXPECT_EQ(d.call(TUTTI_LEAVE), 0);
+    EXPECT_EQ(d.call(TUTTI_TICK_UNREGISTER), 0);
 
     struct sigaction on_signal{};
     on_signal.sa_handler = call_getppid;

@@ -26,7 +26,7 @@ with_libraries "$work/root" "$@"
 
 export_all='export TUTTI_TEST_KERNEL=1 TUTTI_TEST_EFFORT=0.05'
 # The ticks of the tests; `ticks` is for tests that need more of them.
-counted="TUTTI_TEST_KERNEL=1 $program --gtest_brief=1 --gtest_filter=*counted_ticks.*/0"
+counted="TUTTI_TEST_KERNEL=1 $program --gtest_brief=1 --gtest_filter=*counted_ticks_test.*/0"
 # Processors that run in parallel, so that a missing barrier shows.
 accelerator=tcg,thread=multi
 case $what in
@@ -50,9 +50,9 @@ END
         # An instruction takes 2**shift ns: the slower the processor, the fewer instructions a time slice has.
         machine='-smp 1 -icount shift=2,sleep=off'
         accelerator=tcg,thread=single # otherwise QEMU does not count
-        # ftrace counts functions, and not every kernel has ftrace.
-        filter='extension.*'
-        [[ $what == extension ]] || filter+=':instructions.*:functions.*'
+        # ftrace counts kernel_functions, and not every kernel has ftrace.
+        filter='extension_test.*'
+        [[ $what == extension ]] || filter+=':tick_instructions.*:kernel_functions.*'
         echo "TUTTI_TEST_ICOUNT=4 $program --gtest_filter=$filter" >"$work/root/tests"
         ;;
     preemption)
@@ -83,8 +83,8 @@ END
         # /dev/null answers no version request.
         cat >"$work/root/tests" <<END
 $export_all; $program --gtest_brief=1
-mv /dev/tutti /dev/away; TUTTI_TEST_NO_DEVICE=1 $program --gtest_brief=1 --gtest_filter=*elsewhere*
-ln -s null /dev/tutti; TUTTI_TEST_NO_DEVICE=1 $program --gtest_brief=1 --gtest_filter=*elsewhere*; mv /dev/away /dev/tutti
+mv /dev/tutti /dev/away; TUTTI_TEST_NO_DEVICE=1 $program --gtest_brief=1 --gtest_filter=*without_device*
+ln -s null /dev/tutti; TUTTI_TEST_NO_DEVICE=1 $program --gtest_brief=1 --gtest_filter=*without_device*; mv /dev/away /dev/tutti
 END
         echo "sh /workloads.sh ${*:2}" >>"$work/root/tests"
         cp tests/kernel/workloads.sh "$work/root"

@@ -4,10 +4,10 @@
 
 #include "support/registers.hpp"
 
-static_assert(offsetof(tutti_entry, wanted) == 0 && offsetof(tutti_entry, preemptable) == 4);
+static_assert(offsetof(tutti_tick_entry, wanted) == 0 && offsetof(tutti_tick_entry, preemptable) == 4);
 static_assert(offsetof(tutti_transaction, running) == 0 && offsetof(tutti_transaction, waiters) == 40);
 
-[[gnu::tls_model("initial-exec")]] thread_local tutti_entry* handler_entry_of_thread = nullptr;
+[[gnu::tls_model("initial-exec")]] thread_local tutti_tick_entry* handler_entry_of_thread = nullptr;
 [[gnu::tls_model("initial-exec")]] thread_local std::uint64_t handled = 0;
 std::uint64_t arrived = 0;
 

@@ -23,7 +23,7 @@ void restartable_end() noexcept;
 /// after a waiter exists, unless an interrupt comes first. After an interrupt, it repeats both. Returns the value that
 /// it has loaded. REQUIRES: the thread has joined with [end_late_again, end_late_begin) as its handler, and
 /// [end_late_begin, end_late_end) is allowed.
-std::uint32_t end_late(tutti_transaction* of_thread, tutti_entry* of_ticks) noexcept;
+std::uint32_t end_late(tutti_transaction* of_thread, tutti_tick_entry* of_ticks) noexcept;
 void end_late_again() noexcept;
 void end_late_begin() noexcept;
 void end_late_end() noexcept;
@@ -42,6 +42,6 @@ void calling_entry() noexcept;
 void calling_end() noexcept;
 
 /// For the calling thread.
-extern thread_local tutti_entry* handler_entry_of_thread;
+extern thread_local tutti_tick_entry* handler_entry_of_thread;
 extern thread_local std::uint64_t handled;
 }

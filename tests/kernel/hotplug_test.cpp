@@ -5,7 +5,7 @@
 #include <string>
 
 #include "kernel/device.hpp"
-#include "kernel/member.hpp"
+#include "kernel/registered_thread.hpp"
 #include "kernel/sharing.hpp"
 
 namespace kernel_test {
@@ -21,21 +21,21 @@ bool set_second_processor(bool online) {
 
 // Catches a kick that is sent to the thread's former processor: the kernel warns of an interrupt for an offline
 // processor.
-TEST(processors, go_and_come) {
+TEST(processors, go_offline_and_return) {
     if (!std::ifstream{switch_of_the_second}) GTEST_SKIP() << "this machine has one processor, or keeps them all";
     device d;
     ASSERT_EQ(d.allow_grind(), 0);
-    std::deque<grinder> ticking;
-    for (int i = 0; i < 3; ++i) ticking.emplace_back(d, how_to_join(200'000));
+    std::deque<ticking_thread> ticking;
+    for (int i = 0; i < 3; ++i) ticking.emplace_back(d, tick_registration(200'000));
     // The thread joins on the processor that goes offline.
     cpu_set_t all;
     ASSERT_EQ(::sched_getaffinity(0, sizeof all, &all), 0);
     pin_to(1);
-    grinder kicked{d};
+    ticking_thread kicked{d};
     ASSERT_EQ(::sched_setaffinity(0, sizeof all, &all), 0);
     winner_and_loser pair{d};
     const auto all_go_on = [&] {
-        for (grinder& g : ticking) wait_for_more(g.entry().redirected, read_once(g.entry().redirected) + 3);
+        for (ticking_thread& g : ticking) wait_for_more(g.entry().redirected, read_once(g.entry().redirected) + 3);
         for (int i = 0; i < 3; ++i) {
             const __u64 before = read_once(kicked.entry().redirected);
             ASSERT_EQ(kicked.kick(), 0);
@@ -52,7 +52,7 @@ TEST(processors, go_and_come) {
     }
     pair.stop();
     EXPECT_EQ(pair.errors(), 0u);
-    for (grinder& g : ticking) {
+    for (ticking_thread& g : ticking) {
         g.stop();
         EXPECT_EQ(g.damage, 0u);
     }

@@ -37,26 +37,26 @@ path measure(std::uint64_t ns, F&& send) {
 
 void note_arrival(int) { arrived = __rdtsc(); }
 
-TEST(instructions, of_a_tick_are_fewer_than_of_a_signal) {
+TEST(tick_instructions, are_fewer_for_a_tick_than_for_a_signal) {
     const char* const counts = std::getenv("TUTTI_TEST_ICOUNT");
     if (counts == nullptr) GTEST_SKIP() << "this machine does not count instructions as time";
     const auto ns = std::strtoull(counts, nullptr, 10);
     device d;
-    tutti_join how = how_to_join();
+    tutti_join how = tick_registration();
     how.handler = address(&saving_entry);
     how.handler_end = address(&saving_end);
     const tutti_range code{reinterpret_cast<std::uintptr_t>(&kick_self), address(&kick_self_end)};
     ASSERT_EQ(d.call(TUTTI_ALLOW, &code), 0);
-    ASSERT_EQ(d.call(TUTTI_JOIN, &how), 0);
-    tutti_entry& e = d.entry(how.number);
+    ASSERT_EQ(d.call(TUTTI_TICK_REGISTER, &how), 0);
+    tutti_tick_entry& e = d.entry(how.number);
     write_once<__u64>(e.stack_end, ~__u64{0});
     const path tick = measure(ns, [&] {
         write_once<__u32>(e.preemptable, 1);
         kick_self(d.fd(), how.number);
     });
     EXPECT_EQ(read_once(e.redirected), 501u);
-    EXPECT_EQ(read_once(e.stood), 0u);
-    EXPECT_EQ(d.call(TUTTI_LEAVE), 0);
+    EXPECT_EQ(read_once(e.deferred), 0u);
+    EXPECT_EQ(d.call(TUTTI_TICK_UNREGISTER), 0);
 
     struct sigaction on_signal{};
     on_signal.sa_handler = note_arrival;

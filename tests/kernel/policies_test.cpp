@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "kernel/uapi.h"
-#include "support/crew.hpp"
+#include "support/worker_group.hpp"
 #include "tutti/tutti.hpp"
 
 namespace {
@@ -51,7 +51,7 @@ void wait_until(const std::function<bool()>& done) {
     while (!done()) std::this_thread::yield();
 }
 
-class kernel_policies : public testing::Test {
+class kernel_policies_test : public testing::Test {
     void SetUp() override {
         if (std::getenv("TUTTI_TEST_KERNEL") == nullptr) GTEST_SKIP() << "this machine has no module to test with";
     }
@@ -87,7 +87,7 @@ unsigned meet(policy under, tutti::var<long>& x, const std::function<void(tutti:
 
 bool one_awaits() { return sum(&tutti_transaction::awaited) != 0 && sum(&tutti_transaction::waiters) != 0; }
 
-TEST_F(kernel_policies, a_loser_sleeps_in_the_kernel_until_the_commit) {
+TEST_F(kernel_policies_test, a_loser_sleeps_in_the_kernel_until_the_commit) {
     tutti::var<long> x{0};
     const unsigned attempts = meet(policy::serialize_kernel, x, [](tutti::tx&) {}, one_awaits);
     EXPECT_EQ(x.load(), 11);
@@ -96,7 +96,7 @@ TEST_F(kernel_policies, a_loser_sleeps_in_the_kernel_until_the_commit) {
 }
 
 // The winner starts over, and its loser keeps sleeping.
-TEST_F(kernel_policies, a_loser_sleeps_through_the_winners_restarts) {
+TEST_F(kernel_policies_test, a_loser_sleeps_through_the_winners_restarts) {
     tutti::var<long> x{0};
     std::atomic<int> restarts{0};
     const unsigned attempts = meet(
@@ -110,13 +110,13 @@ TEST_F(kernel_policies, a_loser_sleeps_through_the_winners_restarts) {
     EXPECT_EQ(attempts, 2u);
 }
 
-TEST_F(kernel_policies, a_loser_wakes_when_the_winner_is_given_up) {
+TEST_F(kernel_policies_test, a_loser_wakes_when_the_winner_aborts) {
     tutti::var<long> x{0};
     meet(policy::serialize_kernel, x, [](tutti::tx&) { throw std::runtime_error{"given up"}; }, one_awaits, true);
     EXPECT_EQ(x.load(), 10);
 }
 
-TEST_F(kernel_policies, the_entry_shows_priority_and_deadline) {
+TEST_F(kernel_policies_test, the_entry_shows_priority_and_deadline) {
     tutti::var<long> x{0};
     tutti::atomically({.policy = policy::serialize_kernel, .priority = -7}, [&](tutti::tx& t) {
         x.set(t, 1);
@@ -130,7 +130,7 @@ TEST_F(kernel_policies, the_entry_shows_priority_and_deadline) {
     });
 }
 
-TEST_F(kernel_policies, a_loser_runs_at_a_lower_weight_until_the_commit) {
+TEST_F(kernel_policies_test, a_loser_runs_at_a_lower_weight_until_the_commit) {
     tutti::var<long> x{0};
     for (int i = 0; i < 5; ++i) {
         meet(
@@ -141,11 +141,11 @@ TEST_F(kernel_policies, a_loser_runs_at_a_lower_weight_until_the_commit) {
     EXPECT_EQ(x.load(), 55);
 }
 
-TEST_F(kernel_policies, keep_every_increment) {
+TEST_F(kernel_policies_test, keep_every_increment) {
     for (const policy p : {policy::serialize_kernel, policy::serialize_soft_kernel}) {
         tutti::var<long> first{0}, second{0};
         constexpr long rounds = 1000;
-        tutti::support::crew(4, [&](unsigned me) {
+        tutti::support::worker_group(4, [&](unsigned me) {
             for (long i = 0; i < rounds; ++i) {
                 tutti::atomically({.policy = p}, [&](tutti::tx& t) {
                     tutti::var<long>& from = me % 2 == 0 ? first : second;
@@ -162,10 +162,10 @@ TEST_F(kernel_policies, keep_every_increment) {
 }
 
 // Threads without an entry are serialized as well.
-TEST_F(kernel_policies, serve_more_threads_than_there_are_entries) {
+TEST_F(kernel_policies_test, serve_more_threads_than_there_are_entries) {
     tutti::var<long> x{0};
     constexpr unsigned threads = TUTTI_THREADS + 6;
-    tutti::support::crew(threads, [&](unsigned) {
+    tutti::support::worker_group(threads, [&](unsigned) {
         for (int i = 0; i < 20; ++i) {
             tutti::atomically({.policy = policy::serialize_kernel}, [&](tutti::tx& t) { x.set(t, x.get(t) + 1); });
         }
@@ -174,7 +174,7 @@ TEST_F(kernel_policies, serve_more_threads_than_there_are_entries) {
 }
 
 // The child has none of its parent's entries, and gets its own.
-TEST_F(kernel_policies, work_in_the_child_of_a_fork) {
+TEST_F(kernel_policies_test, work_in_the_child_of_a_fork) {
     tutti::var<long> x{0};
     const auto one_more = [&](policy p) {
         tutti::atomically({.policy = p}, [&](tutti::tx& t) { x.set(t, x.get(t) + 1); });
@@ -244,23 +244,23 @@ std::uint64_t run_beside_another(const options& how) {
 }
 
 // The kernel extends the time slice, and the commit pays it back.
-TEST_F(kernel_policies, a_near_deadline_keeps_the_processor) {
+TEST_F(kernel_policies_test, a_near_deadline_keeps_the_processor) {
     if (std::getenv("TUTTI_TEST_SCHEDULER") != nullptr) GTEST_SKIP() << "the scheduler counts by itself";
     EXPECT_GT(run_beside_another({.policy = policy::deadline, .deadline = std::chrono::milliseconds{10}}), 5u);
 }
 
-TEST_F(kernel_policies, no_deadline_or_a_far_one_keeps_no_processor) {
+TEST_F(kernel_policies_test, no_deadline_or_a_far_one_keeps_no_processor) {
     EXPECT_EQ(run_beside_another({.policy = policy::deadline}), 0u);
     EXPECT_EQ(run_beside_another({.policy = policy::deadline, .deadline = std::chrono::hours{1}}), 0u);
 }
 
 // Without a device: one message, and the policies of user space.
-TEST(kernel_policies_elsewhere, wait_in_user_space_and_say_so_once) {
+TEST(kernel_policies_without_device, wait_in_user_space_and_report_it_once) {
     if (std::getenv("TUTTI_TEST_NO_DEVICE") == nullptr) GTEST_SKIP() << "there may be a device here";
     testing::internal::CaptureStderr();
     tutti::var<long> x{0};
     for (const policy p : {policy::serialize_kernel, policy::serialize_soft_kernel}) {
-        tutti::support::crew(4, [&](unsigned) {
+        tutti::support::worker_group(4, [&](unsigned) {
             for (int i = 0; i < 500; ++i) {
                 tutti::atomically({.policy = p}, [&](tutti::tx& t) { x.set(t, x.get(t) + 1); });
             }
@@ -276,12 +276,12 @@ TEST(kernel_policies_elsewhere, wait_in_user_space_and_say_so_once) {
 
 // One more message. It also says why the kernel does not extend slices by itself: it cannot, or cannot for the C
 // library's area.
-TEST(kernel_policies_elsewhere, have_no_longer_turns_and_say_so_once) {
+TEST(kernel_policies_without_device, extend_no_turn_and_report_it_once) {
     if (std::getenv("TUTTI_TEST_NO_DEVICE") == nullptr) GTEST_SKIP() << "there may be a device here";
     testing::internal::CaptureStderr();
     tutti::var<long> x{0};
     for (const auto in : {std::chrono::nanoseconds{std::chrono::hours{1}}, std::chrono::nanoseconds{1}}) {
-        tutti::support::crew(4, [&](unsigned) {
+        tutti::support::worker_group(4, [&](unsigned) {
             for (int i = 0; i < 100; ++i) {
                 tutti::atomically({.policy = policy::deadline, .deadline = in},
                                   [&](tutti::tx& t) { x.set(t, x.get(t) + 1); });

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # scheduler.sh <test_kernel_scheduler> [program]...: boots guests whose scheduler is the sched_ext program, and runs
 # tests in them. The other programs check their results under the policies that use the scheduler. Then the guests run
-# without each step of kernel/scheduler/faults.h in turn, and a test has to fail.
+# without each step of kernel/scheduler/fault_injection.h in turn, and a test has to fail.
 #
 # Timed tests have one processor, and QEMU counts its instructions instead of time, so other work of this machine does
 # not show. Guests with two processors use this machine's time. If QEMU counted, it would run one processor at a time. A

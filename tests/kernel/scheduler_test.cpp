@@ -1,7 +1,7 @@
 // The sched_ext program, seen from a program that it serves. A waiter leaves the processor, for no longer than
 // necessary. A transaction pays back time beyond its slice. Garbage harms only its writer.
 //
-// Guests of the tests named `scheduler` count instructions instead of time, so other work of this machine does not show
+// Guests of the tests named `scheduler_connection` count instructions instead of time, so other work of this machine does not show
 // in them. Tests named `processors` need two processors, which use this machine's time, so these tests measure no
 // times.
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@
 #include <random>
 #include <vector>
 
-#include "kernel/seated.hpp"
+#include "kernel/sched_slot_thread.hpp"
 
 namespace scheduler_test {
 namespace {
@@ -25,7 +25,7 @@ using namespace std::chrono_literals;
 // A lost wake-up shows as a wait of 100 ms.
 constexpr auto soon = 30ms;
 
-bool wait_for_waiter(const seated& winner) {
+bool wait_for_waiter(const sched_slot_thread& winner) {
     const auto until = now() + 2s;
     while (now() < until) {
         if (read_once(winner.entry().waiters) != 0) return true;
@@ -39,11 +39,11 @@ class loser {
 public:
     loser(std::uint32_t winner, std::uint64_t transaction) {
         thread_ = std::thread{[=, this] {
-            const seated me;
+            const sched_slot_thread me;
             clock_ = cpu_clock();
             const moment limit = now() + 1s;
             do me.wait_for(winner, transaction);
-            while (read_once(ours().shared->transactions[winner].running) == transaction && now() < limit);
+            while (read_once(own_connection().shared->transactions[winner].running) == transaction && now() < limit);
             back_ = now();
             slept_ = me.entry().slept;
         }};
@@ -68,7 +68,7 @@ private:
 };
 
 TEST(scheduler, a_loser_is_off_the_processor_until_the_commit) {
-    const seated winner;
+    const sched_slot_thread winner;
     for (std::uint64_t i = 1; i <= 10; ++i) {
         winner.begin(i);
         loser one{winner.number(), i}, two{winner.number(), i};
@@ -94,7 +94,7 @@ TEST(scheduler, a_wait_ends_with_the_winners_thread) {
         std::atomic<std::uint32_t> number{TUTTI_THREADS};
         std::atomic<bool> end{false};
         std::thread winner{[&] {
-            const seated me;
+            const sched_slot_thread me;
             me.begin(7);
             number = me.number();
             while (!end) ::usleep(500);
@@ -112,11 +112,11 @@ TEST(scheduler, a_wait_ends_with_the_winners_thread) {
     }
 }
 
-TEST(scheduler, no_winner_holds_its_losers_for_long) {
-    const seated winner;
+TEST(scheduler, no_winner_blocks_its_losers_for_long) {
+    const sched_slot_thread winner;
     winner.begin(1);
     std::thread{[&] {
-        const seated me;
+        const sched_slot_thread me;
         moment begin = now();
         me.wait_for(winner.number(), 1);
         EXPECT_GE(now() - begin, 95ms);
@@ -125,7 +125,7 @@ TEST(scheduler, no_winner_holds_its_losers_for_long) {
         me.wait_for(winner.number(), 1, 10ms);
         EXPECT_GE(now() - begin, 9ms);
         EXPECT_LT(now() - begin, 10ms + soon);
-        EXPECT_EQ(me.entry().outlasted, 2u);
+        EXPECT_EQ(me.entry().timed_out, 2u);
         me.wait_for(me.number(), 1);
         me.wait_for(1'000'000, 1);
         EXPECT_EQ(me.entry().slept, 2u);
@@ -136,11 +136,11 @@ TEST(scheduler, no_winner_holds_its_losers_for_long) {
 // For the kernel, a waiting thread is not asleep, so the kernel could not wake it for a signal.
 TEST(scheduler, a_signal_ends_a_wait) {
     std::signal(SIGUSR1, [](int) {});
-    const seated winner;
+    const sched_slot_thread winner;
     winner.begin(1);
     moment back;
     std::thread loser{[&] {
-        const seated me;
+        const sched_slot_thread me;
         me.wait_for(winner.number(), 1);
         back = now();
     }};
@@ -152,12 +152,12 @@ TEST(scheduler, a_signal_ends_a_wait) {
     winner.end();
 }
 
-TEST(scheduler, who_waits_can_be_killed) {
+TEST(scheduler, a_waiting_thread_can_be_killed) {
     int ready[2];
     ASSERT_EQ(::pipe(ready), 0);
     const pid_t child = ::fork();
     if (child == 0) {
-        const seated winner;
+        const sched_slot_thread winner;
         winner.begin(1);
         loser one{winner.number(), 1}, two{winner.number(), 1};
         const char answer = wait_for_waiter(winner) ? 'y' : 'n';
@@ -177,9 +177,9 @@ TEST(scheduler, who_waits_can_be_killed) {
 }
 
 TEST(scheduler, a_program_has_one_connection) {
-    ASSERT_NE(ours().shared, nullptr);
+    ASSERT_NE(own_connection().shared, nullptr);
     std::string problem;
-    EXPECT_EQ(tutti::device::scheduler::connect(problem).shared, nullptr);
+    EXPECT_EQ(tutti::device::scheduler_connection::connect(problem).shared, nullptr);
     EXPECT_NE(problem.find("File exists"), std::string::npos) << problem;
 }
 
@@ -190,12 +190,12 @@ TEST(scheduler, to_claim_a_transaction_gains_nothing) {
     const double part = share(
         1500ms,
         [&](const std::atomic<bool>& stop) {
-            const seated me;
+            const sched_slot_thread me;
             me.begin(1);
             spin(stop);
-            extensions = read_once(me.seat().extended);
+            extensions = read_once(me.slot().extended);
             me.end();
-            EXPECT_EQ(read_once(me.seat().extended), 0u) << "it has paid back";
+            EXPECT_EQ(read_once(me.slot().extended), 0u) << "it has paid back";
         },
         [&](const std::atomic<bool>& stop) {
             moment last = now();
@@ -218,11 +218,11 @@ TEST(scheduler, extends_when_the_transaction_asks_for_it) {
         share(
             300ms,
             [&](const std::atomic<bool>& stop) {
-                const seated me;
-                write_once(me.entry().longer_from_ns, static_cast<__u64>(longer_from.count()));
+                const sched_slot_thread me;
+                write_once(me.entry().extend_from_ns, static_cast<__u64>(longer_from.count()));
                 me.begin(1);
                 spin(stop);
-                extensions = read_once(me.seat().extended);
+                extensions = read_once(me.slot().extended);
                 me.end();
             },
             spin);
@@ -233,7 +233,7 @@ TEST(scheduler, extends_when_the_transaction_asks_for_it) {
 }
 
 TEST(scheduler, a_loser_that_runs_on_gets_less) {
-    const seated winner;
+    const sched_slot_thread winner;
     std::atomic<std::uint64_t> running{1};
     winner.begin(1);
     // Each wait lasts at most 100 ms, so this thread loses repeatedly.
@@ -245,13 +245,13 @@ TEST(scheduler, a_loser_that_runs_on_gets_less) {
         }
     }};
     const auto lose = [&](const std::atomic<bool>& stop) {
-        const seated me;
+        const sched_slot_thread me;
         while (!stop) {
-            me.ask_for_less(winner.number(), running);
+            me.request_lower_weight(winner.number(), running);
             relax();
         }
         EXPECT_EQ(read_once(me.entry().slept), 0u);
-        me.ask_for_nothing();
+        me.clear_request();
     };
     EXPECT_LT(share(1s, lose, spin), 0.25);
     over = true;
@@ -262,13 +262,13 @@ TEST(scheduler, a_loser_that_runs_on_gets_less) {
 
 // The wait ends by itself if the winner does not end.
 TEST(scheduler, no_winner_lowers_a_weight_for_long) {
-    const seated winner;
+    const sched_slot_thread winner;
     winner.begin(1);
     const auto lose = [&](const std::atomic<bool>& stop) {
-        const seated me;
-        me.ask_for_less(winner.number(), 1);
+        const sched_slot_thread me;
+        me.request_lower_weight(winner.number(), 1);
         spin(stop);
-        me.ask_for_nothing();
+        me.clear_request();
     };
     EXPECT_GT(share(1s, lose, spin), 0.3);
     winner.end();
@@ -279,13 +279,13 @@ TEST(scheduler, no_winner_lowers_a_weight_for_long) {
 [[noreturn]] void scribble(std::uint64_t seed) {
     pin_to(0);
     std::mt19937_64 random{seed};
-    auto* const words = reinterpret_cast<std::uint64_t*>(ours().shared);
-    const seated me;
+    auto* const words = reinterpret_cast<std::uint64_t*>(own_connection().shared);
+    const sched_slot_thread me;
     for (;;) {
         const auto value = random() % 4 == 0 ? random() : random() % 70;
         write_once(words[random() % (sizeof(tutti_shared) / sizeof *words)], value);
         // The thread has a seat in between.
-        if (random() % 64 == 0) write_once(me.seat().tid, me.tid());
+        if (random() % 64 == 0) write_once(me.slot().tid, me.tid());
         if (random() % 64 == 0) relax();
         if (random() % 512 == 0) ::sched_yield();
     }
@@ -297,7 +297,7 @@ TEST(scheduler, garbage_harms_who_writes_it) {
     ASSERT_EQ(::pipe(ready), 0);
     const pid_t child = ::fork();
     if (child == 0) {
-        char answer = ::setgid(1000) == 0 && ::setuid(1000) == 0 && ours().shared != nullptr ? 'y' : 'n';
+        char answer = ::setgid(1000) == 0 && ::setuid(1000) == 0 && own_connection().shared != nullptr ? 'y' : 'n';
         // If the parent dies, the process disturbs nothing. (Becoming another user undoes this setting.)
         ::prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (::write(ready[1], &answer, 1) != 1 || answer != 'y') ::_exit(1);
@@ -312,12 +312,12 @@ TEST(scheduler, garbage_harms_who_writes_it) {
     std::chrono::nanoseconds took{0};
     std::thread beside{[&] {
         pin_to(0);
-        const seated me;
+        const sched_slot_thread me;
         spin(stop);
         took = time_of(cpu_clock());
     }};
     const moment begin = now();
-    const seated winner;
+    const sched_slot_thread winner;
     for (std::uint64_t i = 1; i <= 60; ++i) {
         winner.begin(i);
         loser one{winner.number(), i};
@@ -340,11 +340,11 @@ TEST(scheduler, garbage_harms_who_writes_it) {
 }
 
 TEST(processors, loses_no_wake_up) {
-    const seated winner;
+    const sched_slot_thread winner;
     std::atomic<std::uint64_t> running{0}, seen{0}, slept{0}, outlasted{0};
     std::atomic<bool> stop{false};
     std::thread loser{[&] {
-        const seated me;
+        const sched_slot_thread me;
         std::uint64_t last = 0;
         while (!stop) {
             const std::uint64_t t = running;
@@ -356,7 +356,7 @@ TEST(processors, loses_no_wake_up) {
             seen = t;
             me.wait_for(winner.number(), t);
             slept = read_once(me.entry().slept);
-            outlasted = read_once(me.entry().outlasted);
+            outlasted = read_once(me.entry().timed_out);
         }
     }};
     std::mt19937 random{1};
@@ -383,7 +383,7 @@ TEST(processors, nobody_moves_inside_a_transaction) {
     std::vector<std::thread> all;
     for (int i = 0; i < 4; ++i) {
         all.emplace_back([&] {
-            const seated me;
+            const sched_slot_thread me;
             for (std::uint64_t t = 1; !stop; ++t) {
                 me.begin(t);
                 const int cpu = ::sched_getcpu();

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "kernel/member.hpp"
+#include "kernel/registered_thread.hpp"
 #include "kernel/sharing.hpp"
 #include "support/effort.hpp"
 
@@ -19,14 +19,14 @@ namespace {
 /// A thread that sleeps for `winner`'s transaction 1, repeatedly until it is over; records the last call's result.
 class sleeper {
 public:
-    sleeper(const device& of, unsigned winner, unsigned long ns = longest) {
+    sleeper(const device& of, unsigned winner, unsigned long ns = max_wait_ns) {
         thread_ = std::thread{[this, &of, winner, ns] {
-            const member me{of};
+            const registered_thread me{of};
             tid_ = ::gettid();
             do {
-                const __u32 slept = read_once(me.entry().slept), outlasted = read_once(me.entry().outlasted);
+                const __u32 slept = read_once(me.entry().slept), outlasted = read_once(me.entry().timed_out);
                 error_ = me.wait_for(winner, 1, ns);
-                woken_ = read_once(me.entry().slept) != slept && read_once(me.entry().outlasted) == outlasted;
+                woken_ = read_once(me.entry().slept) != slept && read_once(me.entry().timed_out) == outlasted;
             } while (error_ == ETIMEDOUT);
         }};
     }
@@ -58,7 +58,7 @@ private:
 
 TEST(serialization, ends_with_the_commit) {
     const device d;
-    const member winner{d};
+    const registered_thread winner{d};
     int woken = 0;
     for (int i = 0; i < 10; ++i) {
         winner.begin(1);
@@ -71,12 +71,12 @@ TEST(serialization, ends_with_the_commit) {
     EXPECT_GT(woken, 0);
 }
 
-TEST(serialization, does_not_sleep_for_what_is_over) {
+TEST(serialization, does_not_sleep_for_an_ended_transaction) {
     const device d;
-    const member winner{d};
+    const registered_thread winner{d};
     winner.begin(2);
     std::thread{[&] {
-        const member me{d};
+        const registered_thread me{d};
         EXPECT_EQ(me.wait_for(winner.number(), 1), 0);
         EXPECT_EQ(read_once(me.entry().slept), 0u);
     }}.join();
@@ -90,19 +90,19 @@ void meet_on_two_processors(const device& d, __u64 rounds, End&& end, Lose&& los
     std::atomic<__u64> begun{0}, back{0};
     std::thread winner{[&] {
         pin_to(1);
-        const member me{d};
+        const registered_thread me{d};
         winners_number = static_cast<int>(me.number());
         for (__u64 n = 1; n <= rounds; ++n) {
             me.begin(n);
             begun = n;
             end(me);
             while (back < n) std::this_thread::yield();
-            EXPECT_EQ(d.call(TUTTI_RELEASE), 0) << "and nothing of this round is left for the next";
+            EXPECT_EQ(d.call(TUTTI_WAKE_WAITERS), 0) << "and nothing of this round is left for the next";
         }
     }};
     std::thread loser{[&] {
         pin_to(0);
-        const member me{d};
+        const registered_thread me{d};
         for (__u64 n = 1; n <= rounds; ++n) {
             while (begun < n) std::this_thread::yield();
             lose(me, static_cast<unsigned>(winners_number), n);
@@ -117,17 +117,17 @@ void meet_on_two_processors(const device& d, __u64 rounds, End&& end, Lose&& los
 // seen it, and does not wake it. The winner of this test ends right after the announcement, but never wakes the loser.
 // A loser that returns without having slept has therefore checked. It need not see the end each time, if the winner's
 // processor is away.
-TEST(serialization, looks_again_once_it_has_said_that_it_waits) {
+TEST(serialization, rechecks_after_announcing_its_wait) {
     if (std::thread::hardware_concurrency() < 2) GTEST_SKIP() << "there is one processor";
     const device d;
     unsigned saw_the_end = 0;
     meet_on_two_processors(
         d, 100,
-        [](const member& me) {
+        [](const registered_thread& me) {
             while (read_once(me.entry().waiters) == 0) asm volatile("pause");
             write_once<__u64>(me.entry().running, 0);
         },
-        [&](const member& me, unsigned winner, __u64 n) {
+        [&](const registered_thread& me, unsigned winner, __u64 n) {
             const __u32 slept = read_once(me.entry().slept);
             const int error = me.wait_for(winner, n, 2'000'000);
             saw_the_end += error == 0 && read_once(me.entry().slept) == slept;
@@ -145,25 +145,25 @@ TEST(serialization, interrupts_a_winner_whose_end_may_not_show_yet) {
     ASSERT_EQ(d.call(TUTTI_ALLOW, &code), 0);
     constexpr unsigned rounds = 100;
     unsigned lost = 0;
-    tutti_entry* ticks = nullptr;
+    tutti_tick_entry* ticks = nullptr;
     meet_on_two_processors(
         d, rounds,
-        [&](const member& me) {
+        [&](const registered_thread& me) {
             if (ticks == nullptr) {
-                tutti_join how = how_to_join();
+                tutti_join how = tick_registration();
                 how.handler = address(&end_late_again);
                 how.handler_end = address(&end_late_begin);
-                ASSERT_EQ(d.call(TUTTI_JOIN, &how), 0);
+                ASSERT_EQ(d.call(TUTTI_TICK_REGISTER, &how), 0);
                 ticks = &d.entry(how.number);
                 write_once<__u64>(ticks->stack_end, ~__u64{0});
             }
             const bool sees_the_loser = end_late(&me.entry(), ticks) != 0;
-            EXPECT_EQ(sees_the_loser ? d.call(TUTTI_RELEASE) : 0, 0);
+            EXPECT_EQ(sees_the_loser ? d.call(TUTTI_WAKE_WAITERS) : 0, 0);
         },
-        [&](const member& me, unsigned winner, __u64 n) {
-            const __u32 outlasted = read_once(me.entry().outlasted);
+        [&](const registered_thread& me, unsigned winner, __u64 n) {
+            const __u32 outlasted = read_once(me.entry().timed_out);
             while (me.wait_for(winner, n) == ETIMEDOUT) {}
-            lost += read_once(me.entry().outlasted) != outlasted;
+            lost += read_once(me.entry().timed_out) != outlasted;
         });
     EXPECT_LE(lost, 2u);
 }
@@ -189,7 +189,7 @@ TEST(serialization, ends_with_the_winners_thread) {
         std::atomic<int> number{-1};
         std::atomic<bool> over{false};
         std::thread winner{[&] {
-            member me{d};
+            registered_thread me{d};
             me.begin(1);
             me.abandon();
             number = static_cast<int>(me.number());
@@ -205,11 +205,11 @@ TEST(serialization, ends_with_the_winners_thread) {
     EXPECT_GT(woken, 0);
 }
 
-TEST(serialization, ends_when_the_winner_resigns) {
+TEST(serialization, ends_when_the_winner_unregisters) {
     const device d;
     int woken = 0;
     for (int i = 0; i < 10; ++i) {
-        auto winner = std::make_unique<member>(d);
+        auto winner = std::make_unique<registered_thread>(d);
         winner->begin(1);
         sleeper loser{d, winner->number()};
         loser.wait_until_asleep();
@@ -234,7 +234,7 @@ TEST(serialization, ends_with_a_winner_that_is_killed) {
         const auto run = [](void* argument) -> int {
             auto& self = *static_cast<victim*>(argument);
             __u32 number = 0;
-            if (::ioctl(self.of->fd(), TUTTI_ENROL, &number) != 0) return 1;
+            if (::ioctl(self.of->fd(), TUTTI_TX_REGISTER, &number) != 0) return 1;
             write_once<__u64>(self.of->transaction(number).running, 1);
             self.number = static_cast<int>(number);
             for (;;) asm volatile("pause");
@@ -256,17 +256,17 @@ TEST(serialization, ends_with_a_winner_that_is_killed) {
 // The winner never clears its entry.
 TEST(serialization, has_a_bound) {
     const device d;
-    const member winner{d};
+    const registered_thread winner{d};
     winner.begin(1);
     std::thread{[&] {
-        const member me{d};
+        const registered_thread me{d};
         // In a slow guest, it may be over before the loser sleeps.
         EXPECT_EQ(me.wait_for(winner.number(), 1, 1'000'000), ETIMEDOUT);
         EXPECT_EQ(me.wait_for(winner.number(), 1), ETIMEDOUT);
         const __u32 slept = read_once(me.entry().slept);
         EXPECT_GE(slept, 1u);
-        EXPECT_EQ(read_once(me.entry().outlasted), slept);
-        EXPECT_EQ(me.wait_for(winner.number(), 1, longest + 1), EINVAL);
+        EXPECT_EQ(read_once(me.entry().timed_out), slept);
+        EXPECT_EQ(me.wait_for(winner.number(), 1, max_wait_ns + 1), EINVAL);
         write_once<__u64>(me.entry().deadline_ns, 1);
         EXPECT_EQ(me.wait_for(winner.number(), 1), ETIMEDOUT);
         EXPECT_EQ(read_once(me.entry().slept), slept) << "its deadline has passed";
@@ -279,12 +279,12 @@ TEST(serialization, ends_with_a_signal) {
     how.sa_flags = SA_RESTART;
     ASSERT_EQ(::sigaction(SIGUSR1, &how, nullptr), 0);
     const device d;
-    const member winner{d};
+    const registered_thread winner{d};
     winner.begin(1);
     std::atomic<bool> over{false};
     int error = 0;
     std::thread loser{[&] {
-        const member me{d};
+        const registered_thread me{d};
         do error = me.wait_for(winner.number(), 1);
         while (error == ETIMEDOUT);
         over = true;
@@ -298,16 +298,16 @@ TEST(serialization, ends_with_a_signal) {
     EXPECT_EQ(error, EINTR);
 }
 
-TEST(serialization, refuses_what_makes_no_sense) {
+TEST(serialization, refuses_invalid_arguments) {
     const device d;
-    for (const unsigned long what :
-         std::initializer_list<unsigned long>{TUTTI_RESIGN, TUTTI_AWAIT, TUTTI_DEFER, TUTTI_RESUME, TUTTI_RELEASE}) {
+    for (const unsigned long what : std::initializer_list<unsigned long>{TUTTI_TX_UNREGISTER, TUTTI_AWAIT, TUTTI_DEFER,
+                                                                         TUTTI_RESUME, TUTTI_WAKE_WAITERS}) {
         EXPECT_EQ(d.call_with(what, 1), ESRCH);
     }
-    EXPECT_EQ(d.call(TUTTI_ENROL, nullptr), EFAULT);
-    const member me{d};
+    EXPECT_EQ(d.call(TUTTI_TX_REGISTER, nullptr), EFAULT);
+    const registered_thread me{d};
     __u32 number = 0;
-    EXPECT_EQ(d.call(TUTTI_ENROL, &number), EBUSY);
+    EXPECT_EQ(d.call(TUTTI_TX_REGISTER, &number), EBUSY);
     for (const unsigned long how : std::initializer_list<unsigned long>{TUTTI_AWAIT, TUTTI_DEFER}) {
         EXPECT_EQ(me.wait_for(me.number(), 1, 1000, how), EINVAL) << "for itself";
         EXPECT_EQ(me.wait_for(TUTTI_THREADS, 1, 1000, how), EINVAL);
@@ -318,28 +318,28 @@ TEST(serialization, refuses_what_makes_no_sense) {
     }
 }
 
-TEST(serialization, has_room_for_as_many_as_it_says) {
+TEST(serialization, registers_the_documented_number_of_threads) {
     const device d;
     std::atomic<bool> stop{false};
     std::atomic<unsigned> there{0};
     std::vector<std::thread> all;
     for (unsigned i = 0; i < TUTTI_THREADS; ++i) {
         all.emplace_back([&] {
-            const member me{d};
+            const registered_thread me{d};
             ++there;
             while (!stop) std::this_thread::sleep_for(std::chrono::milliseconds{5});
         });
     }
     while (there != TUTTI_THREADS) std::this_thread::yield();
     __u32 number = 0;
-    EXPECT_EQ(d.call(TUTTI_ENROL, &number), ENOSPC);
+    EXPECT_EQ(d.call(TUTTI_TX_REGISTER, &number), ENOSPC);
     stop = true;
     for (std::thread& t : all) t.join();
-    const member late{d};
+    const registered_thread late{d};
 }
 
 // Each program has its own entries, with the same numbers.
-TEST(serialization, of_two_programs_does_not_mix) {
+TEST(serialization, keeps_two_programs_apart) {
     const pid_t child = ::fork();
     ASSERT_GE(child, 0);
     const auto run = [] {
@@ -349,10 +349,10 @@ TEST(serialization, of_two_programs_does_not_mix) {
         pair.stop();
         EXPECT_EQ(pair.errors(), 0u);
         EXPECT_LE(pair.lost(), 5u);
-        const member winner{d};
+        const registered_thread winner{d};
         winner.begin(1);
         std::thread{[&] {
-            const member me{d};
+            const registered_thread me{d};
             EXPECT_EQ(me.wait_for(winner.number(), 1, 20'000'000), ETIMEDOUT);
         }}.join();
     };

@@ -395,7 +395,7 @@ void side_by_side() {
 
 /// Forks with an algorithm that cannot run blocks of the language, which a program without such blocks may choose.
 void fork_with_other_algorithm() {
-    const auto survives = [] {
+    const auto handles_overflow = [] {
         const pid_t child = fork();
         if (child == 0) {
             left.store(1);
@@ -403,10 +403,10 @@ void fork_with_other_algorithm() {
         }
         return ended_well(child);
     };
-    EXPECT(survives());
+    EXPECT(handles_overflow());
     tutti::use_algorithm("norec");
     left.store(2);
-    EXPECT(survives());
+    EXPECT(handles_overflow());
 }
 
 int main(int argc, char**) {

@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "support/crew.hpp"
 #include "support/effort.hpp"
+#include "support/worker_group.hpp"
 #include "writers.hpp"
 
 namespace {
@@ -52,7 +52,7 @@ void run(void (*write_line)(FILE*, int), int buffering, bool has_outsider) {
     FILE* const f = std::tmpfile();
     std::setvbuf(f, nullptr, buffering, BUFSIZ);
     line_number = 0;
-    tutti::support::crew(threads, [=](unsigned t) {
+    tutti::support::worker_group(threads, [=](unsigned t) {
         for (std::size_t i = 0; i != lines; ++i) {
             if (t == 0 && has_outsider) std::fprintf(f, "from outside, in %s call\n", "one");
             else write_line(f, static_cast<int>(t));

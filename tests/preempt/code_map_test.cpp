@@ -14,13 +14,13 @@ std::uintptr_t address(F* f) {
 }
 void one_of_ours() {}
 
-TEST(code_map, is_empty_at_first) {
+TEST(code_map_test, is_empty_at_first) {
     const code_map m;
     EXPECT_FALSE(m.contains(address(&one_of_ours)));
     EXPECT_FALSE(m.contains(0));
 }
 
-TEST(code_map, holds_what_lies_in_a_range_and_nothing_beside_it) {
+TEST(code_map_test, contains_exactly_its_ranges) {
     code_map m;
     static const char text[64] = {};
     m.add(text + 8, text + 16);
@@ -31,7 +31,7 @@ TEST(code_map, holds_what_lies_in_a_range_and_nothing_beside_it) {
 }
 
 // Catches a search that takes every object, or treats data as code.
-TEST(code_map, takes_the_code_of_one_object_and_of_no_other) {
+TEST(code_map_test, adds_the_code_of_one_object_only) {
     code_map m;
     ASSERT_TRUE(m.add_object_of(reinterpret_cast<const void*>(&one_of_ours)));
     EXPECT_TRUE(m.contains(address(&one_of_ours)));
@@ -43,12 +43,12 @@ TEST(code_map, takes_the_code_of_one_object_and_of_no_other) {
     EXPECT_FALSE(other.add_object_of(nullptr));
 }
 
-TEST(code_map, refuses_what_it_has_no_room_for) {
+TEST(code_map_test, throws_when_full) {
     code_map m;
-    static const char text[2 * code_map::most_ranges + 2] = {};
-    for (std::size_t i = 0; i < code_map::most_ranges; ++i) m.add(text + 2 * i, text + 2 * i + 1);
+    static const char text[2 * code_map::max_ranges + 2] = {};
+    for (std::size_t i = 0; i < code_map::max_ranges; ++i) m.add(text + 2 * i, text + 2 * i + 1);
     m.add(text, text + 1);  // already known
-    EXPECT_THROW(m.add(text + 2 * code_map::most_ranges, text + 2 * code_map::most_ranges + 1), std::length_error);
+    EXPECT_THROW(m.add(text + 2 * code_map::max_ranges, text + 2 * code_map::max_ranges + 1), std::length_error);
 }
 
 }  // namespace

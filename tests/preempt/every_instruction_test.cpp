@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <csignal>
 
-#include "preempt/procedures/stepped.hpp"
+#include "preempt/procedures/single_stepped.hpp"
 #include "preempt/progress.hpp"
 #include "support/effort.hpp"
 #include "support/watchdog.hpp"
@@ -46,10 +46,10 @@ void preempt_everywhere(int turns) {
     trap.sa_flags = SA_SIGINFO | SA_NODEFER;
     ASSERT_EQ(::sigaction(SIGTRAP, &trap, &before), 0);
     var<long> own{0}, others{0};
-    stepped s{&own, 12345, turns}, expected{&own, 12345, turns};
+    single_stepped s{&own, 12345, turns}, expected{&own, 12345, turns};
     scheduler run{{.workers = 1}};
     add_procedures(run);
-    ASSERT_TRUE(run.submit({run_straight, &expected, 1}));
+    ASSERT_TRUE(run.submit({run_without_steps, &expected, 1}));
     run.drain();
     the_scheduler = &run;
     disturbed = &others;
@@ -58,7 +58,7 @@ void preempt_everywhere(int turns) {
     EXPECT_EQ(s.result, expected.result);
     EXPECT_EQ(s.error, expected.error);
     EXPECT_TRUE(s.caught);
-    EXPECT_TRUE(s.mutexed);
+    EXPECT_TRUE(s.got_mutex);
     EXPECT_EQ(run.statistics().preemptions, static_cast<std::uint64_t>(points));
     EXPECT_EQ(others.load(), points);
     EXPECT_EQ(own.load(), 2);

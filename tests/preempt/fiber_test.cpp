@@ -17,16 +17,16 @@ struct scene {
     fiber main, other;
     stack room{64 * 1024};
     int step = 0;
-    void away() { fiber::change(other, main); }
-    void go() { fiber::change(main, other); }
+    void away() { fiber::switch_between(other, main); }
+    void go() { fiber::switch_between(main, other); }
     void start(void (*run)(void*) noexcept) {
         other.prepare(room, run, this);
         go();
     }
-    [[noreturn]] void end() { fiber::leave_for(other, main); }
+    [[noreturn]] void end() { fiber::finish_for(other, main); }
 };
 
-TEST(fiber, goes_on_where_it_was_left) {
+TEST(fiber_test, continues_where_it_was_left) {
     scene s;
     s.start([](void* p) noexcept {
         auto& self = *static_cast<scene*>(p);
@@ -42,7 +42,7 @@ TEST(fiber, goes_on_where_it_was_left) {
     }
 }
 
-TEST(fiber, keeps_its_errno_and_rounding) {
+TEST(fiber_test, keeps_its_errno_and_rounding) {
     scene s;
     errno = 1;
     s.start([](void* p) noexcept {
@@ -62,7 +62,7 @@ TEST(fiber, keeps_its_errno_and_rounding) {
 }
 
 // Catches a switch that leaves the thread's exception state in place: the inner handler would end the outer exception.
-TEST(fiber, keeps_the_exception_that_it_handles) {
+TEST(fiber_test, keeps_the_exception_that_it_handles) {
     scene s;
     try {
         throw std::runtime_error{"outside"};
@@ -93,7 +93,7 @@ TEST(fiber, keeps_the_exception_that_it_handles) {
     EXPECT_EQ(std::uncaught_exceptions(), 0);
 }
 
-TEST(fiber, can_be_prepared_again) {
+TEST(fiber_test, can_be_prepared_again) {
     scene s;
     for (int i = 0; i < 100; ++i) {
         s.start([](void* p) noexcept {
@@ -106,27 +106,27 @@ TEST(fiber, can_be_prepared_again) {
     EXPECT_EQ(s.step, 100);
 }
 
-TEST(stack, knows_its_guard_and_is_as_long_as_asked_for) {
+TEST(stack_test, has_a_guard_and_the_requested_size) {
     const stack s{10'000};
     EXPECT_GE(s.bytes(), 10'000u);
     EXPECT_EQ(s.top() - s.bottom(), static_cast<std::ptrdiff_t>(s.bytes()));
-    EXPECT_TRUE(s.is_beyond(s.bottom() - 1));
-    EXPECT_FALSE(s.is_beyond(s.bottom()));
+    EXPECT_TRUE(s.is_below(s.bottom() - 1));
+    EXPECT_FALSE(s.is_below(s.bottom()));
     *s.bottom() = 1;
     EXPECT_DEATH(*(s.bottom() - 1) = 1, "");
 }
 
-TEST(stack, opens_what_lies_below_it_and_closes_it_again) {
+TEST(stack_test, opens_and_closes_reserves) {
     stack s{10'000};
     ASSERT_TRUE(s.open_reserve());
     *(s.bottom() - 1) = 1;
-    EXPECT_FALSE(s.is_beyond(s.bottom() - 1));
-    char* const last = s.open_last_resort();
+    EXPECT_FALSE(s.is_below(s.bottom() - 1));
+    char* const last = s.open_termination_area();
     ASSERT_NE(last, nullptr);
     *(last - 1) = 1;
-    EXPECT_TRUE(s.is_beyond(last - 1)) << "no access of its context's gets there";
+    EXPECT_TRUE(s.is_below(last - 1)) << "no access of its context's gets there";
     s.close();
-    EXPECT_TRUE(s.is_beyond(s.bottom() - 1));
+    EXPECT_TRUE(s.is_below(s.bottom() - 1));
     EXPECT_DEATH(*(s.bottom() - 1) = 1, "");
     EXPECT_DEATH(*(last - 1) = 1, "");
     ASSERT_TRUE(s.open_reserve());

@@ -17,7 +17,7 @@
 #include "preempt/libraries/computing.hpp"
 #include "preempt/libraries/locking.hpp"
 #include "preempt/library_calls.hpp"
-#include "preempt/procedures/callers.hpp"
+#include "preempt/procedures/library_callers.hpp"
 #include "preempt/progress.hpp"
 #include "support/watchdog.hpp"
 
@@ -34,20 +34,20 @@ std::uintptr_t address(F* f) {
 /// One worker, and a timer that fires only after the end of the test.
 options one_worker_without_timer() {
     options how;
-    how.ticks = "on-demand";
-    how.timing.repetition = how.timing.most_patient = std::chrono::hours{1};
+    how.tick_source = "on-demand";
+    how.timing.retry_pause = how.timing.max_retry_pause = std::chrono::hours{1};
     return how;
 }
 
 /// Returns when a tick has found the worker's procedure in library code.
 void submit_and_wait_for_a_tick(scheduler& s, marker& urgent) {
-    const std::uint64_t before = s.statistics().postponed;
+    const std::uint64_t before = s.statistics().ticks_deferred;
     ASSERT_TRUE(s.submit({mark, &urgent, 3}));
-    while (s.statistics().postponed == before) std::this_thread::yield();
+    while (s.statistics().ticks_deferred == before) std::this_thread::yield();
     ASSERT_EQ(urgent.at, 0);
 }
 
-TEST(library_calls, take_the_tick_that_found_a_library) {
+TEST(library_calls, take_a_tick_that_found_library_code) {
     const support::watchdog dog{"library calls"};
     scheduler s{one_worker_without_timer()};
     add_procedures(s);
@@ -68,26 +68,26 @@ TEST(library_calls, take_the_tick_that_found_a_library) {
     EXPECT_EQ(s.statistics().preemptions, static_cast<std::uint64_t>(low.rounds));
 }
 
-TEST(library_calls, take_one_tick_in_vain_while_undisturbed) {
+TEST(library_calls, take_one_tick_under_a_guard) {
     const support::watchdog dog{"library calls"};
     scheduler s{one_worker_without_timer()};
     add_procedures(s);
     std::atomic<int> clock{0};
     marker urgent{&clock};
     caller low;
-    ASSERT_TRUE(s.submit({call_libraries_undisturbed, &low, 1}));
+    ASSERT_TRUE(s.submit({call_libraries_unpreempted, &low, 1}));
     while (low.inside < 1) std::this_thread::yield();
     submit_and_wait_for_a_tick(s, urgent);
-    const std::uint64_t before = s.statistics().signals;
+    const std::uint64_t before = s.statistics().ticks_by_signal;
     low.go = 1;
     s.drain();
-    EXPECT_EQ(s.statistics().signals - before, 1u);
+    EXPECT_EQ(s.statistics().ticks_by_signal - before, 1u);
     EXPECT_EQ(urgent.at, 1);
     EXPECT_EQ(s.statistics().preemptions, 1u) << "at the end of what was undisturbed";
 }
 
 // Catches a child that continues with the pending work of its parent.
-TEST(library_calls, of_a_child_take_no_tick) {
+TEST(library_calls, take_no_tick_in_a_child_process) {
     const support::watchdog dog{"library calls"};
     scheduler s{one_worker_without_timer()};
     add_procedures(s);
@@ -107,7 +107,7 @@ TEST(library_calls, of_a_child_take_no_tick) {
     ::munmap(page, sizeof(std::atomic<int>));
 }
 
-TEST(library_calls, of_libraries_that_take_locks_are_the_only_places_there) {
+TEST(library_calls, are_the_only_tick_points_in_locking_libraries) {
     const support::watchdog dog{"library calls"};
     std::atomic<int> clock{0};
     marker urgent{&clock};
@@ -117,14 +117,14 @@ TEST(library_calls, of_libraries_that_take_locks_are_the_only_places_there) {
     ASSERT_TRUE(s.submit({call_libraries, &low, 1}));
     while (low.inside < 1) std::this_thread::yield();
     ASSERT_TRUE(s.submit({mark, &urgent, 3}));
-    while (s.statistics().postponed < 3) std::this_thread::yield();
+    while (s.statistics().ticks_deferred < 3) std::this_thread::yield();
     EXPECT_EQ(urgent.at, 0);
     low.go = 1;
     s.drain();
     EXPECT_EQ(urgent.at, 1);
 }
 
-TEST(library_calls, are_not_waited_for_in_libraries_without_locks) {
+TEST(library_calls, are_not_needed_in_libraries_without_locks) {
     const support::watchdog dog{"library calls"};
     std::atomic<int> clock{0};
     marker urgent{&clock};
@@ -134,13 +134,13 @@ TEST(library_calls, are_not_waited_for_in_libraries_without_locks) {
     ASSERT_TRUE(s.submit({compute_in_a_library, &low, 1}));
     wait_until(low.begun);
     ASSERT_TRUE(s.submit({mark, &urgent, 3}));
-    while (urgent.at == 0 && s.statistics().postponed < 3) std::this_thread::yield();
+    while (urgent.at == 0 && s.statistics().ticks_deferred < 3) std::this_thread::yield();
     EXPECT_EQ(urgent.at, 1);
     low.stop = true;
     s.drain();
 }
 
-TEST(library_calls, leave_addresses_of_functions_as_they_are) {
+TEST(library_calls, keep_function_addresses) {
     code_map application{nullptr, true};
     ASSERT_TRUE(application.add_object_of(reinterpret_cast<const void*>(&call_libraries)));
     EXPECT_EQ(address_of_lock_once(), reinterpret_cast<const void*>(&libraries::lock_once));
@@ -162,7 +162,7 @@ std::string rights_at(std::uintptr_t where) {
     return {};
 }
 
-TEST(library_calls, go_by_way_of_words_that_are_read_only_again) {
+TEST(library_calls, leave_the_offset_table_read_only) {
     code_map application{nullptr, true};
     ASSERT_TRUE(application.add_object_of(reinterpret_cast<const void*>(&call_libraries)));
     const auto all = loaded_object::all();

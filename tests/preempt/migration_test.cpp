@@ -7,7 +7,7 @@
 #include <deque>
 
 #include "preempt/procedures/accounts.hpp"
-#include "preempt/procedures/wanderer.hpp"
+#include "preempt/procedures/migrating_call.hpp"
 #include "preempt/progress.hpp"
 #include "preempt/scheduler.hpp"
 #include "support/effort.hpp"
@@ -20,15 +20,15 @@ using namespace procedures;
 
 // In each round, the wanderer's worker gets work of a higher level, and the other worker becomes idle.
 TEST(migration, errno_and_thread_locals_stay_right) {
-    if (!tls_block::available()) GTEST_SKIP() << "the base of FS cannot be set here";
+    if (!tls_block::is_available()) GTEST_SKIP() << "the base of FS cannot be set here";
     const support::watchdog dog{"migration"};
     scheduler s{{.workers = 2, .contexts = 8, .migrate = true}};
     add_procedures(s);
     std::deque<spinner> high;
-    wanderer low{1234};
+    migrating_call low{1234};
     ASSERT_TRUE(s.submit({spin, &high.emplace_back(), 3}));
     wait_until(high.back().started);
-    ASSERT_TRUE(s.submit({wander, &low, 1}));
+    ASSERT_TRUE(s.submit({run_migrating, &low, 1}));
     wait_for_progress(low.turns);
     const int count = static_cast<int>(support::rounds(40));
     for (int i = 0; i < count; ++i) {
@@ -48,8 +48,8 @@ TEST(migration, errno_and_thread_locals_stay_right) {
     EXPECT_TRUE(low.right);
 }
 
-TEST(migration, transactions_go_on_where_they_were) {
-    if (!tls_block::available()) GTEST_SKIP() << "the base of FS cannot be set here";
+TEST(migration, transactions_continue_where_they_were) {
+    if (!tls_block::is_available()) GTEST_SKIP() << "the base of FS cannot be set here";
     const support::watchdog dog{"migration"};
     bank b;
     scheduler s{{.workers = 2, .contexts = 16, .migrate = true}};
@@ -64,7 +64,7 @@ TEST(migration, transactions_go_on_where_they_were) {
         for (unsigned l = 4; l <= 5; ++l) {
             ASSERT_TRUE(s.submit({transfer, &high.emplace_back(&b, i * 7 + l, nullptr, 4, 100), l}));
         }
-        ASSERT_TRUE(s.submit({look, &audits.emplace_back(&b, 0), 5}));
+        ASSERT_TRUE(s.submit({check_total, &audits.emplace_back(&b, 0), 5}));
         wait_for_progress(low[2].reads);
         dog.progress();
     }

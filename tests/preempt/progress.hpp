@@ -32,14 +32,14 @@ protected:
 
 /// The argument of a procedure that continues as a spinner after another one.
 template <class First>
-struct then_spinner {
+struct followed_by_spinner {
     First first;
     procedures::spinner then;
 };
 /// Runs that procedure.
 template <class First, void (*Procedure)(void*) noexcept>
 void run_then_spin(void* of) noexcept {
-    auto& both = *static_cast<then_spinner<First>*>(of);
+    auto& both = *static_cast<followed_by_spinner<First>*>(of);
     Procedure(&both.first);
     procedures::spin(&both.then);
 }

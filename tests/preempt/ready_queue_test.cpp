@@ -85,10 +85,10 @@ void compare(unsigned seed, bool migrates) {
                 if (!free.empty()) {
                     context& c = *free.back();
                     free.pop_back();
-                    c.what = {.run = nullptr, .priority = below(8)};
-                    if (below(2) == 0) c.what.due = base::deadline{std::chrono::nanoseconds{below(4)}};
+                    c.current_work = {.run = nullptr, .priority = below(8)};
+                    if (below(2) == 0) c.current_work.due = base::deadline{std::chrono::nanoseconds{below(4)}};
                     queue.admit(c);
-                    EXPECT_EQ(c.level, std::min(c.what.priority, highest));
+                    EXPECT_EQ(c.level, std::min(c.current_work.priority, highest));
                     expected.insert(c, false, 0);
                 }
                 break;
@@ -103,10 +103,10 @@ void compare(unsigned seed, bool migrates) {
             case 2: {
                 const entry* const e = expected.best(worker);
                 ASSERT_EQ(queue.next_level(worker), e == nullptr ? -1 : static_cast<int>(e->level));
-                context* const c = queue.take(worker);
+                context* const c = queue.take_next(worker);
                 ASSERT_EQ(c, e == nullptr ? nullptr : e->who) << "seed " << seed << " step " << step;
                 if (c == nullptr) break;
-                EXPECT_EQ(c->state, condition::running);
+                EXPECT_EQ(c->state, run_state::running);
                 expected.remove(c);
                 if (below(2) == 0) free.push_back(c);
                 else running[worker].push_back(c);
@@ -115,7 +115,7 @@ void compare(unsigned seed, bool migrates) {
             default:  // another context lends a level
                 if (!expected.entries().empty()) {
                     const entry e = expected.entries()[below(static_cast<unsigned>(expected.entries().size()))];
-                    e.who->lent = below(highest + 2);
+                    e.who->inherited_level = below(highest + 2);
                     queue.reorder(*e.who, e.worker);
                     expected.remove(e.who);
                     expected.insert(*e.who, e.hot, e.worker);
@@ -124,20 +124,20 @@ void compare(unsigned seed, bool migrates) {
         std::size_t hot = 0;
         for (const entry& e : expected.entries()) hot += e.hot ? 1 : 0;
         ASSERT_EQ(queue.active(), hot);
-        ASSERT_EQ(queue.standing(), expected.entries().size() - hot);
+        ASSERT_EQ(queue.unstarted(), expected.entries().size() - hot);
     }
 }
 
-TEST(ready_queue, agrees_with_a_model_when_contexts_stay_with_their_worker) {
+TEST(ready_queue_test, agrees_with_a_model_when_contexts_stay_with_their_worker) {
     for (unsigned seed = 0; seed < 20; ++seed) compare(seed, false);
 }
 
-TEST(ready_queue, agrees_with_a_model_when_contexts_migrate) {
+TEST(ready_queue_test, agrees_with_a_model_when_contexts_migrate) {
     for (unsigned seed = 100; seed < 120; ++seed) compare(seed, true);
 }
 
 // Returns the levels by equation (1) for a transaction that is preempted repeatedly.
-std::vector<unsigned> levels_of(promotion how, unsigned born, int preemptions) {
+std::vector<unsigned> levels_of(priority_boost how, unsigned born, int preemptions) {
     const ready_queue queue{1, highest, how, false};
     context c{small_stack};
     c.level = born;
@@ -149,44 +149,44 @@ std::vector<unsigned> levels_of(promotion how, unsigned born, int preemptions) {
     return levels;
 }
 
-TEST(promotion, the_threshold_sends_to_the_highest_level) {
-    EXPECT_EQ(levels_of({.most_preemptions = 1}, 1, 2), (std::vector<unsigned>{5, 5}));
-    EXPECT_EQ(levels_of({.most_preemptions = 4}, 1, 5), (std::vector<unsigned>{1, 1, 1, 5, 5}));
+TEST(priority_boost_test, the_threshold_sends_to_the_highest_level) {
+    EXPECT_EQ(levels_of({.max_preemptions = 1}, 1, 2), (std::vector<unsigned>{5, 5}));
+    EXPECT_EQ(levels_of({.max_preemptions = 4}, 1, 5), (std::vector<unsigned>{1, 1, 1, 5, 5}));
 }
 
-TEST(promotion, lazy_goes_up_a_level_with_each_preemption_before_the_threshold) {
-    EXPECT_EQ(levels_of({.most_preemptions = 3, .lazy = true}, 1, 4), (std::vector<unsigned>{2, 3, 5, 5}));
-    EXPECT_EQ(levels_of({.most_preemptions = 8, .lazy = true}, 3, 4), (std::vector<unsigned>{4, 5, 5, 5}));
+TEST(priority_boost_test, lazy_goes_up_a_level_with_each_preemption_before_the_threshold) {
+    EXPECT_EQ(levels_of({.max_preemptions = 3, .lazy = true}, 1, 4), (std::vector<unsigned>{2, 3, 5, 5}));
+    EXPECT_EQ(levels_of({.max_preemptions = 8, .lazy = true}, 3, 4), (std::vector<unsigned>{4, 5, 5, 5}));
 }
 
 // Without this bound, promoted work would interrupt work of the highest level in use.
-TEST(promotion, ends_at_its_own_bound_and_takes_no_level_away) {
-    EXPECT_EQ(levels_of({.most_preemptions = 3, .lazy = true, .highest = 4}, 1, 4),
+TEST(priority_boost_test, ends_at_its_own_bound_and_takes_no_level_away) {
+    EXPECT_EQ(levels_of({.max_preemptions = 3, .lazy = true, .max_level = 4}, 1, 4),
               (std::vector<unsigned>{2, 3, 4, 4}));
-    EXPECT_EQ(levels_of({.most_preemptions = 1, .highest = 3}, 5, 2), (std::vector<unsigned>{5, 5}));
+    EXPECT_EQ(levels_of({.max_preemptions = 1, .max_level = 3}, 5, 2), (std::vector<unsigned>{5, 5}));
 }
 
-TEST(promotion, without_a_threshold_levels_stay_but_for_lazy_ones) {
+TEST(priority_boost_test, without_a_threshold_levels_stay_but_for_lazy_ones) {
     EXPECT_EQ(levels_of({}, 2, 3), (std::vector<unsigned>{2, 2, 2}));
     EXPECT_EQ(levels_of({.lazy = true}, 2, 5), (std::vector<unsigned>{3, 4, 5, 5, 5}));
 }
 
 // Taking before putting back keeps a promoted context behind the one that preempted it.
-TEST(ready_queue, a_preempted_context_that_is_promoted_goes_after_the_one_that_preempted_it) {
-    ready_queue queue{1, highest, {.most_preemptions = 1}, false};
+TEST(ready_queue_test, a_preempted_context_that_is_promoted_goes_after_the_one_that_preempted_it) {
+    ready_queue queue{1, highest, {.max_preemptions = 1}, false};
     auto contexts = some_contexts(2);
     context &low = *contexts[0], &high = *contexts[1];
-    low.what.priority = 1;
-    high.what.priority = 5;
+    low.current_work.priority = 1;
+    high.current_work.priority = 5;
     queue.admit(low);
-    ASSERT_EQ(queue.take(0), &low);
+    ASSERT_EQ(queue.take_next(0), &low);
     queue.admit(high);
-    context* const next = queue.take(0);
+    context* const next = queue.take_next(0);
     queue.count_preemption(low);
     queue.put_back(low, 0);
     EXPECT_EQ(next, &high);
     EXPECT_EQ(low.level, 5u);
-    EXPECT_EQ(queue.take(0), &low);
+    EXPECT_EQ(queue.take_next(0), &low);
 }
 
 }  // namespace

@@ -11,8 +11,8 @@
 #include <thread>
 #include <utility>
 
-#include "preempt/procedures/owners.hpp"
-#include "preempt/procedures/visitors.hpp"
+#include "preempt/procedures/exclusive_calls.hpp"
+#include "preempt/procedures/orec_owners.hpp"
 #include "preempt/progress.hpp"
 #include "support/realtime_threads.hpp"
 #include "support/watchdog.hpp"
@@ -41,7 +41,7 @@ using names = std::vector<std::string>;
 
 const std::string one = "tutti-worker 1";
 
-class realtime_from : public ::testing::Test {
+class realtime_min_priority_test : public ::testing::Test {
 protected:
     void SetUp() override {
         if (!support::may_have_realtime_threads()) GTEST_SKIP() << support::no_realtime_rights;
@@ -63,14 +63,14 @@ void wait_for_threads(const names& expected) {
 
 // Catches a worker that gets its priority only when it looks for new work. Catches one that keeps the priority for less
 // urgent work, or gets it for such work.
-TEST_F(realtime_from, is_from_the_arrival_of_what_is_urgent_to_its_end) {
+TEST_F(realtime_min_priority_test, lasts_from_arrival_to_end_of_urgent_work) {
     const support::watchdog dog{"scheduler"};
     std::mutex guarded;
-    visitor low{.guarded = &guarded};
+    exclusive_call low{.guarded = &guarded};
     spinner urgent, between;
-    scheduler s{{.workers = 1, .realtime_from = 3}};
+    scheduler s{{.workers = 1, .realtime_min_priority = 3}};
     add_procedures(s);
-    ASSERT_TRUE(s.submit({lock_undisturbed, &low, 1}));
+    ASSERT_TRUE(s.submit({lock_unpreempted, &low, 1}));
     wait_for([&] { return low.inside.load(); });
     EXPECT_EQ(support::realtime_threads(), names{});
     ASSERT_TRUE(s.submit({spin, &between, 2}));
@@ -87,10 +87,10 @@ TEST_F(realtime_from, is_from_the_arrival_of_what_is_urgent_to_its_end) {
     s.drain();
 }
 
-TEST_F(realtime_from, ends_with_nothing_to_run) {
+TEST_F(realtime_min_priority_test, ends_without_work) {
     const support::watchdog dog{"scheduler"};
     spinner urgent;
-    scheduler s{{.workers = 2, .realtime_from = 3}};
+    scheduler s{{.workers = 2, .realtime_min_priority = 3}};
     add_procedures(s);
     ASSERT_TRUE(s.submit({spin, &urgent, 3}));
     EXPECT_EQ(support::realtime_threads(), names{one}) << "of two workers one has been called";
@@ -100,14 +100,14 @@ TEST_F(realtime_from, ends_with_nothing_to_run) {
 
 // Another worker has taken the urgent work. Catches a worker that keeps its priority for the work that it continues
 // with.
-TEST_F(realtime_from, ends_where_another_worker_was_faster) {
+TEST_F(realtime_min_priority_test, ends_if_another_worker_was_faster) {
     const support::watchdog dog{"scheduler"};
     std::mutex guarded;
-    then_spinner<visitor> low{.first = {.guarded = &guarded}, .then = {}};
+    followed_by_spinner<exclusive_call> low{.first = {.guarded = &guarded}, .then = {}};
     spinner other, urgent;
-    scheduler s{{.workers = 2, .realtime_from = 3}};
+    scheduler s{{.workers = 2, .realtime_min_priority = 3}};
     add_procedures(s);
-    ASSERT_TRUE(s.submit({run_then_spin<visitor, lock_undisturbed>, &low, 1}));
+    ASSERT_TRUE(s.submit({run_then_spin<exclusive_call, lock_unpreempted>, &low, 1}));
     wait_for([&] { return low.first.inside.load(); });
     ASSERT_TRUE(s.submit({spin, &other, 2}));
     wait_for([&] { return other.started.load(); });
@@ -125,22 +125,23 @@ TEST_F(realtime_from, ends_where_another_worker_was_faster) {
 
 // Urgent work waits for a transaction of the lowest level. Catches a worker that runs this transaction at the lent
 // level without the priority, and one that keeps the priority after the loan.
-TEST_F(realtime_from, is_lent_along_with_a_level) {
+TEST_F(realtime_min_priority_test, is_inherited_with_a_level) {
     const support::watchdog dog{"scheduler"};
     var<int> x{0};
-    then_spinner<owner> low{.first = {.of = &x, .adds = 1, .mode = mode::irrevocable, .lets_go_on = false}, .then = {}};
-    owner waiter{.of = &x, .adds = 10};
+    followed_by_spinner<orec_owner> low{
+        .first = {.of = &x, .adds = 1, .mode = mode::irrevocable, .ends_at_once = false}, .then = {}};
+    orec_owner waiter{.of = &x, .adds = 10};
     spinner first, busy;
-    scheduler s{{.workers = 2, .realtime_from = 3}};
+    scheduler s{{.workers = 2, .realtime_min_priority = 3}};
     add_procedures(s);
     ASSERT_TRUE(s.submit({spin, &first, 4}));
     wait_for([&] { return first.started.load(); });
-    ASSERT_TRUE(s.submit({run_then_spin<owner, own>, &low, 1}));
+    ASSERT_TRUE(s.submit({run_then_spin<orec_owner, own>, &low, 1}));
     wait_for([&] { return low.first.attempts.load() != 0; });
     first.stop = true;
     wait_for_threads({});
     ASSERT_TRUE(s.submit({own, &waiter, 3}));
-    wait_for([&] { return s.statistics().loans != 0; });
+    wait_for([&] { return s.statistics().priority_inheritances != 0; });
     wait_for_threads({one});  // the owner's worker: the waiter's worker is idle
     ASSERT_TRUE(s.submit({spin, &busy, 5}));
     wait_for([&] { return busy.started.load(); });
@@ -154,12 +155,12 @@ TEST_F(realtime_from, is_lent_along_with_a_level) {
 
 // The submitting thread sets the priority late, when the worker has already given it up. Catches a thread that does not
 // check afterwards whether the priority is still due.
-TEST_F(realtime_from, is_over_although_who_gives_it_is_late) {
+TEST_F(realtime_min_priority_test, ends_although_the_setting_thread_is_late) {
     const support::watchdog dog{"scheduler"};
     spinner low;
     std::atomic<int> clock{0};
     marker urgent{&clock};
-    scheduler s{{.workers = 1, .realtime_from = 3}};
+    scheduler s{{.workers = 1, .realtime_min_priority = 3}};
     add_procedures(s);
     ASSERT_TRUE(s.submit({spin, &low, 1}));
     wait_for([&] { return low.started.load(); });
@@ -175,11 +176,11 @@ TEST_F(realtime_from, is_over_although_who_gives_it_is_late) {
     s.drain();
 }
 
-TEST(realtime_priority, that_a_worker_may_not_have_is_an_error) {
+TEST(realtime_permission_test, throws_without_permission) {
     const auto refused = [] {
         if (!support::take_realtime_rights_away()) std::_Exit(2);
         try {
-            const scheduler s{{.workers = 1, .realtime_from = 3}};
+            const scheduler s{{.workers = 1, .realtime_min_priority = 3}};
         } catch (const std::system_error&) {
             std::_Exit(0);
         }
@@ -188,12 +189,12 @@ TEST(realtime_priority, that_a_worker_may_not_have_is_an_error) {
     EXPECT_EXIT(refused(), ::testing::ExitedWithCode(0), "");
 }
 
-TEST_F(realtime_from, lowers_no_program_that_has_a_real_time_priority) {
+TEST_F(realtime_min_priority_test, refuses_programs_with_a_real_time_priority) {
     const auto refused = [] {
         const sched_param how{.sched_priority = 5};
         if (::sched_setscheduler(0, SCHED_RR, &how) != 0) std::_Exit(2);  // threads inherit it
         try {
-            const scheduler s{{.workers = 1, .realtime_from = 3}};
+            const scheduler s{{.workers = 1, .realtime_min_priority = 3}};
         } catch (const std::invalid_argument&) {
             std::_Exit(0);
         }

@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "preempt/procedures/busy.hpp"
-#include "preempt/procedures/owners.hpp"
+#include "preempt/procedures/orec_owners.hpp"
 #include "preempt/progress.hpp"
 #include "preempt/scheduler.hpp"
 #include "support/effort.hpp"
@@ -21,14 +21,14 @@ void wait_for_parked(scheduler& s, std::uint64_t count) {
     while (s.statistics().parked != count) std::this_thread::yield();
 }
 
-work to_consume(legatee& l) {
-    return {.run = consume_or_bequeath, .argument = &l, .priority = 3, .strand = [](void* of) noexcept {
-                static_cast<legatee*>(of)->told = true;
+work to_consume(interruptible_consumer& l) {
+    return {.run = consume_or_count_interruption, .argument = &l, .priority = 3, .on_stranded = [](void* of) noexcept {
+                static_cast<interruptible_consumer*>(of)->was_announced = true;
             }};
 }
 
 // Catches a retry that sleeps and blocks its worker.
-TEST(retry, gives_the_worker_to_whoever_ends_the_wait) {
+TEST(retry, releases_its_worker) {
     const support::watchdog dog{"waiting"};
     var<int> x{0};
     std::deque<consumer> consumers;
@@ -36,7 +36,7 @@ TEST(retry, gives_the_worker_to_whoever_ends_the_wait) {
     add_procedures(s);
     for (unsigned i = 0; i < 10; ++i) ASSERT_TRUE(s.submit({consume, &consumers.emplace_back(&x), i % 6}));
     while (s.statistics().parked < 10) std::this_thread::yield();
-    owner producer{.of = &x, .adds = 10};
+    orec_owner producer{.of = &x, .adds = 10};
     ASSERT_TRUE(s.submit({own, &producer, 0}));
     s.drain();
     for (const consumer& c : consumers) EXPECT_TRUE(c.got);
@@ -45,7 +45,7 @@ TEST(retry, gives_the_worker_to_whoever_ends_the_wait) {
 
 // The wake-up may come between the transaction's last look and its sleep, and then finds no sleeper. Catches a sleep
 // that does not check under the lock.
-TEST(retry, does_not_sleep_once_it_has_been_woken) {
+TEST(retry, does_not_sleep_after_an_early_wakeup) {
     const support::watchdog dog{"waiting"};
     std::atomic<bool> done{false};
     const auto sleep = [](void* of) noexcept {
@@ -65,9 +65,9 @@ TEST(retry, does_not_sleep_once_it_has_been_woken) {
 /// Holds the first context that is about to be parked; its worker reports it before that.
 struct threshold {
     std::atomic<bool> is_reached{false}, is_open{false};
-    static void tell(void* of, happening what, const context&, unsigned) noexcept {
+    static void report(void* of, context_event what, const context&, unsigned) noexcept {
         auto& t = *static_cast<threshold*>(of);
-        if (what != happening::parked || t.is_reached.exchange(true)) return;
+        if (what != context_event::parked || t.is_reached.exchange(true)) return;
         while (!t.is_open) std::this_thread::yield();
     }
 };
@@ -78,7 +78,7 @@ TEST(retry, is_woken_before_its_worker_has_parked_it) {
     var<int> x{0};
     consumer c{&x};
     threshold t;
-    scheduler s{{.workers = 1, .watch = {&t, &threshold::tell}}};
+    scheduler s{{.workers = 1, .event_observer = {&t, &threshold::report}}};
     add_procedures(s);
     ASSERT_TRUE(s.submit({consume, &c, 3}));
     wait_until(t.is_reached);
@@ -161,13 +161,13 @@ TEST(retry, ends_in_time_although_the_worker_is_busy) {
 }
 
 // Catches sleepers that keep their places: the waking job needs one of these, and the test would hang.
-TEST(retry, gives_its_place_to_whoever_ends_the_wait) {
+TEST(retry, releases_its_place) {
     const support::watchdog dog{"retry"};
     var<int> x{0};
     std::deque<consumer> consumers;
     scheduler s{{.workers = 1, .contexts = 1}};
     for (int i = 0; i < 20; ++i) ASSERT_TRUE(s.submit({consume, &consumers.emplace_back(&x), 3}));
-    owner producer{.of = &x, .adds = 20};
+    orec_owner producer{.of = &x, .adds = 20};
     ASSERT_TRUE(s.submit({own, &producer, 1})) << "it begins when all others sleep";
     s.drain();
     for (const consumer& c : consumers) EXPECT_TRUE(c.got);
@@ -175,11 +175,11 @@ TEST(retry, gives_its_place_to_whoever_ends_the_wait) {
 }
 
 // A sleeper without a place counts as waiting; otherwise clients could create unlimited contexts.
-TEST(retry, is_bounded_by_what_may_wait) {
+TEST(retry, counts_towards_max_waiting) {
     const support::watchdog dog{"retry"};
     var<int> x{0};
     std::deque<consumer> consumers;
-    scheduler s{{.workers = 1, .contexts = 1, .waiting = 3}};
+    scheduler s{{.workers = 1, .contexts = 1, .max_waiting = 3}};
     for (std::uint64_t round = 0; round < 2; ++round) {
         for (std::uint64_t i = 1; i <= 3; ++i) {
             ASSERT_TRUE(s.submit({consume, &consumers.emplace_back(&x), 3}));
@@ -207,7 +207,7 @@ void consume_then_spin(void* of) noexcept {
 
 // The sleeper has no place any more, so both places belong to calls on the other worker. A waiting call gets the place
 // of the urgent one, but that worker continues with its former work. Catches an idle worker that is not notified.
-TEST(retry, leaves_its_worker_to_what_gets_a_place_on_the_other) {
+TEST(retry, lets_other_workers_use_its_place) {
     const support::watchdog dog{"retry"};
     var<int> x{0};
     consumer_then_spinner sleeper{{.of = &x}, {}};
@@ -227,7 +227,7 @@ TEST(retry, leaves_its_worker_to_what_gets_a_place_on_the_other) {
     sleeper.then.stop = true;
     while (s.statistics().finished == 0) std::this_thread::yield();
     ASSERT_TRUE(s.submit({mark, &waits, 1}));
-    EXPECT_EQ(s.statistics().backlog, 1U);
+    EXPECT_EQ(s.statistics().without_context, 1U);
     urgent.stop = true;
     wait_for_count(waits.at, 1);
     begun.stop = true;
@@ -235,7 +235,7 @@ TEST(retry, leaves_its_worker_to_what_gets_a_place_on_the_other) {
 }
 
 // Woken sleepers have no places, so an urgent call is admitted beside them.
-TEST(retry, once_woken_keeps_nobody_from_beginning) {
+TEST(retry, does_not_block_new_work_once_woken) {
     const support::watchdog dog{"retry"};
     var<int> x{0};
     std::deque<consumer> consumers;
@@ -261,12 +261,12 @@ TEST(retry, once_woken_keeps_nobody_from_beginning) {
 
 // The only place is taken, so the job that wakes a sleeper begins when the scheduler already ends. Catches an end that
 // waits for sleepers forever, and an end that interrupts sleepers that would have been woken.
-TEST(retry, is_interrupted_at_the_end_if_nothing_is_left_that_could_wake_it) {
+TEST(retry, is_interrupted_when_nothing_can_wake_it) {
     const support::watchdog dog{"retry"};
     var<int> x{0};
-    std::deque<legatee> waiting;
+    std::deque<interruptible_consumer> waiting;
     spinner busy;
-    owner producer{.of = &x, .adds = 2};
+    orec_owner producer{.of = &x, .adds = 2};
     scheduler s{{.workers = 1, .contexts = 1}};
     add_procedures(s);
     for (std::uint64_t i = 1; i <= 5; ++i) {
@@ -280,10 +280,10 @@ TEST(retry, is_interrupted_at_the_end_if_nothing_is_left_that_could_wake_it) {
     busy.stop = true;
     s.stop();
     int got = 0, interrupted = 0;
-    for (const legatee& l : waiting) {
+    for (const interruptible_consumer& l : waiting) {
         got += l.got;
         interrupted += l.interrupted;
-        EXPECT_EQ(l.told, l.interrupted);
+        EXPECT_EQ(l.was_announced, l.interrupted);
     }
     EXPECT_EQ(got, 2);
     EXPECT_EQ(interrupted, 3);
@@ -295,8 +295,8 @@ TEST(retry, is_interrupted_at_the_end_if_nothing_is_left_that_could_wake_it) {
 TEST(retry, is_not_interrupted_while_another_worker_is_busy) {
     const support::watchdog dog{"retry"};
     var<int> x{0};
-    legatee sleeper{&x};
-    owner producer{.of = &x, .adds = 1, .lets_go_on = false};
+    interruptible_consumer sleeper{&x};
+    orec_owner producer{.of = &x, .adds = 1, .ends_at_once = false};
     std::atomic<int> clock{0};
     marker last{&clock};
     scheduler s{{.workers = 2}};
@@ -307,18 +307,18 @@ TEST(retry, is_not_interrupted_while_another_worker_is_busy) {
     s.end_waits();
     ASSERT_TRUE(s.submit({mark, &last, 3}));
     while (s.statistics().finished == 0) std::this_thread::yield();  // counted when its worker looks for more work
-    EXPECT_FALSE(sleeper.told);
+    EXPECT_FALSE(sleeper.was_announced);
     producer.go = true;
     s.stop();
     EXPECT_TRUE(sleeper.got);
 }
 
 // Each sleeper would wake the other. Catches an end that interrupts both.
-TEST(retry, is_not_interrupted_when_one_that_was_wakes_it) {
+TEST(retry, is_not_interrupted_if_an_interrupted_one_wakes_it) {
     const support::watchdog dog{"retry"};
     for (const unsigned workers : {1U, 2U}) {
         var<int> x{0}, y{0};
-        legatee one{&x, &y}, other{&y, &x};
+        interruptible_consumer one{&x, &y}, other{&y, &x};
         scheduler s{{.workers = workers}};
         ASSERT_TRUE(s.submit(to_consume(one)));
         ASSERT_TRUE(s.submit(to_consume(other)));
@@ -331,14 +331,14 @@ TEST(retry, is_not_interrupted_when_one_that_was_wakes_it) {
 
 // Catches an interrupted sleeper that cannot be ended and stops sleeping: it occupies the only worker, which should run
 // the job that wakes it.
-TEST(retry, sleeps_on_where_nothing_can_end_it) {
+TEST(retry, continues_to_sleep_if_uninterruptible) {
     const support::watchdog dog{"retry"};
     var<int> x{0};
     consumer undo{&x};
-    owner producer{.of = &x, .adds = 1};
+    orec_owner producer{.of = &x, .adds = 1};
     scheduler s{{.workers = 1}};
     void* carrier = nullptr;
-    ASSERT_TRUE(s.submit({.run = consume_in_undo, .argument = &undo, .priority = 3, .carrier = &carrier}));
+    ASSERT_TRUE(s.submit({.run = consume_in_undo, .argument = &undo, .priority = 3, .context_slot = &carrier}));
     wait_for_parked(s, 1);
     s.interrupt(carrier, &undo);
     ASSERT_TRUE(s.submit({own, &producer, 1}));
@@ -348,18 +348,18 @@ TEST(retry, sleeps_on_where_nothing_can_end_it) {
 
 // Catches an end that waits for an uninterruptible sleeper before it ends the others, and an end that ends none of
 // them.
-TEST(retry, that_cannot_be_ended_keeps_the_end_from_nobody_else) {
+TEST(retry, does_not_keep_others_from_being_interrupted) {
     const support::watchdog dog{"retry"};
     var<int> x{0}, y{0};
     consumer undo{&x};
-    legatee other{&y};
+    interruptible_consumer other{&y};
     scheduler s{{.workers = 1}};
     ASSERT_TRUE(s.submit({consume_in_undo, &undo, 3}));
     ASSERT_TRUE(s.submit(to_consume(other)));
     wait_for_parked(s, 2);
     s.end_waits();
     wait_until(other.interrupted);
-    EXPECT_TRUE(other.told);
+    EXPECT_TRUE(other.was_announced);
     x.store(1);
     s.drain();
     EXPECT_TRUE(undo.got);

@@ -10,7 +10,7 @@
 
 #include "preempt/procedures/accounts.hpp"
 #include "preempt/procedures/busy.hpp"
-#include "preempt/procedures/owners.hpp"
+#include "preempt/procedures/orec_owners.hpp"
 #include "preempt/progress.hpp"
 #include "support/effort.hpp"
 #include "support/watchdog.hpp"
@@ -20,11 +20,11 @@ namespace {
 
 using namespace procedures;
 
-TEST(scheduler, runs_what_it_accepts_and_loses_nothing) {
+TEST(scheduler_test, runs_all_accepted_work) {
     const support::watchdog dog{"scheduler"};
     std::atomic<int> clock{0};
     std::deque<marker> marks;
-    scheduler s{{.workers = 2, .contexts = 8, .waiting = 100}};
+    scheduler s{{.workers = 2, .contexts = 8, .max_waiting = 100}};
     const std::size_t count = support::rounds(5000);
     std::size_t accepted = 0;
     for (std::size_t i = 0; i < count; ++i) {
@@ -37,11 +37,11 @@ TEST(scheduler, runs_what_it_accepts_and_loses_nothing) {
     for (const marker& m : marks) EXPECT_NE(m.at.load(), 0);
     const counts c = s.statistics();
     EXPECT_EQ(c.finished, count);
-    EXPECT_EQ(c.standing + c.active + c.parked + c.backlog, 0u);
+    EXPECT_EQ(c.unstarted + c.active + c.parked + c.without_context, 0u);
 }
 
 // Catches a submission of several levels that calls workers only for the highest one.
-TEST(scheduler, calls_workers_for_each_level_of_what_comes_at_once) {
+TEST(scheduler_test, wakes_workers_for_each_level_of_a_batch) {
     const support::watchdog dog{"scheduler"};
     spinner high, low;
     scheduler s{{.workers = 2, .contexts = 4}};
@@ -53,12 +53,12 @@ TEST(scheduler, calls_workers_for_each_level_of_what_comes_at_once) {
     s.drain();
 }
 
-TEST(scheduler, refuses_when_too_much_waits) {
+TEST(scheduler_test, refuses_work_when_full) {
     const support::watchdog dog{"scheduler"};
     spinner busy;
     std::atomic<int> clock{0};
     marker m[4] = {{&clock}, {&clock}, {&clock}, {&clock}};
-    scheduler s{{.workers = 1, .contexts = 2, .waiting = 2}};
+    scheduler s{{.workers = 1, .contexts = 2, .max_waiting = 2}};
     ASSERT_TRUE(s.submit({spin, &busy, 5}));
     wait_until(busy.started);
     EXPECT_TRUE(s.submit({mark, &m[0], 1}));   // the second context
@@ -75,13 +75,13 @@ TEST(scheduler, refuses_when_too_much_waits) {
 }
 
 // One worker, no ticks: the worker chooses ready work by level, deadline and arrival.
-TEST(scheduler, chooses_by_level_then_deadline_then_arrival) {
+TEST(scheduler_test, chooses_by_level_then_deadline_then_arrival) {
     const support::watchdog dog{"scheduler"};
     spinner busy;
     std::atomic<int> clock{0};
     std::deque<marker> m;
     for (int i = 0; i < 5; ++i) m.emplace_back(&clock);
-    scheduler s{{.workers = 1, .ticks = "none"}};
+    scheduler s{{.workers = 1, .tick_source = "none"}};
     ASSERT_TRUE(s.submit({spin, &busy, 1}));
     wait_until(busy.started);
     const auto now = base::now();
@@ -101,7 +101,7 @@ TEST(scheduler, chooses_by_level_then_deadline_then_arrival) {
 
 // Its wait is over, so a tick would find work. Catches a handler that switches the sender of the signal, in a scheduler
 // that skips critical regions.
-TEST(scheduler, without_ticks_is_not_preempted_by_a_signal_from_elsewhere) {
+TEST(scheduler_test, ignores_foreign_signals_without_ticks) {
     sigset_t tick, before;
     ::sigemptyset(&tick);
     ::sigaddset(&tick, tick_signal);
@@ -112,7 +112,7 @@ TEST(scheduler, without_ticks_is_not_preempted_by_a_signal_from_elsewhere) {
         constexpr std::chrono::milliseconds patience{50};
         consumer late{&x, patience};
         spinner busy;
-        scheduler s{{.workers = 1, .ticks = "none"}};
+        scheduler s{{.workers = 1, .tick_source = "none"}};
         add_procedures(s);
         ASSERT_TRUE(s.submit({consume, &late, 3}));
         while (s.statistics().parked == 0 && !late.done) std::this_thread::yield();
@@ -134,12 +134,12 @@ TEST(scheduler, without_ticks_is_not_preempted_by_a_signal_from_elsewhere) {
 class ticking : public of_each_source {};
 
 // The low job never ends by itself, so only preemption lets the high one run. A low job never preempts.
-TEST_P(ticking, a_higher_level_runs_although_the_worker_is_busy) {
+TEST_P(ticking, runs_a_higher_level_on_a_busy_worker) {
     const support::watchdog dog{"scheduler"};
     spinner busy;
     std::atomic<int> clock{0};
     marker equal{&clock}, high{&clock};
-    scheduler s{{.workers = 1, .ticks = GetParam()}};
+    scheduler s{{.workers = 1, .tick_source = GetParam()}};
     add_procedures(s);
     ASSERT_TRUE(s.submit({spin, &busy, 2}));
     wait_until(busy.started);
@@ -153,21 +153,21 @@ TEST_P(ticking, a_higher_level_runs_although_the_worker_is_busy) {
     EXPECT_EQ(equal.at, 2);
     const counts c = s.statistics();
     EXPECT_EQ(c.preemptions, 1u);
-    EXPECT_EQ(c.redirections > 0, GetParam() == std::string_view{"kernel"});
-    EXPECT_EQ(c.signals == 0, c.redirections > 0) << "the kernel needs none";
+    EXPECT_EQ(c.ticks_by_kernel > 0, GetParam() == std::string_view{"kernel"});
+    EXPECT_EQ(c.ticks_by_signal == 0, c.ticks_by_kernel > 0) << "the kernel needs none";
 }
 
 // Catches a tick that switches wherever it finds the worker.
-TEST_P(ticking, code_that_is_not_registered_is_never_preempted) {
+TEST_P(ticking, never_preempts_unregistered_code) {
     const support::watchdog dog{"scheduler"};
     spinner busy;
     std::atomic<int> clock{0};
     marker high{&clock};
-    scheduler s{{.workers = 1, .ticks = GetParam()}};
+    scheduler s{{.workers = 1, .tick_source = GetParam()}};
     ASSERT_TRUE(s.submit({spin, &busy, 2}));
     wait_until(busy.started);
     ASSERT_TRUE(s.submit({mark, &high, 3}));
-    while (s.statistics().postponed < 3) std::this_thread::yield();  // a tick repeats until it is served
+    while (s.statistics().ticks_deferred < 3) std::this_thread::yield();  // a tick repeats until it is served
     EXPECT_EQ(high.at, 0);
     busy.stop = true;
     s.drain();
@@ -177,7 +177,7 @@ TEST_P(ticking, code_that_is_not_registered_is_never_preempted) {
 
 // The kernel restarts an interrupted sleep, with some slack, so faster ticks never let it end. Catches such ticks: at a
 // distance of 20 us there are thousands, and a sleep under periodic ticks never ends.
-TEST_P(ticking, what_sleeps_in_library_code_wakes_up) {
+TEST_P(ticking, wakes_sleepers_in_library_code) {
     const support::watchdog dog{"scheduler"};
     struct sleeper {
         std::atomic<bool> asleep{false};
@@ -189,7 +189,7 @@ TEST_P(ticking, what_sleeps_in_library_code_wakes_up) {
     } low;
     std::atomic<int> clock{0};
     marker high{&clock};
-    scheduler s{{.workers = 1, .ticks = GetParam()}};
+    scheduler s{{.workers = 1, .tick_source = GetParam()}};
     add_procedures(s);
     ASSERT_TRUE(s.submit({sleeper::run, &low, 2}));
     wait_until(low.asleep);
@@ -198,14 +198,14 @@ TEST_P(ticking, what_sleeps_in_library_code_wakes_up) {
     s.drain();
     const auto ticks_at_most = 200 + (base::now() - began) / std::chrono::milliseconds{1};
     EXPECT_EQ(high.at, 1);
-    EXPECT_LT(static_cast<std::int64_t>(s.statistics().signals), ticks_at_most);
+    EXPECT_LT(static_cast<std::int64_t>(s.statistics().ticks_by_signal), ticks_at_most);
 }
 
 // Catches a tick for each job: the worker would begin all four, each interrupting the one before.
-TEST_P(ticking, what_is_handed_in_together_interrupts_once) {
+TEST_P(ticking, preempts_once_for_a_batch) {
     const support::watchdog dog{"scheduler"};
     spinner busy;
-    scheduler s{{.workers = 1, .ticks = GetParam()}};
+    scheduler s{{.workers = 1, .tick_source = GetParam()}};
     add_procedures(s);
     ASSERT_TRUE(s.submit({spin, &busy, 1}));
     wait_until(busy.started);
@@ -227,21 +227,21 @@ TEST_P(ticking, what_is_handed_in_together_interrupts_once) {
 
 // Jobs that have not begun exhaust the pool. Catches a scheduler in which they delay urgent work. Catches a scheduler
 // that forgets whose context it has taken, or changes that job's turn.
-TEST_P(ticking, a_crowd_that_has_not_begun_keeps_nobody_from_preempting) {
+TEST_P(ticking, preempts_while_many_calls_are_unstarted) {
     const support::watchdog dog{"scheduler"};
     spinner busy;
     std::atomic<int> clock{0};
     std::deque<marker> crowd;
     marker high{&clock};
-    scheduler s{{.workers = 1, .contexts = 4, .ticks = GetParam()}};
+    scheduler s{{.workers = 1, .contexts = 4, .tick_source = GetParam()}};
     add_procedures(s);
     ASSERT_TRUE(s.submit({spin, &busy, 2}));
     wait_until(busy.started);
     for (int i = 0; i < 8; ++i) ASSERT_TRUE(s.submit({mark, &crowd.emplace_back(&clock), 1}));
-    EXPECT_EQ(s.statistics().waiting[1], 8u);
+    EXPECT_EQ(s.statistics().unstarted_by_level[1], 8u);
     ASSERT_TRUE(s.submit({mark, &high, 3}));
     while (high.at == 0) std::this_thread::yield();
-    EXPECT_EQ(s.statistics().waiting[1], 8u);
+    EXPECT_EQ(s.statistics().unstarted_by_level[1], 8u);
     busy.stop = true;
     s.drain();
     for (int i = 0; i < 8; ++i) EXPECT_EQ(crowd[static_cast<std::size_t>(i)].at, i + 2);
@@ -250,7 +250,7 @@ TEST_P(ticking, a_crowd_that_has_not_begun_keeps_nobody_from_preempting) {
 // Every wave preempts the context that never ends, and finds it on the processor: it has made progress.
 TEST_P(ticking, registers_errno_and_exceptions_survive) {
     const support::watchdog dog{"scheduler"};
-    scheduler s{{.workers = 1, .ticks = GetParam(), .timing = {.period = std::chrono::microseconds{50}}}};
+    scheduler s{{.workers = 1, .tick_source = GetParam(), .timing = {.period = std::chrono::microseconds{50}}}};
     add_procedures(s);
     std::atomic<bool> stop{false};
     keeper low{&stop, 1};
@@ -274,7 +274,7 @@ TEST_P(ticking, registers_errno_and_exceptions_survive) {
 TEST_P(ticking, preemptions_nest) {
     const support::watchdog dog{"scheduler"};
     constexpr unsigned levels = 20;
-    scheduler s{{.workers = 1, .highest_level = levels, .ticks = GetParam()}};
+    scheduler s{{.workers = 1, .highest_level = levels, .tick_source = GetParam()}};
     add_procedures(s);
     std::atomic<bool> stop[levels] = {};
     std::deque<keeper> all;
@@ -299,7 +299,7 @@ TEST_P(ticking, malloc_and_stdio_can_be_hammered_from_both_sides) {
     const support::watchdog dog{"scheduler"};
     // No job sleeps here, so ticks need not become rarer: most of them find the C library.
     constexpr std::chrono::microseconds soon{50};
-    scheduler s{{.workers = 1, .ticks = GetParam(), .timing = {.period = soon, .most_patient = soon}}};
+    scheduler s{{.workers = 1, .tick_source = GetParam(), .timing = {.period = soon, .max_retry_pause = soon}}};
     add_procedures(s);
     std::atomic<bool> stop{false};
     allocator low{&stop, 1, ~std::uint64_t{0}};
@@ -320,14 +320,14 @@ TEST_P(ticking, malloc_and_stdio_can_be_hammered_from_both_sides) {
     EXPECT_TRUE(low.right.load());
     for (const allocator& a : high) ASSERT_TRUE(a.right.load());
     EXPECT_GT(s.statistics().preemptions, 0u);
-    EXPECT_GT(s.statistics().postponed, 0u) << "some ticks must have found library code";
+    EXPECT_GT(s.statistics().ticks_deferred, 0u) << "some ticks must have found library code";
 }
 
 // Each of the two long jobs has a bank of its own, so they never wait for each other: only preemption lets others run.
 TEST_P(ticking, transactions_that_preempt_each_other_stay_atomic) {
     const support::watchdog dog{"scheduler"};
     bank b[2];
-    scheduler s{{.workers = 2, .ticks = GetParam(), .timing = {.period = std::chrono::microseconds{50}}}};
+    scheduler s{{.workers = 2, .tick_source = GetParam(), .timing = {.period = std::chrono::microseconds{50}}}};
     add_procedures(s);
     std::atomic<bool> stop{false};
     transfers low[2] = {{&b[0], 1, &stop, 20, 500}, {&b[1], 2, &stop, 20, 500}};
@@ -340,7 +340,7 @@ TEST_P(ticking, transactions_that_preempt_each_other_stay_atomic) {
         for (unsigned level = 2; level <= 4; ++level) {
             ASSERT_TRUE(s.submit({transfer, &high.emplace_back(&b[level % 2], i * 7 + level, nullptr, 4, 100), level}));
         }
-        ASSERT_TRUE(s.submit({look, &audits.emplace_back(&b[i % 2], 0), 5}));
+        ASSERT_TRUE(s.submit({check_total, &audits.emplace_back(&b[i % 2], 0), 5}));
         dog.progress();
     }
     stop = true;
@@ -358,12 +358,12 @@ TEST_P(ticking, transactions_that_preempt_each_other_stay_atomic) {
 
 INSTANTIATE_TEST_SUITE_P(sources, ticking, ::testing::Values("kernel", "on-demand", "periodic"));
 
-TEST(scheduler, says_what_is_wrong_with_its_options) {
+TEST(scheduler_test, reports_invalid_options) {
     EXPECT_THROW((scheduler{{.workers = 0}}), std::invalid_argument);
     EXPECT_THROW((scheduler{{.workers = 4, .contexts = 3}}), std::invalid_argument);
     EXPECT_THROW((scheduler{{.highest_level = 64}}), std::invalid_argument);
     try {
-        scheduler{{.ticks = "sundial"}};
+        scheduler{{.tick_source = "sundial"}};
         FAIL();
     } catch (const std::invalid_argument& e) {
         EXPECT_NE(std::string{e.what()}.find("'sundial' is unknown; there are automatic kernel on-demand"),

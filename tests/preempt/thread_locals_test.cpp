@@ -10,7 +10,7 @@
 #include <deque>
 #include <stdexcept>
 
-#include "preempt/procedures/scratch.hpp"
+#include "preempt/procedures/thread_local_users.hpp"
 #include "preempt/progress.hpp"
 #include "preempt/sanitizers.hpp"
 #include "preempt/scheduler.hpp"
@@ -53,33 +53,33 @@ bool is_intact(const options& how) {
     return low.intact;
 }
 
-TEST(thread_locals, are_of_each_context_by_default) {
-    if (!tls_block::available()) GTEST_SKIP() << "the base of FS cannot be set here";
+TEST(thread_locals, belong_to_each_context_by_default) {
+    if (!tls_block::is_available()) GTEST_SKIP() << "the base of FS cannot be set here";
     EXPECT_TRUE(is_intact({}));
-    EXPECT_TRUE(is_intact({.ticks = "periodic"}));
+    EXPECT_TRUE(is_intact({.tick_source = "periodic"}));
     EXPECT_TRUE(is_intact({.migrate = true}));
 }
 
-TEST(thread_locals, are_of_the_worker_if_asked_for) { EXPECT_FALSE(is_intact({.shared_thread_locals = true})); }
+TEST(thread_locals, belong_to_the_worker_on_request) { EXPECT_FALSE(is_intact({.shared_thread_locals = true})); }
 
-TEST(thread_locals, of_the_worker_do_not_migrate) {
+TEST(thread_locals, exclude_migration_if_shared) {
     EXPECT_THROW(scheduler({.migrate = true, .shared_thread_locals = true}), std::invalid_argument);
 }
 
-TEST(thread_locals, of_the_c_library_know_the_processor) {
+TEST(thread_locals, keep_sched_getcpu_correct) {
     const support::watchdog dog{"thread-locals"};
     scheduler s{{.workers = 1}};
     add_procedures(s);
-    traveller t;
-    ASSERT_TRUE(s.submit({travel, &t, 1}));
+    processor_changer t;
+    ASSERT_TRUE(s.submit({change_processors, &t, 1}));
     s.drain();
     EXPECT_GT(t.visited, 0);
     EXPECT_EQ(t.wrong, 0);
 }
 
 #if !defined(TUTTI_ASAN)
-TEST(thread_locals, that_cannot_be_had_turn_work_away) {
-    if (!tls_block::available()) GTEST_SKIP() << "the base of FS cannot be set here";
+TEST(thread_locals, reject_work_without_a_lender_thread) {
+    if (!tls_block::is_available()) GTEST_SKIP() << "the base of FS cannot be set here";
     const support::watchdog dog{"thread-locals"};
     static std::atomic<int> turned_away;
     turned_away = 0;
@@ -88,7 +88,7 @@ TEST(thread_locals, that_cannot_be_had_turn_work_away) {
     std::deque<spinner> busy;
     const auto hand_in = [&](unsigned level) {
         ASSERT_TRUE(s.submit(
-            {.run = spin, .argument = &busy.emplace_back(), .priority = level, .turn_away = [](void*) noexcept {
+            {.run = spin, .argument = &busy.emplace_back(), .priority = level, .on_rejection = [](void*) noexcept {
                  ++turned_away;
              }}));
     };

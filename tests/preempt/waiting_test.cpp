@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "preempt/procedures/busy.hpp"
-#include "preempt/procedures/owners.hpp"
+#include "preempt/procedures/orec_owners.hpp"
 #include "preempt/progress.hpp"
 #include "preempt/scheduler.hpp"
 #include "support/watchdog.hpp"
@@ -14,11 +14,11 @@ namespace {
 using namespace procedures;
 
 // Catches a higher level that waits for the lower one: it would wait forever, because the lower one never continues.
-TEST(suspended_owner, gives_way_to_a_higher_level_and_starts_over) {
+TEST(priority_inheritance_test, lower_owner_starts_over) {
     const support::watchdog dog{"waiting"};
     var<int> x{0};
-    owner low{.of = &x, .adds = 1, .lets_go_on = false};
-    owner high{.of = &x, .adds = 10};
+    orec_owner low{.of = &x, .adds = 1, .ends_at_once = false};
+    orec_owner high{.of = &x, .adds = 10};
     scheduler s{{.workers = 1}};
     add_procedures(s);
     ASSERT_TRUE(s.submit({own, &low, 1}));
@@ -35,11 +35,11 @@ TEST(suspended_owner, gives_way_to_a_higher_level_and_starts_over) {
 
 // Priority inversion: the owner has the lowest level, and a job of a middle level runs. The owner is irrevocable, so
 // its orec cannot be taken away. Catches a wait that does not lend its level.
-TEST(suspended_owner, inherits_the_level_of_whoever_has_to_wait_for_it) {
+TEST(priority_inheritance_test, owner_inherits_the_level_of_its_waiter) {
     const support::watchdog dog{"waiting"};
     var<int> x{0};
-    owner low{.of = &x, .adds = 1, .mode = mode::irrevocable, .lets_go_on = false};
-    owner high{.of = &x, .adds = 10};
+    orec_owner low{.of = &x, .adds = 1, .mode = mode::irrevocable, .ends_at_once = false};
+    orec_owner high{.of = &x, .adds = 10};
     spinner between;
     scheduler s{{.workers = 1}};
     add_procedures(s);
@@ -53,21 +53,21 @@ TEST(suspended_owner, inherits_the_level_of_whoever_has_to_wait_for_it) {
     // The loan covers its transaction, not the rest of it.
     EXPECT_EQ(x.load(), 11) << "while the one between still runs";
     EXPECT_EQ(low.attempts, 1);
-    EXPECT_GE(s.statistics().loans, 1u);
+    EXPECT_GE(s.statistics().priority_inheritances, 1u);
     between.stop = true;
     s.drain();
     EXPECT_TRUE(low.done);
 }
 
-using owner_then_spinner = then_spinner<owner>;
-constexpr auto own_then_spin = &run_then_spin<owner, own>;
+using owner_then_spinner = followed_by_spinner<orec_owner>;
+constexpr auto own_then_spin = &run_then_spin<orec_owner, own>;
 
 // After the transaction, the owner returns the lent level: the middle job runs before the rest of the owner.
-TEST(suspended_owner, gives_the_loan_back_with_the_end_of_its_transaction) {
+TEST(priority_inheritance_test, ends_with_the_transaction) {
     const support::watchdog dog{"waiting"};
     var<int> x{0};
-    owner_then_spinner low{{.of = &x, .adds = 1, .mode = mode::irrevocable, .lets_go_on = false}, {}};
-    owner high{.of = &x, .adds = 10};
+    owner_then_spinner low{{.of = &x, .adds = 1, .mode = mode::irrevocable, .ends_at_once = false}, {}};
+    orec_owner high{.of = &x, .adds = 10};
     spinner between;
     scheduler s{{.workers = 1}};
     add_procedures(s);
@@ -88,11 +88,11 @@ TEST(suspended_owner, gives_the_loan_back_with_the_end_of_its_transaction) {
 
 // Work submitted while the owner runs at the lent level ticks no worker, but must do so when the loan is over. The
 // waiter is on the other worker, which is busy with more work, so nothing else makes the owner's worker look.
-TEST(suspended_owner, gives_way_after_the_loan_to_what_came_meanwhile) {
+TEST(priority_inheritance_test, yields_afterwards_to_work_that_came_meanwhile) {
     const support::watchdog dog{"waiting"};
     var<int> x{0};
-    owner_then_spinner low{{.of = &x, .adds = 1, .mode = mode::irrevocable, .lets_go_on = false}, {}};
-    owner waiter{.of = &x, .adds = 10};
+    owner_then_spinner low{{.of = &x, .adds = 1, .mode = mode::irrevocable, .ends_at_once = false}, {}};
+    orec_owner waiter{.of = &x, .adds = 10};
     spinner first, busy;
     std::atomic<int> clock{0};
     marker between{&clock};
@@ -105,7 +105,7 @@ TEST(suspended_owner, gives_way_after_the_loan_to_what_came_meanwhile) {
     first.stop = true;
     while (s.statistics().finished == 0) std::this_thread::yield();
     ASSERT_TRUE(s.submit({own, &waiter, 3}));
-    while (s.statistics().loans == 0) std::this_thread::yield();
+    while (s.statistics().priority_inheritances == 0) std::this_thread::yield();
     ASSERT_TRUE(s.submit({spin, &busy, 5}));
     wait_until(busy.started);
     ASSERT_TRUE(s.submit({mark, &between, 2}));
@@ -119,11 +119,11 @@ TEST(suspended_owner, gives_way_after_the_loan_to_what_came_meanwhile) {
 
 // A high job has suspended the owner on the first worker. On the second, a transaction of the owner's level conflicts
 // with it. Catches a transaction that spins there: its worker could not run any other work.
-TEST(suspended_owner, lets_an_equal_wait_without_its_worker) {
+TEST(priority_inheritance_test, equal_waiter_leaves_its_worker) {
     const support::watchdog dog{"waiting"};
     var<int> x{0};
-    owner first{.of = &x, .adds = 1, .lets_go_on = false};
-    owner second{.of = &x, .adds = 10};
+    orec_owner first{.of = &x, .adds = 1, .ends_at_once = false};
+    orec_owner second{.of = &x, .adds = 10};
     spinner busy, elsewhere;
     std::atomic<int> clock{0};
     marker other{&clock};

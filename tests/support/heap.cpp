@@ -21,7 +21,7 @@ bool refused() noexcept {
 
 void* allocate_or_null(std::size_t bytes, std::size_t alignment) noexcept {
     if (refused()) return nullptr;
-    const std::size_t least = refuse_from.load(std::memory_order_relaxed);
+    const std::size_t least = refuse_from_bytes.load(std::memory_order_relaxed);
     if (least != 0 && bytes >= least) {
         ++refused_as_long;
         return nullptr;

@@ -17,7 +17,7 @@ inline thread_local std::uint64_t refuse_after = 0;
 /// Does the same for the allocations of all threads together.
 inline std::atomic<std::uint64_t> refuse_anywhere_after{0};
 /// While positive, allocations of at least this many bytes fail on every thread; `refused_as_long` counts them.
-inline std::atomic<std::size_t> refuse_from{0};
+inline std::atomic<std::size_t> refuse_from_bytes{0};
 inline std::atomic<int> refused_as_long{0};
 
 }  // namespace tutti::support

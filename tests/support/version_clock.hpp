@@ -22,19 +22,17 @@ struct key_of_era {
 };
 template struct key_of_era<&version_clock::era_>;
 
-[[nodiscard]] inline core::word time_of_the_clock() {
+[[nodiscard]] inline core::word version_clock_time() {
     return word_of_the_clock()->now.load(std::memory_order_seq_cst) >> 1;
 }
-[[nodiscard]] inline core::word number_of_the_era() {
-    return words_of_the_era()->number.load(std::memory_order_relaxed);
-}
-[[nodiscard]] inline std::uint32_t tries_in_vain() {
+[[nodiscard]] inline core::word era_number() { return words_of_the_era()->number.load(std::memory_order_relaxed); }
+[[nodiscard]] inline std::uint32_t failed_advances() {
     return words_of_the_era()->failures.load(std::memory_order_relaxed);
 }
 
 /// Advances the clock to `time`, as commits of other threads would. Does nothing if the clock is later. Transactions
 /// may run.
-inline void hurry_to(core::word time) {
+inline void advance_clock_to(core::word time) {
     auto& now = word_of_the_clock()->now;
     core::word seen = now.load(std::memory_order_relaxed);
     while (seen >> 1 < time && !now.compare_exchange(seen, time << 1 | (seen & 1), std::memory_order_seq_cst)) continue;

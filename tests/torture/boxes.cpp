@@ -49,7 +49,8 @@ public:
             // The block privatizes nothing, so it may waive the wait of a commit.
             if (dice.one_in(2)) how.privatization = privatization::waived;
             const std::uint64_t number = dice.next() % 100'000;
-            if (dice.one_in(2)) run(how, {.name = "boxes check", .read_only = true}, [&](tx& t) { look(t, place); });
+            if (dice.one_in(2))
+                run(how, {.name = "boxes check", .read_only = true}, [&](tx& t) { read_box(t, place); });
             else run(how, {.name = "boxes change"}, [&](tx& t) { change(t, place, number); });
         }
     }
@@ -98,7 +99,7 @@ private:
         }
     }
 
-    void look(tx& t, box** place) {
+    void read_box(tx& t, box** place) {
         const box* const b = load(t, place);
         if (b == nullptr) return;
         const std::uint16_t quarter = load(t, &b->quarter);
@@ -110,7 +111,7 @@ private:
     void change(tx& t, box** place, std::uint64_t number) {
         box* const b = load(t, place);
         if (b == nullptr) return;
-        look(t, place);
+        read_box(t, place);
         store(t, &b->tiny, static_cast<std::uint8_t>(number));
         store(t, &b->full, number);
         (void)try_atomically([&](tx& inner) {
@@ -121,7 +122,7 @@ private:
         store(t, &b->quarter, static_cast<std::uint16_t>(number));
         store(t, &b->small, static_cast<std::uint8_t>(number));
         store(t, &b->half, static_cast<std::uint32_t>(number));
-        look(t, place);
+        read_box(t, place);
     }
 
     std::array<box*, 4> shelf_;

@@ -5,7 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <random>
 
-#include "torture/crowd.hpp"
+#include "torture/stress_threads.hpp"
 
 namespace {
 

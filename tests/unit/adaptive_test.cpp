@@ -10,8 +10,8 @@
 #include "base/clock.hpp"
 #include "core/lifecycle/registry.hpp"
 #include "policies/trial.hpp"
-#include "support/crew.hpp"
 #include "support/effort.hpp"
+#include "support/worker_group.hpp"
 #include "tutti/tutti.hpp"
 
 namespace tutti::policies {
@@ -142,7 +142,7 @@ TEST_F(serialised_site_test, defeats_no_execution) {
     const auto each = static_cast<long>(support::rounds(2000));
     var<long> x;
     std::atomic<long> attempts{0};
-    support::crew(threads, [&](unsigned) {
+    support::worker_group(threads, [&](unsigned) {
         for (long i = 0; i < each; ++i) {
             atomically(adaptive_block, [&](tx& t) {
                 attempts.fetch_add(1, std::memory_order_relaxed);

@@ -23,10 +23,10 @@ namespace tutti {
 namespace {
 
 using algorithms::version_clock;
-using support::hurry_to;
-using support::number_of_the_era;
-using support::time_of_the_clock;
-using support::tries_in_vain;
+using support::advance_clock_to;
+using support::era_number;
+using support::failed_advances;
+using support::version_clock_time;
 
 constexpr options reading{.read_only = true};
 constexpr options visible{.mode = mode::visible};
@@ -45,21 +45,21 @@ protected:
 
     /// Commits until the era has changed. Returns false if it has not changed after very many commits.
     static bool commit_into_the_next(var<long>& v) {
-        const core::word before = number_of_the_era();
-        for (int i = 0; i != 20'000'000 && number_of_the_era() == before; ++i) v.store(i);
-        return number_of_the_era() != before;
+        const core::word before = era_number();
+        for (int i = 0; i != 20'000'000 && era_number() == before; ++i) v.store(i);
+        return era_number() != before;
     }
 };
 
 TEST_F(new_era_test, begins_when_the_clock_is_late_and_not_before) {
     var<long> v{0};
-    const core::word before = number_of_the_era();
+    const core::word before = era_number();
     for (int i = 0; i != 1000; ++i) v.store(i);
-    EXPECT_EQ(number_of_the_era(), before);
-    hurry_to(version_clock::late);
+    EXPECT_EQ(era_number(), before);
+    advance_clock_to(version_clock::late);
     ASSERT_TRUE(commit_into_the_next(v));
-    EXPECT_LT(time_of_the_clock(), version_clock::first_time + 1000);
-    EXPECT_EQ(tries_in_vain(), 0U);
+    EXPECT_LT(version_clock_time(), version_clock::first_time + 1000);
+    EXPECT_EQ(failed_advances(), 0U);
     v.store(7);
     EXPECT_EQ(v.load(), 7);
 }
@@ -71,14 +71,14 @@ TEST_F(new_era_test, keeps_values_whose_versions_are_of_the_old_one) {
     std::vector<var<long>> all(count);
     std::vector<long> plain(count);
     const auto written = [&] {
-        hurry_to(version_clock::late - 1000);
+        advance_clock_to(version_clock::late - 1000);
         for (long i = 0; i != count; ++i) {
             atomically([&](tx& t) {
                 all[static_cast<std::size_t>(i)].set(t, i);
                 store(t, &plain[static_cast<std::size_t>(i)], i);
             });
         }
-        hurry_to(version_clock::late);
+        advance_clock_to(version_clock::late);
         var<long> other{0};
         return commit_into_the_next(other);
     };
@@ -108,7 +108,7 @@ TEST_F(new_era_test, keeps_values_whose_versions_are_of_the_old_one) {
         cancel(t);
     }));
     EXPECT_EQ(sum({}), right);
-    EXPECT_LT(time_of_the_clock(), version_clock::late);
+    EXPECT_LT(version_clock_time(), version_clock::late);
 }
 
 // An outside load that reads twice must not be misled by a version that is drawn again in another era.
@@ -116,8 +116,8 @@ TEST_F(new_era_test, renews_old_versions_before_loads_outside) {
     if (!mine().algorithm->in_place) GTEST_SKIP() << "values of running transactions are not in memory";
     var<long> v{0};
     v.store(5);
-    const core::word first = time_of_the_clock();
-    hurry_to(first + memory::max_time / 2 + 10);
+    const core::word first = version_clock_time();
+    advance_clock_to(first + memory::max_time / 2 + 10);
     EXPECT_EQ(v.load(), 5);
     const auto& cell = reinterpret_cast<const detail::cell&>(v);
     EXPECT_GT(memory::time_of(cell.orec.load(std::memory_order_relaxed)), first + 5);
@@ -139,29 +139,29 @@ TEST_F(new_era_test, waits_for_transactions_a_bounded_time) {
         });
     }};
     inside.wait();
-    hurry_to(version_clock::late);
-    const core::word before = number_of_the_era();
-    for (int i = 0; i != 10'000'000 && tries_in_vain() < 3; ++i) v.store(i);
-    EXPECT_EQ(tries_in_vain(), 3U);
-    EXPECT_EQ(number_of_the_era(), before);
+    advance_clock_to(version_clock::late);
+    const core::word before = era_number();
+    for (int i = 0; i != 10'000'000 && failed_advances() < 3; ++i) v.store(i);
+    EXPECT_EQ(failed_advances(), 3U);
+    EXPECT_EQ(era_number(), before);
     over = true;
     longest.join();
     ASSERT_TRUE(commit_into_the_next(v));
-    EXPECT_EQ(tries_in_vain(), 0U);
+    EXPECT_EQ(failed_advances(), 0U);
 }
 
 TEST_F(new_era_test, does_not_begin_inside_a_transaction) {
     if (one_at_a_time()) GTEST_SKIP() << "open nested blocks are closed";
     var<long> v{0};
     var<long> around{0};
-    hurry_to(version_clock::late);
-    const core::word before = number_of_the_era();
+    advance_clock_to(version_clock::late);
+    const core::word before = era_number();
     atomically([&](tx& t) {
         static_cast<void>(around.get(t));
         for (int i = 0; i != 300; ++i) open_nested(t, [&](tx& inner) { v.set(inner, v.get(inner) + 1); }, [](tx&) {});
     });
     EXPECT_EQ(v.load(), 300);
-    EXPECT_EQ(number_of_the_era(), before);
+    EXPECT_EQ(era_number(), before);
     ASSERT_TRUE(commit_into_the_next(v));
 }
 
@@ -179,7 +179,7 @@ TEST_F(new_era_test, wakes_transactions_in_retry) {
            (core::commit_flags.load(std::memory_order_relaxed) & core::flag_retry_waiters) == 0)
         std::this_thread::yield();
     for (int i = 0; i != 3; ++i) {
-        hurry_to(version_clock::late);
+        advance_clock_to(version_clock::late);
         ASSERT_TRUE(commit_into_the_next(v));
     }
     wanted.store(2);
@@ -199,7 +199,7 @@ TEST_F(new_era_test, resets_quiescence_results) {
     };
     settle();
     EXPECT_GT(core::quiesced_up_to.load(std::memory_order_relaxed), 0U);
-    hurry_to(version_clock::late);
+    advance_clock_to(version_clock::late);
     std::latch settling{1};
     std::latch tried{1};
     std::thread settler{[&] {
@@ -209,15 +209,15 @@ TEST_F(new_era_test, resets_quiescence_results) {
         core::end_quiescence_wait(mine());
     }};
     settling.wait();
-    const core::word before = number_of_the_era();
-    for (int i = 0; i != 10'000'000 && tries_in_vain() < 2; ++i) v.store(i);
-    EXPECT_EQ(number_of_the_era(), before);
-    EXPECT_EQ(tries_in_vain(), 2U);
+    const core::word before = era_number();
+    for (int i = 0; i != 10'000'000 && failed_advances() < 2; ++i) v.store(i);
+    EXPECT_EQ(era_number(), before);
+    EXPECT_EQ(failed_advances(), 2U);
     tried.count_down();
     settler.join();
     ASSERT_TRUE(commit_into_the_next(v));
-    EXPECT_LT(memory::time_of(core::quiesced_up_to.load(std::memory_order_relaxed)), time_of_the_clock());
-    EXPECT_LT(memory::time_of(mine().quiescing.received_up_to), time_of_the_clock());
+    EXPECT_LT(memory::time_of(core::quiesced_up_to.load(std::memory_order_relaxed)), version_clock_time());
+    EXPECT_LT(memory::time_of(mine().quiescing.received_up_to), version_clock_time());
     settle();
     EXPECT_EQ(mine().pending_quiescence_waits.load(std::memory_order_relaxed), 0U);
 }
@@ -225,10 +225,10 @@ TEST_F(new_era_test, resets_quiescence_results) {
 TEST_F(new_era_test, begins_in_the_child_of_a_fork) {
     var<long> v{0};
     v.store(3);
-    hurry_to(version_clock::late);
+    advance_clock_to(version_clock::late);
     const pid_t child = ::fork();
     if (child == 0) {
-        const bool right = v.load() == 3 && commit_into_the_next(v) && time_of_the_clock() < version_clock::late;
+        const bool right = v.load() == 3 && commit_into_the_next(v) && version_clock_time() < version_clock::late;
         ::_exit(right ? 0 : 1);
     }
     int status = -1;
@@ -243,9 +243,9 @@ public:
         std::vector<std::thread> crew;
         for (unsigned me = 0; me != 4; ++me) crew.emplace_back([this, me] { live(me); });
         for (core::word turned = 0; turned != eras; ++turned) {
-            const core::word before = number_of_the_era();
-            while (number_of_the_era() == before) {
-                hurry_to(version_clock::late);  // repeated, because the previous era may just be beginning
+            const core::word before = era_number();
+            while (era_number() == before) {
+                advance_clock_to(version_clock::late);  // repeated, because the previous era may just be beginning
                 std::this_thread::yield();
             }
             dog.progress();

@@ -16,8 +16,8 @@
 #include "core/state/sleepers.hpp"
 #include "core/waiting/waiting.hpp"
 #include "policies/table.hpp"
-#include "support/crew.hpp"
 #include "support/effort.hpp"
+#include "support/worker_group.hpp"
 #include "tutti/tutti.hpp"
 
 namespace {
@@ -74,7 +74,7 @@ TEST(policies, keep_every_increment) {
     for (const policy* p : all()) {
         SCOPED_TRACE(p->name);
         var<long> first, second;
-        support::crew(threads, [&](unsigned me) {
+        support::worker_group(threads, [&](unsigned me) {
             const options how{.mode = me % 3 == 0 ? mode::visible : mode::optimistic,
                               .policy = number_of(*p),
                               .priority = static_cast<int>(me % 2)};

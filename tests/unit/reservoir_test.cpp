@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <array>
 
-#include "support/crew.hpp"
 #include "support/effort.hpp"
+#include "support/worker_group.hpp"
 
 namespace tutti::observe {
 namespace {
@@ -136,7 +136,7 @@ TEST(reservoir_test, serves_several_threads) {
     reservoir r{32};
     const std::size_t each = support::rounds(20'000);
     std::atomic<int> wrong{0};
-    support::crew(4, [&](unsigned me) {
+    support::worker_group(4, [&](unsigned me) {
         for (std::size_t i = 0; i < each; ++i) {
             r.add(me + 1);
             const std::uint64_t p = r.percentile(0.9);

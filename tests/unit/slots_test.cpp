@@ -9,16 +9,16 @@
 #include <vector>
 
 #include "core/lifecycle/registry.hpp"
-#include "support/crew.hpp"
 #include "support/effort.hpp"
 #include "support/random.hpp"
 #include "support/watchdog.hpp"
+#include "support/worker_group.hpp"
 
 namespace tutti::core {
 namespace {
 
-using support::crew;
 using support::rounds;
+using support::worker_group;
 
 class slots_by_mode_test : public testing::TestWithParam<status> {};
 
@@ -28,7 +28,7 @@ TEST_P(slots_by_mode_test, reach_every_waiter) {
     std::atomic<std::uint64_t> got{0};
     std::atomic<int> sitting{0}, too_many{0};
     const int most = GetParam() == status::irrevocable ? 1 : static_cast<int>(slot_count) - 1;
-    crew(32, [&](unsigned) {
+    worker_group(32, [&](unsigned) {
         descriptor& d = acquire_descriptor();
         for (std::size_t i = 0; i < each; ++i) {
             if (!wait_for_slot(d, GetParam())) continue;
@@ -49,7 +49,7 @@ TEST_P(slots_by_mode_test, survive_a_waiter_that_gives_up) {
     const support::watchdog dog{"slots"};
     const std::size_t each = rounds(400);
     std::atomic<std::uint64_t> got{0};
-    crew(32, [&](unsigned me) {
+    worker_group(32, [&](unsigned me) {
         descriptor& d = acquire_descriptor();
         support::random dice{me};
         for (std::size_t i = 0; i < each; ++i) {
@@ -102,7 +102,7 @@ TEST(slots_test, are_all_found_after_simultaneous_release) {
         full_house full{status::visible};
         const auto all = static_cast<unsigned>(full.sitting.size());
         std::atomic<unsigned> come{0}, found{0};
-        crew(all + 1, [&](unsigned me) {
+        worker_group(all + 1, [&](unsigned me) {
             if (me == all) {
                 while (come != all) std::this_thread::yield();
                 while (!full.sitting.empty()) full.leave_one();
@@ -127,7 +127,7 @@ TEST(slots_test, pass_on_from_a_waiter_that_gives_up) {
         full_house full{status::irrevocable};
         const std::chrono::microseconds limit{dice.below(200)};
         std::atomic<unsigned> come{0};
-        crew(3, [&](unsigned me) {
+        worker_group(3, [&](unsigned me) {
             if (me == 2) {
                 while (come != 2) std::this_thread::yield();
                 const base::deadline then = base::now() + limit;
@@ -156,7 +156,7 @@ TEST_P(slots_by_mode_test, go_to_the_waiter_moved_forward) {
         std::array<std::atomic<descriptor*>, 2> waiting{};
         std::atomic<int> order{0};
         std::array<int, 2> place{};
-        crew(3, [&](unsigned me) {
+        worker_group(3, [&](unsigned me) {
             if (me == 2) {
                 for (const auto& w : waiting) {
                     while (w == nullptr || !move_waiter_forward(*full.sitting.back(), *w)) std::this_thread::yield();
@@ -182,7 +182,7 @@ TEST_P(slots_by_mode_test, survive_the_waiter_moved_forward) {
     const std::size_t each = rounds(400);
     std::array<std::atomic<descriptor*>, many> all{};
     std::atomic<std::uint64_t> got{0};
-    crew(many, [&](unsigned me) {
+    worker_group(many, [&](unsigned me) {
         descriptor& d = acquire_descriptor();
         all[me] = &d;
         support::random dice{me};

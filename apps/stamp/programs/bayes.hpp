@@ -25,10 +25,10 @@ class learner {
 public:
     explicit learner(const records& data) : network_{data} {}
 
-    void work(crew_member& me) {
+    void work(group_worker& me) {
         const auto [first, last] = me.share(variables);
         for (std::size_t v = first; v < last; ++v) propose(static_cast<unsigned>(v));
-        me.meet();
+        me.wait_for_all();
         for (;;) {
             const proposal p = B::atomically("bayes: take", [&](context& t) { return take(t); });
             if (p.gain == 0) return;
@@ -104,7 +104,7 @@ template <class B>
 run_outcome run(const run_settings& how) {
     const records data{how.size, how.seed};
     learner<B> l{data};
-    run_outcome outcome = measured<B>(how, [&](crew_member& me) { l.work(me); });
+    run_outcome outcome = measured<B>(how, [&](group_worker& me) { l.work(me); });
     outcome.wrong = check(data, l.learned());
     return outcome;
 }

@@ -49,26 +49,26 @@ public:
         strands_.for_each(0, strands_.buckets(), [](segment, strand* s) { delete s; });
     }
 
-    void work(crew_member& me) {
+    void work(group_worker& me) {
         drop_copies(me);
-        me.meet();
+        me.wait_for_all();
         std::vector<strand*> ends;
         const auto [first, last] = me.share(strands_.buckets());
         strands_.for_each(first, last, [&](segment, strand* s) { ends.push_back(s); });
         add_to(open_ends_, static_cast<std::ptrdiff_t>(ends.size()));
         std::vector<strand*> starts = ends;
-        me.meet();
+        me.wait_for_all();
         for (std::size_t overlap = segment_length - 1; overlap > 0; --overlap) {
             for (strand* s : starts) put_in_file(s, overlap);
-            me.meet();
+            me.wait_for_all();
             const auto found = std::ranges::remove_if(ends, [&](strand* s) { return find_next(s, overlap); });
             add_to(open_ends_, -static_cast<std::ptrdiff_t>(found.size()));
             ends.erase(found.begin(), found.end());
-            me.meet();
+            me.wait_for_all();
             if (open_ends_.load() == 1) break;
             for (strand* s : starts) file_of(head(s->text, overlap)).store(nullptr);
             std::erase_if(starts, [](strand* s) { return s->has_predecessor.load(); });
-            me.meet();
+            me.wait_for_all();
         }
         if (me.index == 0) write_down();
     }
@@ -78,7 +78,7 @@ public:
 private:
     static constexpr std::size_t segments_at_once = 12;
 
-    void drop_copies(const crew_member& me) {
+    void drop_copies(const group_worker& me) {
         const auto [first, last] = me.share(segments_.size());
         for (std::size_t from = first; from < last; from += segments_at_once) {
             B::atomically("genome: copies", [&](context& t) {
@@ -142,7 +142,7 @@ template <class B>
 run_outcome run(const run_settings& how) {
     const sample input = make_sample(how.size, how.size * reads_for_each_letter, how.seed);
     sequencer<B> s{input};
-    run_outcome outcome = measured<B>(how, [&](crew_member& me) { s.work(me); });
+    run_outcome outcome = measured<B>(how, [&](group_worker& me) { s.work(me); });
     if (s.gene() != input.gene) outcome.wrong = "the gene that was put together is not the one that was read";
     return outcome;
 }

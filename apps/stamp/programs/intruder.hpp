@@ -193,7 +193,7 @@ run_outcome run(const run_settings& how) {
     const traffic input{how.size, how.seed};
     detector<B> detect{input};
     std::vector<std::vector<finding>> found(how.threads);
-    run_outcome outcome = measured<B>(how, [&](crew_member& me) { detect.work(found[me.index]); });
+    run_outcome outcome = measured<B>(how, [&](group_worker& me) { detect.work(found[me.index]); });
     outcome.wrong = check(input, found);
     return outcome;
 }

@@ -117,15 +117,15 @@ public:
         moves_.store(points.size());
     }
 
-    void work(crew_member& me) {
+    void work(group_worker& me) {
         while (result_.goes_on(moves_.load())) {
-            me.meet();  // all have checked the condition
+            me.wait_for_all();  // all have checked the condition
             if (me.index == 0) start_round();
-            me.meet();
+            me.wait_for_all();
             assign();
-            me.meet();
+            me.wait_for_all();
             if (me.index == 0) end_round();
-            me.meet();
+            me.wait_for_all();
         }
     }
 
@@ -199,7 +199,7 @@ template <class B, std::size_t Clusters>
 run_outcome run(const run_settings& how) {
     const std::vector<point> points = make_points(how.size, how.seed);
     clusterer<B> c{points, Clusters};
-    run_outcome outcome = measured<B>(how, [&](crew_member& me) { c.work(me); });
+    run_outcome outcome = measured<B>(how, [&](group_worker& me) { c.work(me); });
     outcome.wrong = check(c.result(), expected(points, Clusters));
     return outcome;
 }

@@ -119,7 +119,7 @@ run_outcome run(const run_settings& how) {
     const maze m{how.size, how.seed};
     router<B> r{m};
     std::vector<std::vector<result>> results(how.threads);
-    run_outcome outcome = measured<B>(how, [&](crew_member& me) { r.work(results[me.index]); });
+    run_outcome outcome = measured<B>(how, [&](group_worker& me) { r.work(results[me.index]); });
     outcome.wrong = check(m, r, results);
     return outcome;
 }

@@ -68,16 +68,16 @@ public:
     graph(std::size_t nodes, const std::vector<edge>& edges)
         : nodes_{nodes}, edges_{edges}, halves_{half{nodes, edges.size()}, half{nodes, edges.size()}} {}
 
-    void work(crew_member& me) {
+    void work(group_worker& me) {
         const auto [first, last] = me.share(edges_.size());
         for (std::size_t i = first; i < last; ++i) {
             for (std::size_t d = 0; d < 2; ++d) count(halves_[d], edges_[i].ends[d]);
         }
-        me.meet();
+        me.wait_for_all();
         if (me.index == 0) {
             for (half& h : halves_) lay_out(h);
         }
-        me.meet();
+        me.wait_for_all();
         for (std::size_t i = first; i < last; ++i) {
             for (std::size_t d = 0; d < 2; ++d) put(halves_[d], edges_[i].ends[d], edges_[i].ends[1 - d]);
         }
@@ -133,7 +133,7 @@ template <class B>
 run_outcome run(const run_settings& how) {
     const std::vector<edge> edges = make_edges(how.size, how.seed);
     graph<B> g{how.size, edges};
-    run_outcome outcome = measured<B>(how, [&](crew_member& me) { g.work(me); });
+    run_outcome outcome = measured<B>(how, [&](group_worker& me) { g.work(me); });
     for (std::size_t d = 0; d < 2 && outcome.wrong.empty(); ++d) outcome.wrong = check(edges, g.seen_from(d));
     return outcome;
 }

@@ -120,7 +120,7 @@ run_outcome run(const run_settings& how, mix what) {
     agency<B> where{std::max<std::size_t>(1, how.size / 4)};
     std::int64_t stock = where.fill(random_source{how.seed});
     std::vector<std::int64_t> added(how.threads);
-    run_outcome outcome = measured<B>(how, [&](crew_member& me) {
+    run_outcome outcome = measured<B>(how, [&](group_worker& me) {
         client<B> c{where, what, random_source{how.seed, 1 + me.index}};
         const auto [first, last] = me.share(how.size);
         for (std::size_t i = first; i < last; ++i) c.do_something();

@@ -152,7 +152,7 @@ run_outcome run(const run_settings& how) {
             bad.push(t, badness(e->v), e);
         });
     }
-    run_outcome outcome = measured<B>(how, [&](crew_member&) { refiner<B>{m, bad}.work(); });
+    run_outcome outcome = measured<B>(how, [&](group_worker&) { refiner<B>{m, bad}.work(); });
     const std::vector<triangle<B>*> all = all_of(m);
     outcome.wrong = check<B>(all);
     for (triangle<B>* e : all) delete e;

@@ -22,7 +22,7 @@ unsigned workers_for(const settings& how, [[maybe_unused]] execution chosen, uns
     if (how.workers != 0) return how.workers;
     const unsigned left = processors > how.io_threads ? processors - how.io_threads : 1;
 #if defined(TUTTI_PREEMPTS)
-    if (chosen == execution::preemptive) return std::min(left, preempt::most_workers);
+    if (chosen == execution::preemptive) return std::min(left, preempt::max_workers);
 #endif
     return left;
 }

@@ -18,21 +18,21 @@ void cut_off_job(void* of) noexcept { static_cast<job*>(of)->cut_off(); }
 void turn_away_job(void* of) noexcept { static_cast<job*>(of)->turn_away(); }
 void strand_job(void* of) noexcept { static_cast<job*>(of)->strand(); }
 
-void note(void* of, preempt::happening what, const preempt::context& on, unsigned worker) noexcept {
-    using preempt::happening;
+void note(void* of, preempt::context_event what, const preempt::context& on, unsigned worker) noexcept {
+    using preempt::context_event;
     auto& shown = *static_cast<timeline*>(of);
-    if (what == happening::finished) return shown.end(worker, "finished");  // the job has been given back
-    auto& j = *static_cast<job*>(on.what.argument);  // no other worker has it yet, or has it any more
+    if (what == context_event::finished) return shown.end(worker, "finished");  // the job has been given back
+    auto& j = *static_cast<job*>(on.current_work.argument);  // no other worker has it yet, or has it any more
     switch (what) {
-        case happening::resumed: TUTTI_PROBE3(resume, j.name, j.priority, on.preemptions); [[fallthrough]];
-        case happening::dispatched: return shown.begin(worker, j.name, j.priority, on.arrived);
-        case happening::preempted:
+        case context_event::resumed: TUTTI_PROBE3(resume, j.name, j.priority, on.preemptions); [[fallthrough]];
+        case context_event::dispatched: return shown.begin(worker, j.name, j.priority, on.arrived);
+        case context_event::preempted:
             ++j.interruptions;
             TUTTI_PROBE3(preempt, j.name, j.priority, on.preemptions);
             break;
         default: TUTTI_PROBE3(park, j.name, j.priority, on.preemptions); break;
     }
-    shown.end(worker, what == happening::preempted ? "preempted" : "parked");
+    shown.end(worker, what == context_event::preempted ? "preempted" : "parked");
 }
 
 bool spend(void* of, const std::atomic<std::uint32_t>& bell, std::uint32_t seen, base::deadline until) noexcept {
@@ -46,17 +46,17 @@ preempt::options options_of(unsigned workers, std::size_t capacity, const preemp
     o.workers = workers;
     o.contexts = std::max(how.contexts, workers);
     o.stack_bytes = how.stack;
-    o.waiting = capacity;
+    o.max_waiting = capacity;
     o.sheds = true;
     o.highest_level = highest_priority;
-    o.promote = {.most_preemptions = how.most_preemptions.value_or(preempt::never),
-                 .lazy = how.lazy_promotion,
-                 .highest = static_cast<unsigned>(procedures.most_urgent())};
+    o.boost = {.max_preemptions = how.most_preemptions.value_or(preempt::never),
+               .lazy = how.lazy_promotion,
+               .max_level = static_cast<unsigned>(procedures.most_urgent())};
     o.migrate = how.migrate;
     o.shared_thread_locals = how.shared_thread_locals;
-    o.realtime_from = how.realtime_from;
-    o.ticks = how.ticks;
-    o.watch = {&shown, note};
+    o.realtime_min_priority = how.realtime_from;
+    o.tick_source = how.ticks;
+    o.event_observer = {&shown, note};
     if (idle != nullptr) o.idle = {idle, spend, recall};
     return o;
 }
@@ -81,12 +81,12 @@ std::span<job*> preemptive::submit(std::span<job*> jobs, unsigned most_calls) no
             job* const j = left[i];
             std::construct_at(some + i, run_job, static_cast<void*>(j), static_cast<unsigned>(j->priority));
             if (j->due != no_deadline) some[i].due = j->due;
-            some[i].brief = j->brief;
-            some[i].patient = j->patient;
-            some[i].carrier = &j->carrier;
-            some[i].cut_off = cut_off_job;
-            some[i].turn_away = turn_away_job;
-            some[i].strand = strand_job;
+            some[i].is_short = j->brief;
+            some[i].is_patient = j->patient;
+            some[i].context_slot = &j->carrier;
+            some[i].on_termination = cut_off_job;
+            some[i].on_rejection = turn_away_job;
+            some[i].on_stranded = strand_job;
         }
         for (const preempt::work& w : scheduler_.submit({some, count}, most_calls))
             jobs[away++] = static_cast<job*>(w.argument);
@@ -100,10 +100,10 @@ load preemptive::current_load() const {
     const preempt::counts c = scheduler_.statistics();
     load now;
     for (std::size_t p = 0; p < priority_levels; ++p) {
-        now.waiting[p] = c.waiting[p];
-        now.shed[p] = c.shed[p];
+        now.waiting[p] = c.unstarted_by_level[p];
+        now.shed[p] = c.shed_by_level[p];
     }
-    const std::uint64_t elsewhere = c.standing + c.backlog + c.active + c.parked;
+    const std::uint64_t elsewhere = c.unstarted + c.without_context + c.active + c.parked;
     const std::uint64_t here =
         c.accepted - c.finished - std::accumulate(now.shed.begin(), now.shed.end(), std::uint64_t{0});
     now.running = here > elsewhere ? here - elsewhere : 0;
@@ -111,12 +111,12 @@ load preemptive::current_load() const {
     now.preempted = c.active;
     now.parked = c.parked;
     now.preemptions = c.preemptions;
-    now.promotions = c.promotions;
+    now.promotions = c.priority_boosts;
     now.parkings = c.parkings;
-    now.signals = c.signals;
-    now.redirections = c.redirections;
-    now.postponed = c.postponed;
-    now.loans = c.loans;
+    now.signals = c.ticks_by_signal;
+    now.redirections = c.ticks_by_kernel;
+    now.postponed = c.ticks_deferred;
+    now.loans = c.priority_inheritances;
     return now;
 }
 

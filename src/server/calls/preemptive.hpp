@@ -24,14 +24,14 @@ public:
 
     [[nodiscard]] std::string_view name() const noexcept override { return "preemptive"; }
     std::span<job*> submit(std::span<job*> jobs, unsigned most_calls) noexcept override;
-    void rouse() noexcept override { scheduler_.rouse(); }
-    [[nodiscard]] bool spares() const noexcept override { return scheduler_.spares(); }
-    void tick_the_late() noexcept override { scheduler_.tick_the_late(); }
+    void rouse() noexcept override { scheduler_.wake_worker(); }
+    [[nodiscard]] bool spares() const noexcept override { return scheduler_.has_skipped_workers(); }
+    void tick_the_late() noexcept override { scheduler_.tick_overdue(); }
     void interrupt(job& which) noexcept override { scheduler_.interrupt(which.carrier, &which); }
     void interrupt_sleeper(job& which) noexcept override { scheduler_.interrupt_sleeper(which.carrier, &which); }
-    void end_where_it_stands(job& which) noexcept override { scheduler_.end_where_it_stands(which.carrier, &which); }
+    void end_where_it_stands(job& which) noexcept override { scheduler_.terminate_in_place(which.carrier, &which); }
     [[nodiscard]] std::uint64_t turn_of(job& which) noexcept override {
-        return scheduler_.turn_of(which.carrier, &which);
+        return scheduler_.run_number_of(which.carrier, &which);
     }
     [[nodiscard]] const job* current() const noexcept override {
         return static_cast<const job*>(preempt::scheduler::argument_here());

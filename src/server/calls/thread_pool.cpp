@@ -10,7 +10,7 @@
 #include "core/lifecycle/interrupt.hpp"
 #include "core/modes/deadline.hpp"
 #include "core/state/critical.hpp"
-#include "preempt/overrun.hpp"
+#include "preempt/stack_overflow.hpp"
 #include "tutti/interrupt.hpp"
 
 namespace tutti::server {

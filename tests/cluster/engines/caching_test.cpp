@@ -10,7 +10,7 @@
 #include "cluster/backend/address.hpp"
 #include "cluster/backend/caching.hpp"
 #include "cluster/backend/fault_injection.hpp"
-#include "cluster/engines/chronicle.hpp"
+#include "cluster/engines/scripted_engine.hpp"
 #include "support/effort.hpp"
 #include "support/watchdog.hpp"
 
@@ -28,7 +28,7 @@ const key a{"oa"}, b{"ob"};
 class programs {
 public:
     explicit programs(std::chrono::milliseconds staleness = for_ever, std::size_t most = 64u << 20)
-        : mine_{new chronicle{server, std::make_shared<tide>()}},
+        : mine_{new scripted_engine{server, std::make_shared<tide>()}},
           cache{std::unique_ptr<engine>{mine_}, staleness, most} {}
 
     version write_there(std::vector<write> all) { return write_at(there_, all); }
@@ -58,7 +58,7 @@ public:
     /// Publishes `a` and `b` and waits until the cache has both.
     void settle_both() {
         write_there({{a, true, "1"}, {b, true, "1"}});
-        server->tell_all();
+        server->report_all();
         settle(a);
         settle(b);
     }
@@ -72,9 +72,9 @@ public:
         return true;
     }
     [[nodiscard]] unsigned asked() const { return mine_->asked.load(); }
-    chronicle& engine_below() { return *mine_; }
+    scripted_engine& engine_below() { return *mine_; }
 
-    const std::shared_ptr<chronicle_store> server = std::make_shared<chronicle_store>();
+    const std::shared_ptr<scripted_store> server = std::make_shared<scripted_store>();
 
 private:
     static version write_at(engine& e, std::vector<write>& all) {
@@ -84,8 +84,8 @@ private:
         if (r.said != verdict::good) throw std::runtime_error{"unwritten"};
         return r.at;
     }
-    chronicle* const mine_;
-    chronicle there_{server, std::make_shared<tide>()};
+    scripted_engine* const mine_;
+    scripted_engine there_{server, std::make_shared<tide>()};
 
 public:
     caching cache;
@@ -96,16 +96,16 @@ public:
 std::string reads_are_kept_until_they_change() {
     programs p;
     p.write_there({{a, true, "1"}});
-    p.server->tell_all();
+    p.server->report_all();
     p.settle(a);
     const unsigned asked = p.asked();
     for (int i = 0; i < 5; ++i) static_cast<void>(p.read(a));
     if (p.asked() != asked) return "the engine is asked for what is kept";
-    p.server->tell_no_more();
+    p.server->report_no_more();
     p.write_there({{a, true, "2"}});
     const version last = p.write_there({{a, true, "3"}});
     if (p.read(a).bytes != "1") return "it shows what it was not told";
-    p.server->tell_until(last);
+    p.server->report_until(last);
     if (!p.comes_to(a, "3", std::chrono::seconds{1}))
         return "it shows " + p.read(a).bytes + ", and not the last of two";
     if (p.asked() != asked) return "the engine is asked for what it has told";
@@ -115,7 +115,7 @@ std::string reads_are_kept_until_they_change() {
 std::string what_is_erased_is_gone() {
     programs p;
     p.write_there({{a, true, "1"}});
-    p.server->tell_all();
+    p.server->report_all();
     p.settle(a);
     const version gone = p.write_there({{a, false, {}}, {b, true, "here"}});
     if (!p.comes_to(b, "here", std::chrono::seconds{5})) return "it is not told";
@@ -128,7 +128,7 @@ std::string what_is_erased_is_gone() {
 std::string own_commits_are_seen_at_once() {
     programs p;
     p.settle_both();
-    p.server->tell_no_more();
+    p.server->report_no_more();
     p.write_there({{b, true, "2"}});  // so that the cache cannot know the state of its own commit
     p.write_here({{a, true, "2"}});
     return p.read(a).bytes == "2" ? "" : "it does not see what it has committed itself";
@@ -137,7 +137,7 @@ std::string own_commits_are_seen_at_once() {
 std::string own_commits_need_not_be_told() {
     programs p;
     p.settle_both();
-    p.server->tell_no_more();
+    p.server->report_no_more();
     const unsigned asked = p.asked();
     p.write_here({{a, true, "2"}});
     p.write_here({{b, true, "2"}});
@@ -155,18 +155,18 @@ std::string own_commits_need_not_be_told() {
 std::string own_commits_hide_no_others() {
     programs p;
     p.settle_both();
-    p.server->tell_no_more();
+    p.server->report_no_more();
     const version between = p.write_there({{a, true, "2"}});
     p.write_here({{b, true, "2"}});
     if (p.read(a).bytes != "2") return "it shows its own commit, and not the one before it";
-    p.server->tell_until(between);  // the feed delivers the buffered change next, and then nothing more
+    p.server->report_until(between);  // the feed delivers the buffered change next, and then nothing more
     return p.comes_to(b, "2") ? "" : "its own commit is lost";
 }
 
 std::string one_block_sees_one_state() {
     programs p;
     p.write_there({{a, true, "1"}, {b, true, "1"}});
-    p.server->tell_all();
+    p.server->report_all();
     p.settle(a);
     snapshot block;
     static_cast<void>(p.read(block, a));
@@ -196,7 +196,7 @@ std::string copies_go_with_the_feed() {
 std::string what_changes_under_a_fetch_is_not_kept() {
     programs p;
     p.write_there({{a, true, "1"}, {b, true, "1"}});
-    p.server->tell_all();
+    p.server->report_all();
     p.settle(b);
     bool once = true;
     p.engine_below().after_get = [&](std::span<const key> wanted) {
@@ -213,10 +213,10 @@ std::string old_states_are_not_shown() {
     constexpr std::chrono::milliseconds staleness{300};
     programs p{staleness};
     p.write_there({{a, true, "1"}});
-    p.server->tell_all();
+    p.server->report_all();
     p.settle(a);
     p.engine_below().loses_pulses = true;
-    p.server->tell_no_more();
+    p.server->report_no_more();
     p.write_there({{a, true, "2"}});
     return p.comes_to(a, "2", 20 * staleness) ? "" : "it shows a state of long ago";
 }
@@ -224,7 +224,7 @@ std::string old_states_are_not_shown() {
 std::string commits_are_shown_whole(std::size_t rounds) {
     programs p;
     p.write_there({{a, true, "0"}, {b, true, "0"}});
-    p.server->tell_all();
+    p.server->report_all();
     p.settle(a);
     p.settle(b);
     std::atomic<bool> stop{false};
@@ -303,7 +303,7 @@ TEST_F(engine_caching, keeps_no_more_than_it_may) {
     const auto name = [](int i) { return "o" + std::to_string(i); };
     for (int i = 0; i < 100; ++i) all.push_back({name(i), true, std::string(20, 'x')});
     p.write_there(all);
-    p.server->tell_all();
+    p.server->report_all();
     p.settle(name(0));
     for (int round = 0; round < 2; ++round) {
         const unsigned before = p.asked();
@@ -320,9 +320,9 @@ TEST_F(engine_caching, keeps_no_more_than_it_may) {
 TEST_F(engine_caching, now_is_now) {
     programs p;
     p.write_there({{a, true, "1"}});
-    p.server->tell_all();
+    p.server->report_all();
     p.settle(a);
-    p.server->tell_no_more();
+    p.server->report_no_more();
     const record old = p.read(a);
     const check held{a, old.at};
     p.write_there({{a, true, "2"}});
@@ -333,10 +333,10 @@ TEST_F(engine_caching, now_is_now) {
 }
 
 TEST_F(engine_caching, two_nodes_of_a_process_see_one_order) {
-    const auto server = std::make_shared<chronicle_store>();
+    const auto server = std::make_shared<scripted_store>();
     const auto shared = std::make_shared<tide>();
-    caching first{std::make_unique<chronicle>(server, shared), for_ever};
-    caching second{std::make_unique<chronicle>(server, shared), for_ever};
+    caching first{std::make_unique<scripted_engine>(server, shared), for_ever};
+    caching second{std::make_unique<scripted_engine>(server, shared), for_ever};
     const auto read = [](caching& at) {
         snapshot any;
         std::vector<record> found;
@@ -346,10 +346,10 @@ TEST_F(engine_caching, two_nodes_of_a_process_see_one_order) {
     const auto settle = [&](caching& at) {
         for (const std::uint64_t before = at.answered(); at.answered() == before;) static_cast<void>(read(at));
     };
-    server->tell_all();
+    server->report_all();
     settle(first);
     settle(second);
-    server->tell_no_more();
+    server->report_no_more();
     const write w{a, true, "1"};
     request r;
     r.writes = {&w, 1};

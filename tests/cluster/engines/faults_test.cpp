@@ -11,7 +11,7 @@
 
 #include "cluster/engines/proxy.hpp"
 #include "cluster/engines/servers.hpp"
-#include "cluster/engines/siege.hpp"
+#include "cluster/engines/stress_clients.hpp"
 #include "support/effort.hpp"
 #include "support/random.hpp"
 #include "support/watchdog.hpp"
@@ -40,7 +40,7 @@ protected:
 };
 
 TEST_F(engine_faults, killed_and_started_again) {
-    siege all{server_->address(), 1, server_->tls()};
+    stress_clients all{server_->address(), 1, server_->tls()};
     for (std::size_t i = 0; i < times(); ++i) {
         all.let_commit(40);
         server_->kill();
@@ -52,7 +52,7 @@ TEST_F(engine_faults, killed_and_started_again) {
 
 // This process knows the server only through the connections of clients that wait for it.
 TEST_F(engine_faults, all_of_it_is_started_again) {
-    siege all{server_->address(), 4, server_->tls()};
+    stress_clients all{server_->address(), 4, server_->tls()};
     all.let_commit(40);
     for (std::size_t i = 0; i < server_->processes(); ++i) server_->kill();
     const std::uint64_t before = all.errors();
@@ -63,7 +63,7 @@ TEST_F(engine_faults, all_of_it_is_started_again) {
 }
 
 TEST_F(engine_faults, stopped_for_longer_than_anybody_waits) {
-    siege all{server_->address(), 2, server_->tls()};
+    stress_clients all{server_->address(), 2, server_->tls()};
     for (std::size_t i = 0; i < times(); ++i) {
         all.let_commit(40);
         const std::uint64_t before = all.errors();
@@ -77,7 +77,7 @@ TEST_F(engine_faults, stopped_for_longer_than_anybody_waits) {
 
 TEST_F(engine_faults, a_network_that_cuts_delays_and_is_silent) {
     proxies between{server_->places_to_reach(), 3};
-    siege all{server_->address_by_all(between.places()), 3, server_->tls()};
+    stress_clients all{server_->address_by_all(between.places()), 3, server_->tls()};
     support::random dice{3};
     for (std::size_t i = 0; i < 3 * times(); ++i) {
         between.disturb(i % 2 == 1);

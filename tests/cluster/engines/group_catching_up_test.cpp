@@ -8,7 +8,7 @@
 
 #include "cluster/engines/member_network.hpp"
 #include "cluster/engines/secured_group.hpp"
-#include "cluster/engines/siege.hpp"
+#include "cluster/engines/stress_clients.hpp"
 #include "cluster/replica/fault_injection.hpp"
 #include "support/watchdog.hpp"
 
@@ -41,7 +41,7 @@ double sent_to_one_that_was_away(bool killed, const group_tls& files, fault with
     const std::string value(value_bytes, 'x');
     for (std::size_t i = 0; i < values; ++i) until([&] { return put(*e, "o" + std::to_string(i), value); });
     const std::uint64_t last = ask(g, g.leader()).last_index;
-    siege clients{g.address(), 81, g.tls()};
+    stress_clients clients{g.address(), 81, g.tls()};
     killed ? g.start_one(away) : g.at(away).send(SIGCONT);
     const auto sent = [&] { return static_cast<double>(all.carried_to(away) - before) / lacking; };
     until([&] { return ask(g, away).applied_index >= last || sent() > enough; });

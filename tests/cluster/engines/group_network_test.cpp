@@ -8,7 +8,7 @@
 
 #include "cluster/engines/member_network.hpp"
 #include "cluster/engines/secured_group.hpp"
-#include "cluster/engines/siege.hpp"
+#include "cluster/engines/stress_clients.hpp"
 #include "cluster/replica/fault_injection.hpp"
 #include "support/effort.hpp"
 #include "support/random.hpp"
@@ -36,7 +36,7 @@ TEST_P(group_network, members_that_hear_or_are_heard_by_none_change_nothing) {
     group_server g{size, 0, files()};
     member_network all{g, 40};
     g.start();
-    siege clients{g.address(), 41, g.tls()};
+    stress_clients clients{g.address(), 41, g.tls()};
     support::random dice{41};
     const std::size_t rounds = support::rounds(8);
     for (std::size_t i = 0; i < rounds; ++i) {
@@ -62,7 +62,7 @@ TEST_P(group_network, links_of_any_pair_are_silent_late_and_cut) {
     group_server g{size, 0, files()};
     member_network all{g, 50};
     g.start();
-    siege clients{g.address(), 51, g.tls()};
+    stress_clients clients{g.address(), 51, g.tls()};
     support::random dice{51};
     const std::size_t rounds = support::rounds(8);
     for (std::size_t i = 0; i < rounds; ++i) {
@@ -85,7 +85,7 @@ std::string lone_leaders(fault with, const cluster::testing::group_tls& files) {
     group_server g{size, static_cast<int>(with), files};
     member_network all{g, 60};
     g.start();
-    siege clients{g.address(), 61, g.tls()};
+    stress_clients clients{g.address(), 61, g.tls()};
     for (int i = 0; i < 3; ++i) {
         clients.let_commit(10);
         const std::size_t alone = g.leader();
@@ -145,7 +145,7 @@ TEST(group_disk, one_slow_disk_of_three_holds_nobody_up_and_loses_nothing) {
     const support::watchdog guard{"one_slow_disk", 100s};
     group_server g{size};
     g.start();
-    siege clients{g.address(), 70};
+    stress_clients clients{g.address(), 70};
     const std::size_t slow = g.leader(), other = (slow + 1) % size;
     slow_down(g, slow, 250ms);
     clients.let_commit(40);

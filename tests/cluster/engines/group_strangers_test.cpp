@@ -11,8 +11,8 @@
 #include <tutti/cluster/member.hpp>
 
 #include "cluster/engines/secured_group.hpp"
-#include "cluster/engines/siege.hpp"
-#include "cluster/stranger.hpp"
+#include "cluster/engines/stress_clients.hpp"
+#include "cluster/unknown_client.hpp"
 #include "support/effort.hpp"
 #include "support/random.hpp"
 #include "support/watchdog.hpp"
@@ -23,7 +23,7 @@ using namespace tutti;
 using namespace tutti::cluster::testing;
 using namespace std::chrono_literals;
 namespace group = cluster::backend::group;
-using strangers::stranger;
+using strangers::unknown_client;
 
 class group_strangers : public ::testing::TestWithParam<bool> {
 protected:
@@ -51,14 +51,14 @@ long resident_kib(pid_t p) {
 TEST_P(group_strangers, silent_ones_end_and_make_room) {
     group_server g{1, 0, files()};
     g.start();
-    siege all{g.address(), 31, g.tls()};
+    stress_clients all{g.address(), 31, g.tls()};
     all.let_commit(20);
     const std::uint64_t before = turned_away(g);
-    std::vector<stranger> silent;
+    std::vector<unknown_client> silent;
     // More connections than may wait, and than the kernel queues.
-    for (int i = 0; i < 600; ++i) silent.push_back(stranger::that_calls(port_of(g.places()[0])));
+    for (int i = 0; i < 600; ++i) silent.push_back(unknown_client::connect_to(port_of(g.places()[0])));
     all.let_commit(20);
-    for (stranger& s : silent) EXPECT_EQ(s.hear(), "");
+    for (unknown_client& s : silent) EXPECT_EQ(s.receive(), "");
     until([&] { return turned_away(g) >= before + 600; });
     all.let_commit(20);
     EXPECT_EQ(all.judge(g.address()), "");
@@ -68,17 +68,17 @@ TEST_P(group_strangers, silent_ones_end_and_make_room) {
 TEST_P(group_strangers, slow_ones_are_given_up) {
     group_server g{1, 0, files()};
     g.start();
-    siege all{g.address(), 32, g.tls()};
+    stress_clients all{g.address(), 32, g.tls()};
     // An incomplete start: of a hello, or of a handshake that is a whole record or a part of one.
     const std::string record{"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", 11};
-    std::vector<stranger> slow;
+    std::vector<unknown_client> slow;
     for (const std::string& bytes :
          {hello_of(group::speaker::program).substr(0, 20), record, record.substr(0, 3), std::string{"\x16\x03"}}) {
-        slow.push_back(stranger::that_calls(port_of(g.places()[0])));
-        slow.back().say(bytes);
+        slow.push_back(unknown_client::connect_to(port_of(g.places()[0])));
+        slow.back().send(bytes);
     }
     all.let_commit(20);
-    for (stranger& s : slow) static_cast<void>(s.hear());
+    for (unknown_client& s : slow) static_cast<void>(s.receive());
     await_line(g, 0, "has not said who it is within 2000 ms");
     all.let_commit(20);
     EXPECT_EQ(all.judge(g.address()), "");
@@ -106,21 +106,21 @@ std::string some_bytes(support::random& dice) {
 TEST_P(group_strangers, any_bytes_end_their_connection_and_nothing_else) {
     group_server g{1, 0, files()};
     g.start();
-    siege all{g.address(), 33, g.tls()};
+    stress_clients all{g.address(), 33, g.tls()};
     all.let_commit(20);
     const long before = resident_kib(g.at(0).id());
     support::random dice{33};
     const std::size_t rounds = support::rounds(400);
-    std::deque<stranger> open;
+    std::deque<unknown_client> open;
     for (std::size_t i = 0; i < rounds; ++i) {
-        open.push_back(stranger::that_calls(port_of(g.places()[0])));
-        stranger& one = open.back();
+        open.push_back(unknown_client::connect_to(port_of(g.places()[0])));
+        unknown_client& one = open.back();
         // Half of the strangers with a certificate use it, and send the same bytes under TLS.
         if (GetParam() && dice.one_in(2) && !one.encrypt(ours().program())) continue;
         const std::string bytes = some_bytes(dice);
         const std::size_t cut = dice.below(bytes.size() + 1);
-        one.say(bytes.substr(0, cut));
-        one.say(bytes.substr(cut));
+        one.send(bytes.substr(0, cut));
+        one.send(bytes.substr(cut));
         if (dice.one_in(2)) open.pop_back();
         if (open.size() > 100) open.pop_front();
     }
@@ -142,12 +142,12 @@ TEST_P(group_strangers, any_bytes_end_their_connection_and_nothing_else) {
 TEST_P(group_strangers, nobody_is_taken_for_a_member_by_an_unknown_word) {
     group_server g{1, 0, files()};
     g.start();
-    stranger one = stranger::that_calls(port_of(g.places()[0]));
+    unknown_client one = unknown_client::connect_to(port_of(g.places()[0]));
     if (GetParam()) {
         ASSERT_TRUE(one.encrypt(ours().program()));
     }
-    one.say(hello_of(static_cast<group::speaker>(3)));
-    EXPECT_EQ(one.hear(), "");
+    one.send(hello_of(static_cast<group::speaker>(3)));
+    EXPECT_EQ(one.receive(), "");
     await_line(g, 0, "speaks like no member and no program");
 }
 

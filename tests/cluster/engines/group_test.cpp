@@ -22,7 +22,7 @@
 #include "cluster/backend/group_link.hpp"
 #include "cluster/backend/replicated.hpp"
 #include "cluster/engines/servers.hpp"
-#include "cluster/engines/siege.hpp"
+#include "cluster/engines/stress_clients.hpp"
 #include "cluster/replica/fault_injection.hpp"
 #include "cluster/replica/machine.hpp"
 #include "support/effort.hpp"
@@ -181,7 +181,7 @@ TEST_F(groups, answers_before_the_commit_are_caught) { EXPECT_NE(lone_leader_ans
 TEST_F(groups, leaders_are_killed) {
     group_server g{3};
     g.start();
-    siege all{g.address(), 11};
+    stress_clients all{g.address(), 11};
     for (std::size_t i = 0; i < support::rounds(3); ++i) {
         all.let_commit(40);
         const std::size_t leads = g.leader();
@@ -198,7 +198,7 @@ TEST_F(groups, leaders_are_killed) {
 TEST_F(groups, a_leader_that_is_asked_to_end_hands_over) {
     group_server g{3};
     g.start();
-    siege all{g.address(), 12};
+    stress_clients all{g.address(), 12};
     all.let_commit(40);
     const std::size_t leads = g.leader();
     g.at(leads).ask_to_end(SIGTERM, 10s);
@@ -211,7 +211,7 @@ TEST_F(groups, a_leader_that_is_asked_to_end_hands_over) {
 TEST_F(groups, members_come_and_go) {
     group_server g{3};
     g.start();
-    siege all{g.address(), 13};
+    stress_clients all{g.address(), 13};
     all.let_commit(40);
     const std::size_t fourth = g.add();
     all.let_commit(40);
@@ -474,7 +474,7 @@ TEST_F(groups, objects_are_saved_of_one_state_while_programs_write_and_restored_
 TEST_F(groups, a_member_that_has_lost_its_disk_is_another_one) {
     group_server g{3};
     g.start();
-    siege all{g.address(), 14};
+    stress_clients all{g.address(), 14};
     all.let_commit(40);
     const std::size_t lost = (g.leader() + 1) % 3;
     std::uint64_t id = 0;
@@ -502,7 +502,7 @@ TEST_F(groups, a_member_that_has_lost_its_disk_is_another_one) {
 TEST_F(groups, a_member_whose_disk_is_full_says_so_and_the_others_go_on) {
     group_server g{3};
     g.start();
-    siege all{g.address(), 15};
+    stress_clients all{g.address(), 15};
     all.let_commit(40);
     const std::size_t full = g.leader();
     // C-Raft creates files at full size, so with this limit it cannot create any.
@@ -535,7 +535,7 @@ std::string damage_log(const std::string& folder) {
 TEST_F(groups, a_member_with_a_damaged_log_does_not_start_until_it_is_repaired) {
     group_server g{3};
     g.start();
-    siege all{g.address(), 16};
+    stress_clients all{g.address(), 16};
     all.let_commit(80);
     const std::size_t hurt = (g.leader() + 1) % 3;
     g.at(hurt).end();

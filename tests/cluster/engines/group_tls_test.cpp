@@ -15,8 +15,8 @@
 #include "cluster/beyond_loopback.hpp"
 #include "cluster/certificates.hpp"
 #include "cluster/engines/secured_group.hpp"
-#include "cluster/engines/siege.hpp"
-#include "cluster/stranger.hpp"
+#include "cluster/engines/stress_clients.hpp"
+#include "cluster/unknown_client.hpp"
 #include "support/effort.hpp"
 #include "support/watchdog.hpp"
 #include "wire/fault_injection.hpp"
@@ -30,7 +30,7 @@ namespace backend = cluster::backend;
 using backend::group::link;
 using strangers::certificates;
 using strangers::strange_listener;
-using strangers::stranger;
+using strangers::unknown_client;
 
 class group_tls : public ::testing::Test {
 protected:
@@ -42,7 +42,7 @@ protected:
 TEST_F(group_tls, members_and_programs_work_as_in_the_clear) {
     group_server g{3, 0, {ours().folder}};
     g.start();
-    siege all{g.address(), 21, g.tls()};
+    stress_clients all{g.address(), 21, g.tls()};
     for (std::size_t i = 0; i < support::rounds(2); ++i) {
         all.let_commit(40);
         g.at(g.leader()).end();
@@ -155,7 +155,8 @@ TEST_F(group_tls, members_speak_the_versions_and_ciphers_that_they_were_given) {
     cluster::member one{how, tell};
     std::thread runs{[&] { one.run(); }};
     {
-        stranger late = stranger::that_calls(port_of(how.address)), early = stranger::that_calls(port_of(how.address));
+        unknown_client late = unknown_client::connect_to(port_of(how.address)),
+                       early = unknown_client::connect_to(port_of(how.address));
         EXPECT_TRUE(late.encrypt(ours().program()));
         EXPECT_EQ(late.cipher(), "TLS_CHACHA20_POLY1305_SHA256");
         EXPECT_FALSE(early.encrypt(ours().program(), true, TLS1_2_VERSION));
@@ -213,10 +214,10 @@ bool welcomes(const group_server& g, const std::string& files, backend::group::s
     const std::uint64_t id = facts.empty() ? 0 : facts[0].id;
     std::string told;
     {
-        stranger one = stranger::that_calls(port_of(g.places()[0]));
+        unknown_client one = unknown_client::connect_to(port_of(g.places()[0]));
         if (one.encrypt(files)) {
-            one.say(hello_of(who, id));
-            told = one.hear(1);
+            one.send(hello_of(who, id));
+            told = one.receive(1);
         }
     }
     backend::group::welcome w;
@@ -262,8 +263,8 @@ TEST_F(group_tls, whoever_answers_must_be_a_member) {
         const int port = cli::free_port();
         strange_listener at{port};
         std::thread called{[&] {
-            stranger one = at.accept();
-            if (one.encrypt(files, false)) one.hear();
+            unknown_client one = at.accept();
+            if (one.encrypt(files, false)) one.receive();
         }};
         std::string said;
         const auto how =
@@ -310,16 +311,16 @@ TEST_F(group_tls, who_is_in_the_clear_and_who_is_not_both_say_so) {
     EXPECT_SAYS(why_not(engine_options_of(clear.address(), secured.tls())), "speaks no TLS: give it a certificate");
     await_line(clear, 0, "a connection from 127.0.0.1 speaks TLS, and this side does not: give");
     // A stranger without TLS receives a TLS alert.
-    stranger one = stranger::that_calls(port_of(secured.places()[0]));
-    one.say(hello_of(backend::group::speaker::member));
-    EXPECT_EQ(one.hear(), wire::alert_in_the_clear());
+    unknown_client one = unknown_client::connect_to(port_of(secured.places()[0]));
+    one.send(hello_of(backend::group::speaker::member));
+    EXPECT_EQ(one.receive(), wire::alert_in_the_clear());
 }
 
 TEST_F(group_tls, a_member_that_is_started_without_its_certificate_is_told) {
     group_server g{3, 0, {ours().folder}};
     g.start();
     const std::size_t follows = (g.leader() + 1) % 3;
-    siege all{g.address(), 22, g.tls()};
+    stress_clients all{g.address(), 22, g.tls()};
     g.at(follows).end();
     g.start_one(follows, "");
     // The message appears for outgoing and for incoming connections.
@@ -349,7 +350,7 @@ TEST_F(group_tls, files_that_change_are_used_by_the_next_connection) {
     const auto e = engine_at(g.address(), g.tls());
     ASSERT_TRUE(put(*e, "o1", "x"));
     const auto shown = [&] {
-        stranger one = stranger::that_calls(port_of(g.places()[0]));
+        unknown_client one = unknown_client::connect_to(port_of(g.places()[0]));
         return one.encrypt(mine.program()) ? one.names_of_other() : std::string{"nothing"};
     };
     EXPECT_EQ(shown(), "member.tutti");

@@ -25,7 +25,7 @@
 #include <tutti/cluster/node.hpp>
 
 #include "cli/port.hpp"
-#include "cluster/engines/meddler.hpp"
+#include "cluster/engines/system_call_interceptor.hpp"
 #include "support/memory_folder.hpp"
 
 namespace tutti::cluster::testing {
@@ -162,7 +162,7 @@ public:
 private:
     static std::string here(int port) { return "127.0.0.1:" + std::to_string(port); }
     folder folder_;
-    meddler* const kernel_;
+    system_call_interceptor* const kernel_;
     std::vector<int> clients_, peers_;
     std::vector<process> members_;
     std::size_t victim_ = 0;
@@ -193,7 +193,7 @@ public:
 
 private:
     folder folder_;
-    meddler* const kernel_;
+    system_call_interceptor* const kernel_;
     process process_;
 };
 
@@ -240,7 +240,7 @@ public:
 
 private:
     folder folder_;
-    meddler* const kernel_;
+    system_call_interceptor* const kernel_;
     process process_;
 };
 
@@ -248,7 +248,7 @@ private:
 
 struct group_server::home {
     folder at;
-    meddler* kernel;
+    system_call_interceptor* kernel;
 };
 
 group_server::group_server(unsigned members, int fault, group_tls encrypted, const whereabouts& at)
@@ -424,7 +424,8 @@ void groups_server::revive() {
     for (const auto& one : all_) one->revive();
 }
 
-process::process(const std::vector<std::string>& words, const std::string& log, bool unprivileged, meddler* between) {
+process::process(const std::vector<std::string>& words, const std::string& log, bool unprivileged,
+                 system_call_interceptor* between) {
     std::vector<char*> arguments;
     for (const std::string& w : words) arguments.push_back(const_cast<char*>(w.c_str()));
     arguments.push_back(nullptr);
@@ -433,7 +434,7 @@ process::process(const std::vector<std::string>& words, const std::string& log, 
         if (between == nullptr || !std::string_view{*word}.starts_with("LD_PRELOAD=")) environment.push_back(*word);
     }
     environment.push_back(nullptr);
-    std::optional<meddler::introduction> introduction;
+    std::optional<system_call_interceptor::handover> introduction;
     if (between != nullptr) introduction.emplace();
     const passwd* const who = unprivileged && ::geteuid() == 0 ? somebody() : nullptr;
     const int out = ::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);

@@ -16,7 +16,7 @@
 
 namespace tutti::cluster::testing {
 
-class meddler;
+class system_call_interceptor;
 
 /// A process that is killed, with its descendants, when its owner is destroyed.
 class process {
@@ -26,7 +26,7 @@ public:
     /// nobody. `between` is an optional meddler, which must outlive the process; a process under a meddler does not get
     /// LD_PRELOAD.
     process(const std::vector<std::string>& words, const std::string& log, bool unprivileged = false,
-            meddler* between = nullptr);
+            system_call_interceptor* between = nullptr);
     ~process() { end(); }
     process(process&& other) noexcept : id_{std::exchange(other.id_, 0)} {}
     process& operator=(process&& other) noexcept {
@@ -85,7 +85,7 @@ public:
 /// The folder for the servers' data (a temporary one if empty), and an optional meddler for their system calls.
 struct whereabouts {
     std::string folder{};
-    meddler* kernel = nullptr;
+    system_call_interceptor* kernel = nullptr;
 };
 
 /// The certificates of group members under TLS: member-<n> in a folder that apps/cluster/certificates.sh has made.

@@ -8,7 +8,7 @@ namespace tutti::cluster::replica::testing {
 using backend::freshness;
 using backend::verdict;
 
-client::client(agenda& events, group& of, past& truth, unsigned number, habits how)
+client::client(event_queue& events, group& of, history_checker& truth, unsigned number, habits how)
     : agenda_{events}, group_{of}, past_{truth}, number_{number}, how_{how}, life_{live()} {}
 
 std::string client::told(bool happened) const {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cluster/replica/group.hpp"
-#include "cluster/replica/past.hpp"
+#include "cluster/replica/history_checker.hpp"
 #include "cluster/replica/task.hpp"
 
 namespace tutti::cluster::replica::testing {
@@ -20,7 +20,7 @@ public:
         unsigned tries = 10;          ///< to find out about a commit
     };
 
-    client(agenda& events, group& of, past& truth, unsigned number, habits how);
+    client(event_queue& events, group& of, history_checker& truth, unsigned number, habits how);
 
     void start() { life_.start(); }
     [[nodiscard]] bool done() const noexcept { return life_.done(); }
@@ -50,9 +50,9 @@ private:
     void look_elsewhere(const answer& a);
     [[nodiscard]] std::string told(bool happened) const;
 
-    agenda& agenda_;
+    event_queue& agenda_;
     group& group_;
-    past& past_;
+    history_checker& past_;
     const unsigned number_;
     const habits how_;
     raft_id leader_ = 1;

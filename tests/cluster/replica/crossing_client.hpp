@@ -29,8 +29,8 @@ public:
         std::vector<key> writes;
     };
 
-    crossing_client(agenda& events, const std::vector<std::unique_ptr<group>>& groups, cluster::testing::history& past,
-                    habits how)
+    crossing_client(event_queue& events, const std::vector<std::unique_ptr<group>>& groups,
+                    cluster::testing::history& past, habits how)
         : agenda_{events}, groups_{groups}, past_{past}, how_{how}, strand_{events}, around_{events, strand_} {}
     ~crossing_client() { kill(); }
     crossing_client(const crossing_client&) = delete;
@@ -49,7 +49,7 @@ public:
     /// Kills the program as kill -9 does, in the middle of its work. Returns false if the program is idle.
     bool kill();
     void stop_until(instant when) noexcept { strand_.stop_until(when); }
-    [[nodiscard]] own_clock& clock() noexcept { return around_.shown(); }
+    [[nodiscard]] skewed_clock& clock() noexcept { return around_.shown(); }
 
     [[nodiscard]] const std::vector<told>& outcomes() const noexcept { return outcomes_; }
     /// Returns, after the last look, the number of groups that claim each slot.
@@ -75,11 +75,11 @@ private:
                            const std::vector<std::uint64_t>& which);
     void pause(instant most) { around_.pause(std::chrono::milliseconds{agenda_.below(most) / ms}); }
 
-    agenda& agenda_;
+    event_queue& agenda_;
     const std::vector<std::unique_ptr<group>>& groups_;
     cluster::testing::history& past_;
     const habits how_;
-    strand strand_;
+    simulated_stack strand_;
     simulated_surroundings around_;
     std::unique_ptr<backend::spread> engine_;
     std::unique_ptr<backend::exactly_once> committer_;

@@ -6,7 +6,7 @@ namespace tutti::cluster::replica::testing {
 
 using backend::verdict;
 
-group::group(agenda& events, past& truth, conditions how) : agenda_{events}, past_{truth}, how_{how} {
+group::group(event_queue& events, history_checker& truth, conditions how) : agenda_{events}, past_{truth}, how_{how} {
     for (raft_id id = 1; id <= how_.members; ++id) nodes_[id].id = id;
     for (auto& [id, n] : nodes_) start(n, true);
 }
@@ -22,7 +22,7 @@ group::~group() {
 void group::start(node& n, bool first) {
     ++n.life;
     network& net = *this;
-    if (!n.clock) n.clock = std::make_unique<own_clock>(agenda_);
+    if (!n.clock) n.clock = std::make_unique<skewed_clock>(agenda_);
     n.io = std::make_unique<simulated_io>(agenda_, *n.clock, net, n.stored, n.id, how_.disk_delay);
     n.io->fail_images(2);
     n.io->delay_writes(how_.network_delay);
@@ -62,7 +62,7 @@ void group::heard(node& n) {
         all.clear();
         if (!m.changes_after(n.place, static_cast<std::size_t>(-1), all)) wrong_ = "a member's window is of no use";
     }
-    if (std::string wrong = past_.tell(all); !wrong.empty() && wrong_.empty()) wrong_ = std::move(wrong);
+    if (std::string wrong = past_.add_log(all); !wrong.empty() && wrong_.empty()) wrong_ = std::move(wrong);
 }
 
 instant group::delay() {
@@ -281,7 +281,7 @@ void group::cut_off(const std::set<raft_id>& those, bool one_way) {
 
 void group::upset_clock(raft_id id) {
     ++counts_.upset_clocks;
-    upset(agenda_, *nodes_.at(id).clock);
+    disturb_clock(agenda_, *nodes_.at(id).clock);
 }
 
 void group::mend_clocks() {

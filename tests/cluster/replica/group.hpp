@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cluster/backend/group_engine.hpp"
-#include "cluster/replica/past.hpp"
+#include "cluster/replica/history_checker.hpp"
 #include "cluster/replica/seat.hpp"
 #include "cluster/replica/simulated_io.hpp"
 
@@ -54,7 +54,7 @@ struct answer {
 
 class group final : private network {
 public:
-    group(agenda& events, past& truth, conditions how);
+    group(event_queue& events, history_checker& truth, conditions how);
     ~group() override;
 
     /// Sends a question over a network that loses and delays messages. A member that is down refuses it or does not
@@ -109,7 +109,7 @@ private:
         raft_id id = 0;
         bool in_group = true;
         disk stored;
-        std::unique_ptr<own_clock> clock;  // the clock of the member's machine, which outlives the process
+        std::unique_ptr<skewed_clock> clock;  // the clock of the member's machine, which outlives the process
         std::unique_ptr<simulated_io> io;
         std::unique_ptr<seat> sits;
         unsigned life = 0;  // number of the member's current process
@@ -130,8 +130,8 @@ private:
     [[nodiscard]] instant delay();
     [[nodiscard]] static std::string address(raft_id id) { return "member" + std::to_string(id); }
 
-    agenda& agenda_;
-    past& past_;
+    event_queue& agenda_;
+    history_checker& past_;
     const conditions how_;
     std::map<raft_id, node> nodes_;
     std::set<std::pair<raft_id, raft_id>> cut_;

@@ -81,12 +81,12 @@ TEST(replica_groups_simulation, a_seed_runs_the_same_again) {
 /// program without faults.
 double milliseconds_of_an_update(fault how) {
     constexpr unsigned three = 3, updates = 100;
-    agenda events{1};
+    event_queue events{1};
     const conditions calm{.slow_of_100 = 0, .lost_of_100 = 0, .history = {}};
-    past truth[three];
+    history_checker truth[three];
     std::vector<std::unique_ptr<group>> groups;
-    for (past& p : truth) groups.push_back(std::make_unique<group>(events, p, calm));
-    strand program{events};
+    for (history_checker& p : truth) groups.push_back(std::make_unique<group>(events, p, calm));
+    simulated_stack program{events};
     const simulated_surroundings around{events, program};
     instant begun = 0, over = 0;
     unsigned good = 0;

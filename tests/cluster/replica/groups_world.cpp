@@ -4,7 +4,7 @@
 #include <map>
 
 #include "cluster/backend/backend.hpp"
-#include "cluster/replica/troubles.hpp"
+#include "cluster/replica/fault_schedule.hpp"
 #include "cluster/replica/world.hpp"
 
 namespace tutti::cluster::replica::testing {
@@ -13,7 +13,7 @@ using backend::verdict;
 using cluster::testing::writer_tag;
 
 groups_plan groups_of_seed(std::uint64_t seed) {
-    agenda dice{seed * 0xd1342543de82ef95ULL};
+    event_queue dice{seed * 0xd1342543de82ef95ULL};
     groups_plan p;
     p.seed = seed;
     p.how = of_seed(seed).how;
@@ -38,7 +38,7 @@ groups_plan groups_of_seed(std::uint64_t seed) {
 
 groups_world::groups_world(const groups_plan& p) : plan_{p}, agenda_{p.seed} {
     for (unsigned i = 0; i < p.groups; ++i) {
-        pasts_.push_back(std::make_unique<past>());
+        pasts_.push_back(std::make_unique<history_checker>());
         groups_.push_back(std::make_unique<group>(agenda_, *pasts_.back(), p.how));
     }
     for (unsigned i = 0; i <= p.clients; ++i)
@@ -77,7 +77,7 @@ crossing_client& groups_world::a_client() {
 void groups_world::hurt_mover(moving_client& one) {
     if (agenda_.chance(20)) {
         ++upset_clocks_;
-        upset(agenda_, one.clock());
+        disturb_clock(agenda_, one.clock());
     } else if (agenda_.chance(50)) {
         one.stop_until(agenda_.now() + agenda_.between(50, 2500) * ms);
     } else if (one.kill()) {
@@ -94,7 +94,7 @@ void groups_world::trouble() {
         crossing_client& one = a_client();
         if (agenda_.chance(20)) {
             ++upset_clocks_;
-            upset(agenda_, one.clock());
+            disturb_clock(agenda_, one.clock());
         } else if (agenda_.chance(40)) {
             ++stopped_;
             one.stop_until(agenda_.now() + agenda_.between(50, 2500) * ms);
@@ -103,7 +103,7 @@ void groups_world::trouble() {
             agenda_.after(agenda_.below(400 * ms), [&one] { one.start(); });
         }
     } else {
-        hurt(agenda_, *groups_[agenda_.below(groups_.size())], false);
+        inject_fault(agenda_, *groups_[agenda_.below(groups_.size())], false);
     }
     agenda_.after(agenda_.between(20, 500) * ms, [this] { trouble(); });
 }
@@ -148,7 +148,7 @@ std::string groups_world::run() {
     agenda_.after(agenda_.below(300 * ms), [this] { trouble(); });
     // A killed program starts anew, so a program that is done counts only after the fault period.
     (void)run_until(plan_.trouble + 2000 * ms, [] { return false; });
-    for (const auto& g : groups_) make_well(*g);
+    for (const auto& g : groups_) heal(*g);
     for (const auto& c : clients_) c->clock().run_at(100);
     for (const auto& m : movers_) m->clock().run_at(100);
     bool well = run_until(agenda_.now() + 120000 * ms, ended);

@@ -52,8 +52,8 @@ private:
     [[nodiscard]] std::string judge_writes();
 
     const groups_plan plan_;
-    agenda agenda_;
-    std::vector<std::unique_ptr<past>> pasts_;
+    event_queue agenda_;
+    std::vector<std::unique_ptr<history_checker>> pasts_;
     std::vector<std::unique_ptr<group>> groups_;
     cluster::testing::history history_;
     std::vector<std::unique_ptr<crossing_client>> clients_;

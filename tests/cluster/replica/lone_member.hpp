@@ -40,8 +40,8 @@ private:
 
     identity who_;
     address_book where_{"/nowhere"};  // always empty
-    agenda events_{1};
-    own_clock clock_{events_};
+    event_queue events_{1};
+    skewed_clock clock_{events_};
     disk stored_;
     simulated_io io_;
     sessions sessions_;

@@ -19,7 +19,7 @@ public:
         instant answer = 300 * ms;     ///< time limit for one answer
         instant patience = 1500 * ms;  ///< time limit for a get or commit
     };
-    moving_client(agenda& events, const std::vector<std::unique_ptr<group>>& groups, habits how)
+    moving_client(event_queue& events, const std::vector<std::unique_ptr<group>>& groups, habits how)
         : agenda_{events}, groups_{groups}, how_{how}, strand_{events}, around_{events, strand_} {}
     ~moving_client() { kill(); }
     moving_client(const moving_client&) = delete;
@@ -32,7 +32,7 @@ public:
     /// Kills the program as kill -9 does. Returns false if the program is idle.
     bool kill();
     void stop_until(instant when) noexcept { strand_.stop_until(when); }
-    [[nodiscard]] own_clock& clock() noexcept { return around_.shown(); }
+    [[nodiscard]] skewed_clock& clock() noexcept { return around_.shown(); }
 
     struct counts {
         std::size_t moved = 0, elsewhere = 0, unreachable = 0, copied = 0, again = 0;
@@ -44,10 +44,10 @@ private:
     void move_some();
     void pause(instant most) { around_.pause(std::chrono::milliseconds{agenda_.below(most) / ms}); }
 
-    agenda& agenda_;
+    event_queue& agenda_;
     const std::vector<std::unique_ptr<group>>& groups_;
     const habits how_;
-    strand strand_;
+    simulated_stack strand_;
     simulated_surroundings around_;
     std::unique_ptr<backend::spread> engine_;
     unsigned made_ = 0;

@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cluster/replica/agenda.hpp"
+#include "cluster/replica/event_queue.hpp"
 #include "cluster/replica/fault_injection.hpp"
 #include "cluster/replica/seat.hpp"
 #include "cluster/replica/simulated_io.hpp"
@@ -171,8 +171,8 @@ private:
     }
 
 protected:
-    agenda agenda_{1};
-    own_clock clock_{agenda_};
+    event_queue agenda_{1};
+    skewed_clock clock_{agenda_};
     disk disk_;
     raft_index owed_ = 0;
     std::size_t piece_shards_ = 1024, message_bytes_ = 1u << 20;

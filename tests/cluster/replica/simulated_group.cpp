@@ -10,7 +10,7 @@ void simulated_surroundings::pause(std::chrono::milliseconds how_long) const {
     });
 }
 
-simulated_group::simulated_group(agenda& events, strand& by, group& of, std::uint64_t number,
+simulated_group::simulated_group(event_queue& events, simulated_stack& by, group& of, std::uint64_t number,
                                  const backend::surroundings& around, instant patience, instant for_all)
     : agenda_{events},
       strand_{by},
@@ -23,7 +23,7 @@ simulated_group::simulated_group(agenda& events, strand& by, group& of, std::uin
     can_.old_versions = can_.drops_erased = true;
 }
 
-strand::promise<answer> simulated_group::send(const question& q) {
+simulated_stack::promise<answer> simulated_group::send(const question& q) {
     return strand_.ask<answer>([&](const std::function<void(answer)>& back) {
         agenda_.after(patience_, [back] { back({}); });
         group_.ask(leader_, q, back);
@@ -38,7 +38,7 @@ simulated_group::asked simulated_group::begin(question q) {
 
 answer simulated_group::end(const asked& of, bool twice) {
     answer a;
-    strand::promise<answer> comes = of.first;
+    simulated_stack::promise<answer> comes = of.first;
     do {
         if (!comes) comes = send(of.what);
         a = strand_.wait_for(comes);

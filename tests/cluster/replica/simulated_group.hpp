@@ -6,15 +6,15 @@
 
 #include "cluster/backend/group_engine.hpp"
 #include "cluster/replica/group.hpp"
-#include "cluster/replica/strand.hpp"
+#include "cluster/replica/simulated_stack.hpp"
 
 namespace tutti::cluster::replica::testing {
 
 /// The simulation's time, read from a clock of the program.
 class simulated_surroundings final : public backend::surroundings {
 public:
-    simulated_surroundings(agenda& events, strand& of) : agenda_{events}, strand_{of}, clock_{events} {}
-    [[nodiscard]] own_clock& shown() noexcept { return clock_; }
+    simulated_surroundings(event_queue& events, simulated_stack& of) : agenda_{events}, strand_{of}, clock_{events} {}
+    [[nodiscard]] skewed_clock& shown() noexcept { return clock_; }
     [[nodiscard]] clock::time_point now() const override {
         return clock::time_point{std::chrono::microseconds{clock_.now()}};
     }
@@ -24,16 +24,16 @@ public:
     }
 
 private:
-    agenda& agenda_;
-    strand& strand_;
-    own_clock clock_;
+    event_queue& agenda_;
+    simulated_stack& strand_;
+    skewed_clock clock_;
 };
 
 class simulated_group final : public backend::group_engine {
 public:
     /// `patience` limits one answer; `for_all` limits all tries.
-    simulated_group(agenda& events, strand& by, group& of, std::uint64_t number, const backend::surroundings& around,
-                    instant patience, instant for_all);
+    simulated_group(event_queue& events, simulated_stack& by, group& of, std::uint64_t number,
+                    const backend::surroundings& around, instant patience, instant for_all);
 
     const backend::capabilities& can() const noexcept override { return can_; }
     const backend::surroundings& around() const noexcept override { return around_; }
@@ -58,16 +58,16 @@ private:
     struct asked {
         question what;
         instant late = 0;
-        strand::promise<answer> first;
+        simulated_stack::promise<answer> first;
     };
-    [[nodiscard]] strand::promise<answer> send(const question& q);
+    [[nodiscard]] simulated_stack::promise<answer> send(const question& q);
     [[nodiscard]] asked begin(question q);
     /// Ends a request. If the request must not be sent twice, a missing answer makes its outcome unknown.
     answer end(const asked& a, bool twice);
     [[nodiscard]] std::function<void()> begin_to_settle(backend::request& r, question q);
 
-    agenda& agenda_;
-    strand& strand_;
+    event_queue& agenda_;
+    simulated_stack& strand_;
     group& group_;
     const std::uint64_t number_;
     const backend::surroundings& around_;

@@ -5,7 +5,7 @@
 
 namespace tutti::cluster::replica::testing {
 
-simulated_io::simulated_io(agenda& events, const own_clock& clock, network& net, disk& of_member, raft_id id,
+simulated_io::simulated_io(event_queue& events, const skewed_clock& clock, network& net, disk& of_member, raft_id id,
                            instant disk_delay)
     : agenda_{events}, clock_{clock}, network_{net}, disk_{of_member}, id_{id}, disk_delay_{disk_delay} {
     io_.version = 1;
@@ -91,7 +91,7 @@ void simulated_io::plan(instant delay, std::function<void()> what) {
 
 void simulated_io::tick() {
     plan(clock_.time_to(tick_ms_ * ms), [this] { tick(); });
-    if (!clock_.stands_still()) ticks_(&io_);
+    if (!clock_.is_stopped()) ticks_(&io_);
 }
 
 void simulated_io::begin(operation o) {
@@ -208,7 +208,7 @@ int simulated_io::append(raft_io* io, raft_io_append* request, const raft_entry*
         d.entries.insert(d.entries.end(), all->begin(), all->begin() + static_cast<std::ptrdiff_t>(how_many));
     };
     of(io).begin({[add, all](disk& d) { add(d, all->size()); },
-                  [add, all](disk& d, agenda& a) { add(d, a.below(all->size() + 1)); },
+                  [add, all](disk& d, event_queue& a) { add(d, a.below(all->size() + 1)); },
                   [request, done](int status) { done(request, status); }});
     return 0;
 }

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "cluster/replica/agenda.hpp"
 #include "cluster/replica/disk.hpp"
+#include "cluster/replica/event_queue.hpp"
 #include "cluster/replica/image_store.hpp"
-#include "cluster/replica/own_clock.hpp"
+#include "cluster/replica/skewed_clock.hpp"
 
 namespace tutti::cluster::replica::testing {
 
@@ -34,7 +34,8 @@ public:
 class simulated_io {
 public:
     /// A write takes up to `disk_delay`. `clock` measures all its times and waits.
-    simulated_io(agenda& events, const own_clock& clock, network& net, disk& of, raft_id id, instant disk_delay);
+    simulated_io(event_queue& events, const skewed_clock& clock, network& net, disk& of, raft_id id,
+                 instant disk_delay);
     ~simulated_io();
     simulated_io(const simulated_io&) = delete;
     simulated_io& operator=(const simulated_io&) = delete;
@@ -62,8 +63,8 @@ public:
 private:
     struct operation {
         std::function<void(disk&)> effect;
-        std::function<void(disk&, agenda&)> part;  // its partial effect after a kill; null: all or nothing
-        std::function<void(int status)> done;      // null if nothing waits for it
+        std::function<void(disk&, event_queue&)> part;  // its partial effect after a kill; null: all or nothing
+        std::function<void(int status)> done;           // null if nothing waits for it
     };
     [[nodiscard]] static simulated_io& of(raft_io* io) { return *static_cast<simulated_io*>(io->impl); }
     class slow_image final : public image_store {
@@ -99,8 +100,8 @@ private:
     static int snapshot_get(raft_io* io, raft_io_snapshot_get* request, raft_io_snapshot_get_cb done);
 
     raft_io io_{};
-    agenda& agenda_;
-    const own_clock& clock_;
+    event_queue& agenda_;
+    const skewed_clock& clock_;
     network& network_;
     disk& disk_;
     const raft_id id_;

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
-#include "cluster/replica/troubles.hpp"
+#include "cluster/replica/fault_schedule.hpp"
 
 namespace tutti::cluster::replica::testing {
 
 plan of_seed(std::uint64_t seed) {
-    agenda dice{seed * 0x9e3779b97f4a7c15ULL};
+    event_queue dice{seed * 0x9e3779b97f4a7c15ULL};
     plan p;
     p.seed = seed;
     p.how.members = dice.chance(50) ? 3 : 5;
@@ -47,8 +47,8 @@ std::size_t world::sum(std::size_t (client::*of)() const noexcept) const {
 
 void world::trouble() {
     if (agenda_.now() > plan_.trouble) return;
-    if (plan_.hurts == plan::troubles::all) hurt(agenda_, group_, plan_.membership);
-    else hurt_network(agenda_, group_, plan_.hurts == plan::troubles::cuts_and_clocks);
+    if (plan_.hurts == plan::troubles::all) inject_fault(agenda_, group_, plan_.membership);
+    else inject_network_fault(agenda_, group_, plan_.hurts == plan::troubles::cuts_and_clocks);
     agenda_.after(agenda_.between(50, 900) * ms, [this] { trouble(); });
 }
 
@@ -67,17 +67,17 @@ std::string world::run() {
     agenda_.after(agenda_.below(600 * ms), [this] { trouble(); });
     bool well = run_until(plan_.trouble + 2000 * ms, ended);
     if (group_.wrong().empty()) {
-        make_well(group_);
+        heal(group_);
         well = run_until(agenda_.now() + 60000 * ms, ended);
     }
     if (!group_.wrong().empty()) return group_.wrong();
     if (!well) return never_ends;
     // Reads every object again after a quiet period.
     (void)run_until(agenda_.now() + 3000 * ms, [] { return false; });
-    make_well(group_);
+    heal(group_);
     well = read_all();
     if (!group_.wrong().empty()) return group_.wrong();
-    if (std::string wrong = past_.judge(); !wrong.empty()) return wrong;
+    if (std::string wrong = past_.check(); !wrong.empty()) return wrong;
     // A member whose snapshot is newer than the leader's may get nothing from C-Raft until the leader takes its next
     // snapshot. The loop keeps asking, because every question is an entry.
     std::string differs = well ? group_.compare() : never_ends;

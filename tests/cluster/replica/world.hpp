@@ -27,7 +27,7 @@ public:
 
     /// Runs the plan. Returns a description of the error, or an empty string.
     [[nodiscard]] std::string run();
-    [[nodiscard]] const past& what_was() const noexcept { return past_; }
+    [[nodiscard]] const history_checker& what_was() const noexcept { return past_; }
     [[nodiscard]] group::counts happened() const noexcept { return group_.happened(); }
     /// Returns the sum over all clients.
     [[nodiscard]] std::size_t sum(std::size_t (client::*of)() const noexcept) const;
@@ -38,8 +38,8 @@ private:
     [[nodiscard]] bool run_until(instant when, const std::function<bool()>& done);
 
     const plan plan_;
-    agenda agenda_;
-    past past_;
+    event_queue agenda_;
+    history_checker past_;
     group group_;
     std::vector<std::unique_ptr<client>> clients_;
 };

@@ -24,7 +24,7 @@ void transfer(void* of_transfers) noexcept {
     } while (t.stop != nullptr && !t.stop->load(std::memory_order_relaxed));
 }
 
-void look(void* of_audit) noexcept {
+void check_total(void* of_audit) noexcept {
     auto& a = *static_cast<audit*>(of_audit);
     long total = 0;
     tutti::atomically([&](tutti::tx& in) {

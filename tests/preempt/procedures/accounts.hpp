@@ -32,6 +32,6 @@ struct audit {
     long expected;
     std::atomic<int> wrong{0};
 };
-void look(void* of_audit) noexcept;
+void check_total(void* of_audit) noexcept;
 
 }  // namespace procedures

@@ -289,13 +289,13 @@ TEST_F(durability, no_memory_for_a_record) {
     auto second = t.keep(std::string(length, 'x'));
     while (!is_pending(t.serves.info())) std::this_thread::yield();
     support::refused_as_long = 0;
-    support::refuse_from = length;
+    support::refuse_from_bytes = length;
     faulty_disk::repair();
     while (support::refused_as_long < 3) std::this_thread::yield();  // it has tried that often
     EXPECT_NE(notices().find("no memory for the log"), std::string::npos) << notices();
     EXPECT_EQ(notices().find("can be written again"), std::string::npos) << notices();
     EXPECT_EQ(t.keep("refused").get().find("-NOLOG"), 0U);
-    support::refuse_from = 0;
+    support::refuse_from_bytes = 0;
     EXPECT_EQ(first.get(), "+OK\r\n");
     EXPECT_EQ(second.get(), "+OK\r\n");
     while (t.serves.info().find("log_trouble:\r") == std::string::npos) std::this_thread::yield();

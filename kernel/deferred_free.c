@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Cleans up after threads that ended without leaving. The scheduler's notifier hears of the end under the run
+ * queue's lock, where it may neither wake a task nor sleep. So an interrupt and then a work queue release what the
+ * thread held.
+ */
+#include <linux/irq_work.h>
+#include <linux/module.h>
+#include <linux/workqueue.h>
+
+#include "tutti.h"
+
+static LLIST_HEAD(deferred_list);
+
+static void free_deferred(struct work_struct *unused)
+{
+	struct tutti_deferred *c, *next;
+
+	llist_for_each_entry_safe(c, next, llist_del_all(&deferred_list), node) {
+		c->release(c);
+		/* tutti_end_burials(), at the module's end, waits for this work. */
+		module_put(THIS_MODULE);
+	}
+}
+static DECLARE_WORK(free_work, free_deferred);
+
+static void on_irq_work(struct irq_work *unused)
+{
+	schedule_work(&free_work);
+}
+static DEFINE_IRQ_WORK(irq_work, on_irq_work);
+
+void tutti_defer_free(struct tutti_deferred *deferred)
+{
+	llist_add(&deferred->node, &deferred_list);
+	irq_work_queue(&irq_work);
+}
+
+void tutti_flush_deferred(void)
+{
+	/* A notifier that has reported its thread's end has also called for the burial: both happen with interrupts
+	 * off. */
+	synchronize_rcu();
+	irq_work_sync(&irq_work);
+	flush_work(&free_work);
+}
+
+unsigned int tutti_notifiers(const struct preempt_ops *ops)
+{
+	struct preempt_notifier *n;
+	unsigned int count = 0;
+
+	preempt_disable();
+	hlist_for_each_entry(n, &current->preempt_notifiers, link)
+		count += n->ops == ops;
+	preempt_enable();
+	return count;
+}

@@ -1,0 +1,116 @@
+// Ends the work of a context from outside. The context has exceeded its time, or, when the scheduler ends, it sleeps in
+// retry and nothing can wake it any more.
+//
+// A sleeper can no longer be woken once all accepted work sleeps or waits for a place. Work has a place unless memory
+// is exhausted. The last context to fall asleep or to end brings about that state. Its worker then looks for work,
+// finds none, and interrupts a sleeper instead. `end_waits`, and the thread that recycles a context that was being
+// interrupted, ring a worker for that.
+#include <algorithm>
+
+#include "core/lifecycle/interrupt.hpp"
+#include "preempt/scheduler.hpp"
+#include "preempt/worker.hpp"
+
+namespace tutti::preempt {
+
+context* scheduler::context_running(void* context_slot, const void* argument) noexcept {
+    auto* const c = static_cast<context*>(context_slot);
+    // `context_slot` may still name a context that ran the work before.
+    const bool runs_it = c != nullptr && c->current_work.argument == argument && c->state != run_state::pooled &&
+                         c->state != run_state::unstarted && !c->work_ended;
+    return runs_it ? c : nullptr;
+}
+
+void scheduler::interrupt(void* const& context_slot, const void* argument) noexcept {
+    context* c = nullptr;
+    {
+        const adaptive_lock_guard guard{lock_};
+        c = context_running(context_slot, argument);
+        if (c == nullptr) return;
+        ++c->pin_count;
+    }
+    // Outside the lock, because the thread that wakes a sleeper takes it.
+    core::interrupt(*c->descriptor);
+    unpin(*c);
+}
+
+void scheduler::interrupt_sleeper(void* const& context_slot, const void* argument) noexcept {
+    context* c = nullptr;
+    core::descriptor* sleeper = nullptr;
+    {
+        const adaptive_lock_guard guard{lock_};
+        c = context_running(context_slot, argument);
+        if (c == nullptr || c->in_retry == nullptr) return;
+        sleeper = c->in_retry;
+        ++c->pin_count;
+    }
+    core::interrupt_sleeper(*sleeper);
+    unpin(*c);
+}
+
+void scheduler::terminate_in_place(void* const& context_slot, const void* argument) noexcept {
+    const adaptive_lock_guard guard{lock_};
+    context* const c = context_running(context_slot, argument);
+    if (c == nullptr) return;
+    c->doomed.store(true, std::memory_order_relaxed);
+    // Under the lock, so that the running context is not recycled meanwhile. If the context gives way before the signal
+    // arrives, the worker that enters it next ticks itself.
+    if (c->state == run_state::running) c->home_worker->interrupt_thread();
+}
+
+std::uint64_t scheduler::run_number_of(void* const& context_slot, const void* argument) noexcept {
+    const adaptive_lock_guard guard{lock_};
+    const context* const c = context_running(context_slot, argument);
+    return c != nullptr && c->state == run_state::running ? c->run_number : 0;
+}
+
+void scheduler::unpin(context& c) noexcept {
+    wakeups to_wake;
+    {
+        const adaptive_lock_guard guard{lock_};
+        if (--c.pin_count == 0 && c.work_ended) {
+            recycle(c);
+            if (c.state == run_state::unstarted) worker_table_.wake_any_for(c.level, to_wake);
+            else if (ending_waits_) worker_table_.wake_any_idle(to_wake);
+        }
+    }
+    deliver(to_wake);
+}
+
+void scheduler::end_waits() noexcept {
+    wakeups to_wake;
+    {
+        const adaptive_lock_guard guard{lock_};
+        ending_waits_ = true;
+        worker_table_.wake_any_idle(to_wake);
+    }
+    deliver(to_wake);
+}
+
+context* scheduler::find_stranded() noexcept {
+    if (!ending_waits_ || stranded_ != nullptr || sleeping_ == 0 || outstanding_ != sleeping_ + admission_queue_.size())
+        return nullptr;
+    // The context's own thread stores `sleeping_waiter` before it takes the lock to sleep. It clears `sleeping_waiter` after the waking
+    // thread has taken the lock.
+    const auto can_be_ended = [](const std::unique_ptr<context>& c) {
+        return c->sleeper != nullptr && c->sleeper->sleeping_waiter != nullptr;
+    };
+    const auto found = std::ranges::find_if(contexts_, can_be_ended);
+    if (found == contexts_.end()) return nullptr;
+    context& c = **found;
+    if (c.current_work.on_stranded != nullptr) c.current_work.on_stranded(c.current_work.argument);
+    stranded_ = c.sleeper;
+    ++c.pin_count;
+    return &c;
+}
+
+void scheduler::interrupt_stranded(context& c) noexcept {
+    // A thread of the program or a time limit may have woken the context since. Then it is left alone. Its work may be
+    // over, and its later steps for its caller (executor::forget_interruption) must not be interrupted.
+    core::interrupt_sleeper(*stranded_);
+    unpin(c);
+    const adaptive_lock_guard guard{lock_};
+    stranded_ = nullptr;
+}
+
+}  // namespace tutti::preempt

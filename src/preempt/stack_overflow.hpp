@@ -1,0 +1,60 @@
+// Handles a context whose stack overflows. Its first access below the stack faults, and a handler, which has a stack of
+// its own, chooses one of these:
+//
+//   interrupt If a transaction runs, it is interrupted: at its next barrier it leaves by tutti::out_of_stack, like by
+//             any exception. A reserve of the stack is opened for that.
+//   terminate If no transaction runs, or that reserve was not enough, the context is given up in the middle of its run.
+//             Its transactions are rolled back, no destructor runs, work::cut_off is called, and the context is free
+//             again.
+//   step on   If the context may not be terminated there, a reserve is opened, and the processor traps after each
+//             instruction until it may be terminated. If an exception is in flight, stepping ends.
+//   go under  When all reserves are used up, the fault goes to the handler that was installed before, which usually
+//             ends the process.
+//
+// Termination skips frames, so all of them must be frames of application code, from the running instruction up to the
+// procedure itself. So none of them can be the runtime in the middle of its own work, or the C library with a lock of
+// its own. Locks that application code itself holds stay taken, and objects that its frames own stay allocated.
+//
+// A context is doomed if its time is over and it does not end (scheduler::end_where_it_stands). A doomed context is cut
+// off in the same way. Its worker checks at each tick whether the context may be terminated. After such a check, the
+// worker steps with the context for a while (single_stepping.hpp). The context may be in its own code for only a few
+// instructions out of millions, which ticks would never find.
+//
+// A signal whose frame finds no room below the stack causes a fault as well. The first one only opens a reserve.
+//
+// A frame may be larger than everything below the stack (stack.hpp). The option -fstack-clash-protection makes code
+// touch every page of a large frame, so that it faults. tutti.pc and tutti::tutti request that option. Without the
+// option, a large frame reaches memory of other objects, and no fault occurs.
+#pragma once
+
+#include <csignal>
+#include <cstddef>
+#include <memory>
+
+#include "tutti/detail/config.hpp"
+
+namespace tutti::preempt {
+
+/// The stack on which the calling thread handles faults: its existing alternate stack, or one that ends with this
+/// object.
+class TUTTI_EXPORT signal_stack {
+public:
+    signal_stack();  // throws std::bad_alloc
+    ~signal_stack();
+    signal_stack(const signal_stack&) = delete;
+    signal_stack& operator=(const signal_stack&) = delete;
+
+private:
+    std::unique_ptr<char[]> own_;
+};
+
+/// Installs worker::handle_fault in front of the existing handler of faults, until `stop_catching`.
+void start_catching_faults() noexcept;
+/// Does the same for traps with worker::handle_trap. A signal handler may call it, also repeatedly. Returns false if
+/// the program has installed another handler since.
+[[nodiscard]] bool start_catching_traps() noexcept;
+void stop_catching() noexcept;
+/// Calls the handler that was installed before.
+void pass_on(int signal, siginfo_t* what, void* interrupted) noexcept;
+
+}  // namespace tutti::preempt

@@ -1,0 +1,196 @@
+// An engine in memory for tests of caches. Its feeds report commits when the test says so.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "cluster/backend/backend.hpp"
+
+namespace tutti::cluster::testing {
+
+/// The store that several engines share, as programs share one server.
+class scripted_store {
+public:
+    /// Lets feeds report the commits up to version `v`.
+    void report_until(backend::version v) {
+        const std::lock_guard hold{guard};
+        reported = std::max(reported, v);
+        more.notify_all();
+    }
+    void report_all() { report_until(~backend::version{0}); }
+    void report_no_more() {
+        const std::lock_guard hold{guard};
+        reported = latest;
+    }
+    /// Returns the version of the last write of the key.
+    backend::version newest(const backend::key& k) {
+        const std::lock_guard hold{guard};
+        const auto all = records.find(k);
+        return all == records.end() ? 0 : all->second.back().at;
+    }
+    /// Ends every open feed.
+    void break_feeds() {
+        const std::lock_guard hold{guard};
+        ++broken;
+        more.notify_all();
+    }
+    /// Waits until `count` feeds have been opened in total.
+    void await_feeds(unsigned count) {
+        std::unique_lock hold{guard};
+        more.wait(hold, [&] { return feeds >= count; });
+    }
+    /// While `yes`, feeds fail to open.
+    void refuse_feeds(bool yes) {
+        const std::lock_guard hold{guard};
+        refuses = yes;
+    }
+
+    std::mutex guard;
+    std::condition_variable more;
+    std::map<backend::key, std::vector<backend::record>> records;  // every record that ever existed, oldest first
+    std::vector<backend::change> log;
+    backend::version latest = 1, reported = 1;
+    unsigned broken = 0, feeds = 0;
+    bool refuses = false;
+};
+
+class scripted_engine final : public backend::engine {
+public:
+    /// Creates an engine. Engines that share a tide belong to one process.
+    scripted_engine(std::shared_ptr<scripted_store> at, std::shared_ptr<backend::tide> of)
+        : at_{std::move(at)}, tide_{std::move(of)} {
+        can_.name = "a chronicle";
+        can_.old_versions = can_.follows = true;
+    }
+    const backend::capabilities& can() const noexcept override { return can_; }
+    backend::verdict get(backend::snapshot& of, backend::freshness how, std::span<const backend::check> held,
+                         std::span<const backend::key> wanted, std::vector<backend::record>& found) override {
+        if (before_get) before_get(wanted);
+        {
+            const std::lock_guard hold{at_->guard};
+            const bool back = how == backend::freshness::same && of.at != 0;
+            const backend::version when = back ? of.at : at_->latest;
+            for (const backend::check& c : held) {
+                if (back || as_of(c.of, when).at == c.at) continue;
+                tide_->raise(when);
+                return backend::verdict::conflict;
+            }
+            found.clear();
+            for (const backend::key& k : wanted) {
+                found.push_back(as_of(k, when));
+                if (k.starts_with('o')) ++asked;
+            }
+            of.at = when;
+            if (!wanted.empty()) tide_->raise(when);
+        }
+        if (after_get) after_get(wanted);
+        return backend::verdict::good;
+    }
+    void commit(backend::request& r) override {
+        backend::request* one = &r;
+        commit_all({&one, 1});
+    }
+    /// Commits all requests at one version. Their own program sees that version at once, whatever feeds report.
+    void commit_all(std::span<backend::request*> all) override {
+        {
+            const std::lock_guard hold{at_->guard};
+            bool any = false;
+            for (backend::request* const r : all) any |= decide(*r, at_->latest + 1);
+            if (!any) return;
+            ++at_->latest;
+        }
+        if (witness_ != nullptr) witness_->see(all);
+        for (const backend::request* const r : all) tide_->raise(r->at);
+        const std::lock_guard hold{at_->guard};
+        at_->more.notify_all();
+    }
+    void forget(std::span<const backend::key>) noexcept override {}
+    std::unique_ptr<backend::feed> open_feed() override { return nullptr; }
+    std::unique_ptr<backend::changes> follow(backend::version after) override {
+        const std::lock_guard hold{at_->guard};
+        if (at_->refuses) return nullptr;
+        ++at_->feeds;
+        at_->more.notify_all();
+        return std::make_unique<scripted_changes>(at_, after);
+    }
+    backend::tide* tide() noexcept override { return tide_.get(); }
+    bool show_commits_to(backend::witness* w) noexcept override {
+        witness_ = w;
+        return true;
+    }
+
+    std::function<void(std::span<const backend::key>)> before_get, after_get;
+    std::atomic<unsigned> asked{0};  // number of objects requested
+    std::atomic<bool> loses_pulses{false};
+
+private:
+    class scripted_changes final : public backend::changes {
+    public:
+        scripted_changes(std::shared_ptr<scripted_store> at, backend::version after)
+            : at_{std::move(at)}, place_{after}, born_{at_->broken} {}
+        bool next(std::vector<backend::change>& written) override {
+            std::unique_lock hold{at_->guard};
+            at_->more.wait(hold, [this] { return is_over() || std::min(at_->reported, at_->latest) > place_; });
+            if (is_over()) return false;
+            const backend::version until = std::min(at_->reported, at_->latest);
+            for (const backend::change& c : at_->log) {
+                if (c.is.at > place_ && c.is.at <= until) written.push_back(c);
+            }
+            place_ = until;
+            return true;
+        }
+        void close() noexcept override {
+            const std::lock_guard hold{at_->guard};
+            closed_ = true;
+            at_->more.notify_all();
+        }
+
+    private:
+        [[nodiscard]] bool is_over() const { return closed_ || born_ != at_->broken; }
+        const std::shared_ptr<scripted_store> at_;
+        backend::version place_;
+        const unsigned born_;
+        bool closed_ = false;
+    };
+    [[nodiscard]] backend::record as_of(const backend::key& k, backend::version when) const {
+        const auto all = at_->records.find(k);
+        if (all == at_->records.end()) return {};
+        backend::record found;
+        for (const backend::record& r : all->second) {
+            if (r.at <= when) found = r;
+        }
+        return found;
+    }
+
+    bool decide(backend::request& r, backend::version at) {
+        if (loses_pulses && r.writes.front().of.starts_with('n')) {
+            r.said = backend::verdict::unreachable;
+            return false;
+        }
+        r.said = backend::verdict::conflict;
+        for (const backend::check& c : r.checks) {
+            if (as_of(c.of, at_->latest).at != c.at) return false;
+        }
+        r.at = at;
+        r.said = backend::verdict::good;
+        for (const backend::write& w : r.writes) {
+            at_->records[w.of].push_back({w.exists, r.at, w.bytes});
+            at_->log.push_back({w.of, at_->records[w.of].back()});
+        }
+        return true;
+    }
+
+    const std::shared_ptr<scripted_store> at_;
+    const std::shared_ptr<backend::tide> tide_;
+    backend::witness* witness_ = nullptr;
+    backend::capabilities can_;
+};
+
+}  // namespace tutti::cluster::testing

@@ -1,0 +1,35 @@
+#include "preempt/procedures/exclusive_calls.hpp"
+
+#include "tutti/server/undisturbed.hpp"
+
+TUTTI_UNDISTURBED_STATICS
+
+namespace procedures {
+namespace {
+
+int stay(exclusive_call& v) noexcept {
+    v.inside.store(true);
+    while (!v.go.load(std::memory_order_relaxed)) asm volatile("");
+    return 1;
+}
+
+}  // namespace
+
+void initialize(void* of_visitor) noexcept {
+    auto& v = *static_cast<exclusive_call*>(of_visitor);
+    static const int made = stay(v);
+    v.done.store(made == 1);
+}
+
+void lock_unpreempted(void* of_visitor) noexcept {
+    auto& v = *static_cast<exclusive_call*>(of_visitor);
+    {
+        const tutti::server::undisturbed here;
+        const tutti::server::undisturbed and_inside;
+        const std::scoped_lock lock{*v.guarded};
+        stay(v);
+    }
+    v.done.store(true);
+}
+
+}  // namespace procedures
