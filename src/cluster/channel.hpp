@@ -125,7 +125,7 @@ public:
     [[nodiscard]] unsigned owner(const object_id& id) override { return site_.objects.owner_of(id); }
     [[nodiscard]] std::size_t most_bytes() const noexcept override;
     [[nodiscard]] bool send(unsigned to, std::uint64_t number, const forwarded_call& what) override;
-    void recall(unsigned to, std::uint64_t number, bool stranded) override;
+    void cancel(unsigned to, std::uint64_t number, bool stranded) override;
     void answer(unsigned to, std::uint64_t number, const forwarded_answer& how) noexcept override;
 
 private:

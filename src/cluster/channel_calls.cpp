@@ -21,7 +21,7 @@ bool channel::send(unsigned to, std::uint64_t number, const forwarded_call& what
     return send(static_cast<node_number>(to), wire::kind::run, site_.before_names + number, wire::encode(what));
 }
 
-void channel::recall(unsigned to, std::uint64_t number, bool stranded) {
+void channel::cancel(unsigned to, std::uint64_t number, bool stranded) {
     send(static_cast<node_number>(to), wire::kind::recall, site_.before_names + number,
          wire::encode(wire::recall{stranded}));
 }

@@ -17,16 +17,17 @@ void begin_page_thread() noexcept {
     ::pthread_sigmask(SIG_BLOCK, &all, nullptr);
 }
 
-page_maker::page_maker(const std::function<page()>& make, taker give) : make_{make}, give_{std::move(give)} {
+page_maker::page_maker(const std::function<page()>& make, page_callback deliver)
+    : make_{make}, deliver_{std::move(deliver)} {
     thread_ = std::thread{[this] { work(); }};
 }
 
-void page_maker::ask(client_id who) {
+void page_maker::request(client_id who) {
     {
         const std::scoped_lock lock{mutex_};
         waiting_.push_back(who);
     }
-    asked_.notify_one();
+    changed_.notify_one();
 }
 
 void page_maker::forget(client_id who) noexcept {
@@ -39,7 +40,7 @@ void page_maker::end() noexcept {
         const std::scoped_lock lock{mutex_};
         ended_ = true;
     }
-    asked_.notify_one();
+    changed_.notify_one();
     if (thread_.joinable()) thread_.join();
 }
 
@@ -47,13 +48,13 @@ void page_maker::work() noexcept {
     begin_page_thread();
     std::unique_lock lock{mutex_};
     for (;;) {
-        asked_.wait(lock, [this] { return ended_ || !waiting_.empty(); });
+        changed_.wait(lock, [this] { return ended_ || !waiting_.empty(); });
         if (ended_) return;
         // A client that asks from here on gets the next page, because this page may be older than its request.
         std::vector<client_id> whose = std::exchange(waiting_, {});
         lock.unlock();
         try {
-            give_(std::move(whose), made());
+            deliver_(std::move(whose), made());
         } catch (const std::bad_alloc&) {
             // Its clients wait until they give up, or have to give way to others.
         }

@@ -1,6 +1,6 @@
 // The thread that makes one page, once for all clients that wait for it.
 //
-// Thread safety: any thread may call `ask` and `forget`; all other functions are for the owner.
+// Thread safety: any thread may call `request` and `forget`; all other functions are for the owner.
 #pragma once
 
 #include <condition_variable>
@@ -21,16 +21,16 @@ void begin_page_thread() noexcept;
 
 class page_maker {
 public:
-    using taker = std::function<void(std::vector<client_id> whose, page made)>;
+    using page_callback = std::function<void(std::vector<client_id> whose, page made)>;
 
-    /// Starts the thread, which calls `give`. REQUIRES: `make` outlives it. @throws std::system_error
-    page_maker(const std::function<page()>& make, taker give);
+    /// Starts the thread, which calls `deliver`. REQUIRES: `make` outlives it. @throws std::system_error
+    page_maker(const std::function<page()>& make, page_callback deliver);
     ~page_maker() { end(); }
     page_maker(const page_maker&) = delete;
     page_maker& operator=(const page_maker&) = delete;
 
     /// Gives `who` a page that is made from now on. @throws std::bad_alloc
-    void ask(client_id who);
+    void request(client_id who);
     /// Removes `who` from the waiting clients. A page that is being made may still be given to `who`.
     void forget(client_id who) noexcept;
     /// Waits for the page that is being made, and makes no more pages.
@@ -41,9 +41,9 @@ private:
     [[nodiscard]] page made() const;
 
     const std::function<page()>& make_;
-    const taker give_;
+    const page_callback deliver_;
     std::mutex mutex_;
-    std::condition_variable asked_;
+    std::condition_variable changed_;
     std::vector<client_id> waiting_;
     bool ended_ = false;
     std::thread thread_;

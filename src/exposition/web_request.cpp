@@ -31,7 +31,7 @@ std::string_view path_of(std::string_view target) noexcept {
 web_request read_request(std::string_view received) noexcept {
     using state = web_request::state;
     const std::size_t end = std::min(received.find("\r\n\r\n"), received.find("\n\n"));
-    if (std::min(end, received.size()) > longest_head) return {.is = state::too_long};
+    if (std::min(end, received.size()) > max_head_bytes) return {.is = state::too_long};
     if (end == std::string_view::npos) return {};
     std::string_view line = received.substr(0, received.find('\n'));
     if (line.ends_with('\r')) line.remove_suffix(1);

@@ -11,7 +11,7 @@
 namespace tutti::exposition {
 
 /// The maximum size in bytes of a request line and its header fields.
-inline constexpr std::size_t longest_head = 8192;
+inline constexpr std::size_t max_head_bytes = 8192;
 
 struct web_request {
     enum class state : std::uint8_t { incomplete, complete, malformed, too_long };

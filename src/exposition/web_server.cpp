@@ -31,14 +31,14 @@ constexpr milliseconds accept_pause{100};
 
 }  // namespace
 
-class web_server::body {
+class web_server::impl {
 public:
-    body(const std::string& host, std::uint16_t port, pages all)
+    impl(const std::string& host, std::uint16_t port, pages all)
         : pages_{std::move(all)},
           listener_{listen_for_web(host, port)},
           port_{port_of(listener_)},
-          bell_{::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)} {
-        if (bell_.get() < 0) throw std::system_error{errno, std::generic_category(), "no descriptor for metrics"};
+          wakeup_{::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)} {
+        if (wakeup_.get() < 0) throw std::system_error{errno, std::generic_category(), "no descriptor for metrics"};
         for (const auto& [path, make] : pages_) {
             makers_.try_emplace(path, make, [this](std::vector<client_id> whose, page made) {
                 const std::scoped_lock lock{mutex_};
@@ -48,17 +48,17 @@ public:
         }
         thread_ = std::thread{[this] { serve(); }};
     }
-    ~body() {
+    ~impl() {
         // The makers end first, so that the pages that they are making are still sent.
         ends_.store(true);
         ring();
         for (auto& [path, maker] : makers_) maker.end();
-        gone_.store(true);
+        thread_ended_.store(true);
         ring();
         thread_.join();
     }
-    body(const body&) = delete;
-    body& operator=(const body&) = delete;
+    impl(const impl&) = delete;
+    impl& operator=(const impl&) = delete;
 
     [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
 
@@ -89,15 +89,15 @@ private:
         page made;
     };
 
-    void ring() noexcept { static_cast<void>(::eventfd_write(bell_.get(), 1)); }
+    void ring() noexcept { static_cast<void>(::eventfd_write(wakeup_.get(), 1)); }
     void serve() noexcept;
     void sleep() noexcept;
     void accept();
     void displace() noexcept;
-    void look_after(client_id id) noexcept;
+    void serve_client(client_id id) noexcept;
     void read(client_id id, web_client& c);
     void discard(web_client& c);
-    void take_request(client_id id, web_client& c);
+    void handle_request(client_id id, web_client& c);
     void answer(web_client& c, const page& p);
     void write(web_client& c);
     void hand_out();
@@ -106,10 +106,10 @@ private:
     const pages pages_;
     const owned_descriptor listener_;
     const std::uint16_t port_;
-    const owned_descriptor bell_;
+    const owned_descriptor wakeup_;
     std::mutex mutex_;
     std::deque<finished_page> made_;  // under mutex_
-    std::atomic<bool> ends_{false}, gone_{false};
+    std::atomic<bool> ends_{false}, thread_ended_{false};
     std::map<std::string, page_maker, std::less<>> makers_;
 
     // For the server's thread only:
@@ -117,14 +117,14 @@ private:
     client_id next_ = 0;
     clock::time_point now_ = clock::now();
     clock::time_point accepts_from_ = now_;
-    std::array<pollfd, most_connections + 2> polled_{};
-    std::array<client_id, most_connections> polled_clients_{};
+    std::array<pollfd, max_connections + 2> polled_{};
+    std::array<client_id, max_connections> polled_clients_{};
     std::thread thread_;
 };
 
-void web_server::body::serve() noexcept {
+void web_server::impl::serve() noexcept {
     begin_page_thread();
-    while (!gone_) {
+    while (!thread_ended_) {
         sleep();
         now_ = clock::now();
         try {
@@ -142,11 +142,11 @@ void web_server::body::serve() noexcept {
 }
 
 /// Waits until a socket is ready. Serves the clients whose sockets are ready, and closes those whose time is over.
-void web_server::body::sleep() noexcept {
+void web_server::impl::sleep() noexcept {
     const auto now = clock::now();
     const bool accepts = now >= accepts_from_ && !ends_;
     auto until = accepts || ends_ ? clock::time_point::max() : accepts_from_;
-    polled_[0] = {.fd = bell_.get(), .events = POLLIN, .revents = 0};
+    polled_[0] = {.fd = wakeup_.get(), .events = POLLIN, .revents = 0};
     polled_[1] = {.fd = accepts ? listener_.get() : -1, .events = POLLIN, .revents = 0};
     std::size_t count = 0;
     for (const auto& [id, c] : clients_) {
@@ -162,48 +162,48 @@ void web_server::body::sleep() noexcept {
         for (pollfd& p : polled_) p.revents = 0;
     now_ = clock::now();
     eventfd_t rung = 0;
-    if (polled_[0].revents != 0) static_cast<void>(::eventfd_read(bell_.get(), &rung));
+    if (polled_[0].revents != 0) static_cast<void>(::eventfd_read(wakeup_.get(), &rung));
     for (std::size_t i = 0; i < count; ++i) {
         const web_client& c = clients_.at(polled_clients_[i]);
         const bool is_late = c.is != web_client::state::waiting && now_ >= c.until;
         if (is_late) close(polled_clients_[i]);
-        else if (polled_[i + 2].revents != 0) look_after(polled_clients_[i]);
+        else if (polled_[i + 2].revents != 0) serve_client(polled_clients_[i]);
     }
 }
 
-void web_server::body::accept() {
-    for (std::size_t i = 0; i < most_connections; ++i) {
+void web_server::impl::accept() {
+    for (std::size_t i = 0; i < max_connections; ++i) {
         web_peer peer = accept_web(listener_);
         if (peer.socket.get() < 0) {
             if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) accepts_from_ = now_ + accept_pause;
             return;
         }
-        if (clients_.size() == most_connections) displace();
+        if (clients_.size() == max_connections) displace();
         const client_id id = next_++;
-        clients_.emplace(id, web_client{.peer = std::move(peer), .until = now_ + patience});
-        look_after(id);  // the request has usually arrived with the connection
+        clients_.emplace(id, web_client{.peer = std::move(peer), .until = now_ + timeout});
+        serve_client(id);  // the request has usually arrived with the connection
     }
 }
 
 /// Closes a client of the address that has the most: one that is idle if there is one, and of these the oldest.
-void web_server::body::displace() noexcept {
+void web_server::impl::displace() noexcept {
     const auto from_there = [this](const web_client& c) {
         return std::ranges::count_if(clients_,
                                      [&](const auto& other) { return other.second.peer.origin == c.peer.origin; });
     };
     auto chosen = clients_.begin();
-    auto most = from_there(chosen->second);
+    auto most_connections = from_there(chosen->second);
     for (auto next = std::next(chosen); next != clients_.end(); ++next) {
         const auto many = from_there(next->second);
         const bool is_idler = next->second.is_idle() && !chosen->second.is_idle();
-        if (many < most || (many == most && !is_idler)) continue;
+        if (many < most_connections || (many == most_connections && !is_idler)) continue;
         chosen = next;
-        most = many;
+        most_connections = many;
     }
     close(chosen->first);
 }
 
-void web_server::body::look_after(client_id id) noexcept try {
+void web_server::impl::serve_client(client_id id) noexcept try {
     using state = web_client::state;
     web_client& c = clients_.at(id);
     switch (c.is) {
@@ -219,7 +219,7 @@ void web_server::body::look_after(client_id id) noexcept try {
 }
 
 /// Reads the head of a request. The loop ends, because a head has a maximum size.
-void web_server::body::read(client_id id, web_client& c) {
+void web_server::impl::read(client_id id, web_client& c) {
     std::array<char, 4096> bytes;
     while (c.is == web_client::state::reading) {
         const ssize_t got = ::recv(c.peer.socket.get(), bytes.data(), bytes.size(), 0);
@@ -229,18 +229,18 @@ void web_server::body::read(client_id id, web_client& c) {
             return;
         }
         c.received.append(bytes.data(), static_cast<std::size_t>(got));
-        take_request(id, c);
+        handle_request(id, c);
     }
 }
 
 /// Throws received bytes away, once per round, because a client may send without end.
-void web_server::body::discard(web_client& c) {
+void web_server::impl::discard(web_client& c) {
     std::array<char, 4096> bytes;
     const ssize_t got = ::recv(c.peer.socket.get(), bytes.data(), bytes.size(), 0);
     if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) c.is = web_client::state::gone;
 }
 
-void web_server::body::take_request(client_id id, web_client& c) {
+void web_server::impl::handle_request(client_id id, web_client& c) {
     using state = web_request::state;
     const web_request r = read_request(c.received);
     if (r.is == state::incomplete) return;
@@ -256,18 +256,18 @@ void web_server::body::take_request(client_id id, web_client& c) {
     }
     if (r.method != "GET" && r.method != "HEAD")
         return answer(c, {.status = 405, .text = "this is for GET and HEAD\n"});
-    found->second.ask(id);
+    found->second.request(id);
     c.is = web_client::state::waiting;
 }
 
-void web_server::body::answer(web_client& c, const page& p) {
+void web_server::impl::answer(web_client& c, const page& p) {
     c.answer = answer_of(p, c.head_only);
     c.is = web_client::state::writing;
-    c.until = now_ + patience;
+    c.until = now_ + timeout;
     write(c);
 }
 
-void web_server::body::write(web_client& c) {
+void web_server::impl::write(web_client& c) {
     while (c.sent < c.answer.size()) {
         const ssize_t done =
             ::send(c.peer.socket.get(), c.answer.data() + c.sent, c.answer.size() - c.sent, MSG_NOSIGNAL);
@@ -277,13 +277,13 @@ void web_server::body::write(web_client& c) {
             return;
         }
         c.sent += static_cast<std::size_t>(done);
-        c.until = now_ + patience;
+        c.until = now_ + timeout;
     }
     ::shutdown(c.peer.socket.get(), SHUT_WR);
     c.is = web_client::state::lingering;
 }
 
-void web_server::body::hand_out() {
+void web_server::impl::hand_out() {
     std::deque<finished_page> all;
     {
         const std::scoped_lock lock{mutex_};
@@ -299,7 +299,7 @@ void web_server::body::hand_out() {
     }
 }
 
-void web_server::body::close(client_id id) noexcept {
+void web_server::impl::close(client_id id) noexcept {
     const auto found = clients_.find(id);
     if (found == clients_.end()) return;
     if (found->second.is == web_client::state::waiting)
@@ -308,10 +308,10 @@ void web_server::body::close(client_id id) noexcept {
 }
 
 web_server::web_server(const std::string& host, std::uint16_t port, pages all)
-    : body_{std::make_unique<body>(host, port, std::move(all))} {}
+    : impl_{std::make_unique<impl>(host, port, std::move(all))} {}
 
 web_server::~web_server() = default;
 
-std::uint16_t web_server::port() const noexcept { return body_->port(); }
+std::uint16_t web_server::port() const noexcept { return impl_->port(); }
 
 }  // namespace tutti::exposition

@@ -2,7 +2,7 @@
 //
 // A client cannot keep other clients from their pages, whatever it sends or leaves out:
 //   - One thread serves all sockets and waits for none of them. So a client that is silent, or reads nothing, costs a
-//     socket and no thread, until it has made no progress for `patience`.
+//     socket and no thread, until it has made no progress for `timeout`.
 //   - The number of connections is limited. At the limit, a new connection replaces one from the address that has the
 //     most.
 //   - Each page has its own thread, which makes the page once for all clients that wait for it. So a slow page does not
@@ -28,8 +28,8 @@ public:
     /// The pages by path. Each function is called by a thread of its own; the server answers 500 if it throws.
     using pages = std::map<std::string, std::function<page()>, std::less<>>;
 
-    static constexpr std::size_t most_connections = 64;
-    static constexpr std::chrono::milliseconds patience{5000};
+    static constexpr std::size_t max_connections = 64;
+    static constexpr std::chrono::milliseconds timeout{5000};
 
     /// Starts the server. `port` 0: the system chooses. @throws std::runtime_error if it cannot listen there,
     /// std::system_error
@@ -42,8 +42,8 @@ public:
     [[nodiscard]] std::uint16_t port() const noexcept;
 
 private:
-    class body;
-    std::unique_ptr<body> body_;
+    class impl;
+    std::unique_ptr<impl> impl_;
 };
 
 }  // namespace tutti::exposition

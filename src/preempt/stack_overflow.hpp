@@ -15,7 +15,7 @@
 // procedure itself. So none of them can be the runtime in the middle of its own work, or the C library with a lock of
 // its own. Locks that application code itself holds stay taken, and objects that its frames own stay allocated.
 //
-// A context is doomed if its time is over and it does not end (scheduler::end_where_it_stands). A doomed context is cut
+// A context is doomed if its time is over and it does not end (scheduler::terminate_in_place). A doomed context is cut
 // off in the same way. Its worker checks at each tick whether the context may be terminated. After such a check, the
 // worker steps with the context for a while (single_stepping.hpp). The context may be in its own code for only a few
 // instructions out of millions, which ticks would never find.

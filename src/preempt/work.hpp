@@ -18,7 +18,7 @@ struct work {
     std::optional<base::deadline> due = {};  // orders work of equal priority
     bool is_short = false;                   // its worker is expected to be free before an interruption pays off
     // The work waits for short work, if there is any, and interrupts nothing. Its submitter calls
-    // scheduler::tick_the_late while `spares()`.
+    // scheduler::tick_overdue while `spares()`.
     bool is_patient = false;
     // For scheduler::interrupt: the scheduler stores the context that runs the work here before the work begins. Must
     // live at least until then. May be null.

@@ -22,7 +22,8 @@ constexpr std::chrono::milliseconds between_tries{1000};  // attempts to report 
 }  // namespace
 
 struct line_writer::state {
-    state(int to, loss_line how, std::size_t most) : descriptor{to}, tell_of_loss{std::move(how)}, capacity{most} {}
+    state(int to, loss_line how, std::size_t max_bytes)
+        : descriptor{to}, report_loss{std::move(how)}, capacity{max_bytes} {}
 
     void work() noexcept;
     /// Returns how many of the lines the system accepted. Waits for the descriptor.
@@ -30,10 +31,10 @@ struct line_writer::state {
     [[nodiscard]] bool put(std::string_view line) noexcept;
     [[nodiscard]] bool put_loss(std::uint64_t lines) noexcept;
     /// REQUIRES: mutex is locked.
-    [[nodiscard]] bool is_done() const noexcept { return waiting.empty() && !writing && (lost == told || refused); }
+    [[nodiscard]] bool is_done() const noexcept { return waiting.empty() && !writing && (lost == reported || refused); }
 
     const int descriptor;
-    const loss_line tell_of_loss;
+    const loss_line report_loss;
     const std::size_t capacity;
     bool torn = false;  // used by the thread: the latest line was written in part
 
@@ -41,8 +42,8 @@ struct line_writer::state {
     std::condition_variable has_work;
     mutable std::condition_variable has_changed;
     std::vector<std::string> waiting;
-    std::size_t bytes = 0;             // bytes of waiting lines, and of lines being written
-    std::uint64_t lost = 0, told = 0;  // number of lines; `told` of them were reported as lost
+    std::size_t bytes = 0;                 // bytes of waiting lines, and of lines being written
+    std::uint64_t lost = 0, reported = 0;  // number of lines; `reported` of them were reported as lost
     bool started = false;
     bool writing = false;
     bool refused = false;  // the system refused the latest line
@@ -75,7 +76,7 @@ std::size_t line_writer::state::put_all(const std::vector<std::string>& lines) n
 
 bool line_writer::state::put_loss(std::uint64_t lines) noexcept {
     try {
-        return put(tell_of_loss(lines));
+        return put(report_loss(lines));
     } catch (const std::exception&) {
         return false;  // there is no memory, so the next attempt reports the loss
     }
@@ -86,11 +87,11 @@ void line_writer::state::work() noexcept {
     std::vector<std::string> batch;
     std::unique_lock lock{mutex};
     for (;;) {
-        const auto wanted = [this] { return !waiting.empty() || ends || (lost != told && !refused); };
+        const auto wanted = [this] { return !waiting.empty() || ends || (lost != reported && !refused); };
         // Tries again from time to time to report a loss.
-        if (lost != told) has_work.wait_for(lock, between_tries, wanted);
+        if (lost != reported) has_work.wait_for(lock, between_tries, wanted);
         else has_work.wait(lock, wanted);
-        const std::uint64_t missing = lost - told;
+        const std::uint64_t missing = lost - reported;
         if (ends && waiting.empty() && (missing == 0 || refused)) return;
         batch.swap(waiting);
         writing = true;
@@ -105,14 +106,14 @@ void line_writer::state::work() noexcept {
         bytes -= sum;
         lost += batch.size() - taken;
         refused = taken < batch.size() || (missing != 0 && !told_now);
-        if (told_now) told += missing;
+        if (told_now) reported += missing;
         batch.clear();
         has_changed.notify_all();
     }
 }
 
-line_writer::line_writer(int descriptor, loss_line tell_of_loss, std::size_t capacity)
-    : state_{std::make_shared<state>(descriptor, std::move(tell_of_loss), capacity)} {}
+line_writer::line_writer(int descriptor, loss_line report_loss, std::size_t capacity)
+    : state_{std::make_shared<state>(descriptor, std::move(report_loss), capacity)} {}
 
 line_writer::~line_writer() {
     static_cast<void>(flush(until_left));
@@ -153,10 +154,10 @@ void line_writer::write(std::string line) noexcept {
     s.has_work.notify_one();
 }
 
-bool line_writer::flush(std::chrono::milliseconds longest) const noexcept {
+bool line_writer::flush(std::chrono::milliseconds time_limit) const noexcept {
     std::unique_lock lock{state_->mutex};
     if (!state_->started) return state_->lost == 0;
-    return state_->has_changed.wait_for(lock, longest, [this] { return state_->is_done(); });
+    return state_->has_changed.wait_for(lock, time_limit, [this] { return state_->is_done(); });
 }
 
 std::uint64_t line_writer::lost() const noexcept {

@@ -22,7 +22,7 @@
 
 #include "server/calls/executor.hpp"
 #include "server/calls/forwarding.hpp"
-#include "server/calls/kept_calls.hpp"
+#include "server/calls/stuck_calls.hpp"
 #include "server/metrics/counters.hpp"
 #include "server/protocol/slow_log.hpp"
 #include "tutti/server/service.hpp"
@@ -31,10 +31,10 @@ namespace tutti::server {
 
 class program_calls final : public call_host {
 public:
-    using answer_taker = std::function<void(std::string_view, ending)>;
+    using answer_callback = std::function<void(std::string_view, ending)>;
 
     /// `known`: the registered procedures. `log`: the log of calls, or null.
-    program_calls(const settings& how, executor& runs, const std::deque<entry>& known, slow_log& slow,
+    program_calls(const settings& how, executor& runs, const std::deque<procedure_entry>& known, slow_log& slow,
                   journal::journal* log = nullptr);
     /// REQUIRES: stop() was called, if any call was ever made.
     ~program_calls();
@@ -43,45 +43,45 @@ public:
     void start();
     /// Runs a call. `then` receives the answer in RESP3. REQUIRES: `what` is planned and accepts this number of
     /// arguments; start() was called.
-    void call(const invocation& what, std::vector<std::string> arguments, answer_taker then, call_origin from = {});
+    void call(const invocation& what, std::vector<std::string> arguments, answer_callback then, call_origin from = {});
     void host(const invocation& what, std::vector<std::string> arguments, call_origin from,
-              answer_taker then) override {
+              answer_callback then) override {
         call(what, std::move(arguments), std::move(then), from);
     }
-    void recall(call_origin which, bool stranded) noexcept override;
-    void recall_all_of(unsigned node) noexcept override;
+    void cancel(call_origin which, bool stranded) noexcept override;
+    void cancel_all_of(unsigned node) noexcept override;
     /// Refuses calls from now on.
     void begin_drain() noexcept;
     /// Stops interrupting calls. REQUIRES: the executor is drained.
     void stop() noexcept;
 
     /// Returns true if no call is in progress.
-    [[nodiscard]] bool are_over() const noexcept {
+    [[nodiscard]] bool has_no_calls() const noexcept {
         const std::scoped_lock lock{mutex_};
         return first_ == nullptr;
     }
     /// Appends lines about the calls in progress. @throws std::bad_alloc
     void add_unfinished(std::vector<std::string>& all) const;
 
-    [[nodiscard]] const counters& counted() const noexcept { return counters_; }
+    [[nodiscard]] const counters& counts() const noexcept { return counters_; }
     /// Returns the calls that occupy their worker.
-    [[nodiscard]] const kept_calls& kept() const noexcept { return kept_; }
+    [[nodiscard]] const stuck_calls& stuck() const noexcept { return stuck_calls_; }
 
 private:
-    class one;
-    using late_answer = std::pair<answer_taker, std::string>;
+    class program_call;
+    using late_answer = std::pair<answer_callback, std::string>;
     [[nodiscard]] std::chrono::nanoseconds pause() const noexcept;
-    void link(one& c) noexcept;
-    void unlink(one& c) noexcept;
+    void link(program_call& c) noexcept;
+    void unlink(program_call& c) noexcept;
     /// Unlinks and counts the call. Returns the function to call with the answer.
-    [[nodiscard]] answer_taker finish(one& c, instant now) noexcept;
-    void refuse_it(one& c);
+    [[nodiscard]] answer_callback finish(program_call& c, instant now) noexcept;
+    void refuse_call(program_call& c);
     /// Any thread may call it.
-    void leave_to_watcher(one& c) noexcept;
-    void note_if_slow(const one& c, instant now) noexcept;
+    void defer_to_watcher(program_call& c) noexcept;
+    void log_if_slow(const program_call& c, instant now) noexcept;
     void watch() noexcept;
     /// Interrupts calls that have exceeded their limit. REQUIRES: mutex_ is locked.
-    std::vector<late_answer> look() noexcept;
+    std::vector<late_answer> interrupt_overdue() noexcept;
 
     const settings& how_;
     executor& runs_;
@@ -89,12 +89,12 @@ private:
     journal::journal* const log_;
     mutable std::mutex mutex_;  // guards all members below
     std::condition_variable changed_;
-    one* first_ = nullptr;
-    one* turned_away_ = nullptr;
+    program_call* first_ = nullptr;
+    program_call* rejected_ = nullptr;
     counters counters_;
-    bool limits_ = false;  // some procedure has a time limit
-    kept_calls kept_;
-    bool watcher_rests_ = false;
+    bool has_limits_ = false;  // some procedure has a time limit
+    stuck_calls stuck_calls_;
+    bool watcher_sleeps_ = false;
     bool draining_ = false;
     bool stopped_ = false;
     std::thread watcher_;

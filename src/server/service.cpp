@@ -19,12 +19,11 @@
 #include "server/calls/crash_report.hpp"
 #include "server/calls/executors.hpp"
 #include "server/calls/recovery.hpp"
-#include "server/calls/snapshots.hpp"
+#include "server/calls/snapshotter.hpp"
 #include "server/checked_settings.hpp"
 #include "server/metrics/exposition.hpp"
 #include "server/metrics/health.hpp"
-#include "server/metrics/snapshot.hpp"
-#include "server/net/deputies.hpp"
+#include "server/metrics/server_statistics.hpp"
 #include "server/net/fork_guard.hpp"
 #include "server/net/io_thread.hpp"
 #include "server/net/peer.hpp"
@@ -32,17 +31,18 @@
 #include "server/net/realtime.hpp"
 #include "server/net/sockets.hpp"
 #include "server/net/tls.hpp"
+#include "server/net/worker_io.hpp"
 #include "server/program_calls.hpp"
 #include "server/protocol/commands.hpp"
+#include "server/replication/demotion_notifier.hpp"
 #include "server/replication/follower.hpp"
 #include "server/replication/handover.hpp"
-#include "server/replication/herald.hpp"
 #include "tutti/server/endpoint.hpp"
 
 namespace tutti::server {
 class service::body {
 public:
-    explicit body(settings given) : how{checked(std::move(given))} { procedures.share(how.cluster); }
+    explicit body(settings given) : how{checked(std::move(given))} { procedures.set_cluster(how.cluster); }
 
     void check();
     void start();
@@ -53,14 +53,14 @@ public:
     /// Returns the reason if it fails.
     [[nodiscard]] std::string promote(std::uint64_t order = 0);
     /// Begins to hand over the lead. @throws std::runtime_error  if it cannot begin
-    [[nodiscard]] std::shared_ptr<const journal::handover_outcome> hand_over(std::string to,
-                                                                             std::chrono::milliseconds longest);
+    [[nodiscard]] std::shared_ptr<const journal::handover_result> hand_over(std::string to,
+                                                                            std::chrono::milliseconds time_limit);
     [[nodiscard]] bool renew_certificates();
     /// Returns the address of this server, for users.
     [[nodiscard]] std::string address() const {
         return port == 0 ? std::string{} : to_string(endpoint{how.host, port});
     }
-    [[nodiscard]] snapshot look() const;
+    [[nodiscard]] server_statistics statistics() const;
     void call(std::string_view name, std::vector<std::string> arguments, const call_options& options,
               std::function<void(std::string_view)> then);
 
@@ -71,20 +71,20 @@ public:
 
 private:
     void listen();
-    void enter(const handle& listener);
+    void add_listening_socket(const handle& listener);
     void recover_from_log();
-    void keep_answer(const journal::kept_answer& a);
-    void take_snapshots();
+    void cache_reply(const journal::stored_reply& a);
+    void start_snapshotter();
     [[nodiscard]] std::optional<leader_settings> leader_at_start();
     void make_follower(const leader_settings& of);
-    void take_order(std::uint64_t number);
+    void handle_order(std::uint64_t number);
     [[nodiscard]] std::string answer_order(std::uint64_t number, bool is_void);
     void step_down(const leader_settings& to);
     [[nodiscard]] std::string lead_in_doubt();
     [[nodiscard]] std::string decide();
     [[nodiscard]] bool is_idle() const;
     void add_former_leader(const leader_settings& l);
-    void open_deputies();
+    void allow_worker_io();
     void stop_listening() noexcept;
     void open_pages();
     [[nodiscard]] exposition::page show_metrics() const;
@@ -92,7 +92,7 @@ private:
     [[nodiscard]] liveness liveness_now();
 
     void await_followers(instant until);
-    void tell_what_followers_lack() const;
+    void report_missing_on_followers() const;
 
     /// The current step of drain().
     enum class drain_step : std::uint8_t { none, calls, followers, snapshot, log, at_end };
@@ -108,49 +108,50 @@ private:
     handle tcp_;
     local_listener local_;
     std::vector<handle> inherited_;
-    std::deque<fork_guard> guards_;
+    std::deque<fork_guard> fork_guards_;
     std::optional<tls> tls_;
-    std::unique_ptr<timeline> shown_;
+    std::unique_ptr<timeline> timeline_;
     std::unique_ptr<journal::journal> log_;
-    std::unique_ptr<snapshots> snapshots_;
+    std::unique_ptr<snapshotter> snapshotter_;
     std::unique_ptr<follower> follower_;  // kept after a promotion
-    std::unique_ptr<herald> herald_;
-    std::mutex promotion_;                 // guards promotions, which begin only after the start has ended
-    std::set<std::uint64_t> void_orders_;  // orders of leaders that this server must not follow; guarded by promotion_
+    std::unique_ptr<demotion_notifier> demotion_notifier_;
+    std::mutex promotion_;  // guards promotions, which begin only after the start has ended
+    std::set<std::uint64_t>
+        cancelled_orders_;  // orders of leaders that this server must not follow; guarded by promotion_
     /// Passes an order to lead to the thread that promotes servers, one at a time.
-    class ordered_promotion final : public journal::inquiry {
+    class ordered_promotion final : public journal::deferred_request {
     public:
-        void answered(std::string) noexcept override { is_under_way = false; }
-        [[nodiscard]] bool is_left() const noexcept override { return false; }
+        void complete(std::string) noexcept override { is_under_way = false; }
+        [[nodiscard]] bool is_client_gone() const noexcept override { return false; }
         std::atomic<bool> is_under_way{false};
     } ordered_;
     std::mutex handing_over_;  // guards the use of handover_; taken before promotion_, if both are
     std::unique_ptr<handover> handover_;
-    deputies deputies_;
+    worker_io worker_io_;
     std::unique_ptr<executor> executor_;
-    std::optional<crash_witness> witness_;
+    std::optional<crash_scope> crash_scope_;
     client_directory clients_;
-    remembered answers_{{.answers = how.remembered, .bytes = how.max_held / 4, .time = how.remember_for}};
+    reply_cache replies_{{.answers = how.remembered, .bytes = how.max_held / 4, .time = how.remember_for}};
     slow_log slow_{how.slow_log_slower_than, how.slow_log_max_len};
     accounts accounts_{how.users};
-    std::unique_ptr<doorkeeper> door_;
+    std::unique_ptr<password_verifier> passwords_;
     std::unique_ptr<commands> commands_;
-    std::unique_ptr<common> shared_;
+    std::unique_ptr<io_shared_state> shared_;
     std::unique_ptr<program_calls> own_calls_;
-    std::optional<forwarding> elsewhere_;  // only of a server in a cluster
+    std::optional<forwarding> forwarder_;  // only of a server in a cluster
     std::vector<std::unique_ptr<io_thread>> io_threads_;
     std::unique_ptr<exposition::web_server> pages_;
 };
 
-void service::body::enter(const handle& listener) {
-    guards_.emplace_back(listener.get());
+void service::body::add_listening_socket(const handle& listener) {
+    fork_guards_.emplace_back(listener.get());
     const bool local = is_local(listener);
-    std::function<std::unique_ptr<stream>(handle)> greet = [](handle s) {
+    std::function<std::unique_ptr<stream>(handle)> make_stream = [](handle s) {
         return std::make_unique<stream>(std::move(s));
     };
-    if (tls_ && !local) greet = [this](handle s) { return tls_->greet(std::move(s)); };
-    shared_->entrances.push_back(
-        {listener, std::move(greet), local ? std::size_t{1} : 0, !is_bound_to_this_machine(listener.get())});
+    if (tls_ && !local) make_stream = [this](handle s) { return tls_->make_stream(std::move(s)); };
+    shared_->listening_sockets.push_back(
+        {listener, std::move(make_stream), local ? std::size_t{1} : 0, !is_bound_to_this_machine(listener.get())});
 }
 
 void service::body::listen() {
@@ -158,17 +159,17 @@ void service::body::listen() {
     if (how.port) {
         tcp_ = listen_tcp(how.host, *how.port);
         port = port_of(tcp_);
-        enter(tcp_);
+        add_listening_socket(tcp_);
     }
     if (!how.unix_socket.empty()) {
         local_ = listen_unix(how.unix_socket, how.unix_mode);
-        enter(local_.socket);
+        add_listening_socket(local_.socket);
     }
     inherited_.reserve(how.inherited.size());  // entrances refer to its elements
     for (const int descriptor : how.inherited) {
-        inherited_.push_back(take_over(descriptor));
+        inherited_.push_back(adopt_listener(descriptor));
         if (port == 0) port = port_of(inherited_.back());
-        enter(inherited_.back());
+        add_listening_socket(inherited_.back());
     }
 }
 
@@ -208,35 +209,36 @@ void service::body::recover_from_log() {
     if (leader) {
         make_follower(*leader);
         follower_->catch_up();
-    } else if (const auto all = log_->file().branches();
-               log_->file().heard_term() > (all.empty() ? 0 : all.back().term)) {
+    } else if (const auto all = log_->file().leader_epochs();
+               log_->file().announced_term() > (all.empty() ? 0 : all.back().term)) {
         throw std::runtime_error{"the log " + how.log.file + " is of term " +
                                  std::to_string(all.empty() ? 0 : all.back().term) +
-                                 ", and another server leads in term " + std::to_string(log_->file().heard_term()) +
+                                 ", and another server leads in term " + std::to_string(log_->file().announced_term()) +
                                  ": start this one with --follow and that one's address"};
     }
-    const recovered r = recover(*log_, procedures, how.log.replay_limit);
-    if (r.calls != 0 || r.pieces != 0) {
+    const recovery_result r = recover(*log_, procedures, how.log.replay_limit);
+    if (r.calls != 0 || r.snapshot_pieces != 0) {
         how.notice(severity::info,
                    "the log " + how.log.file + " was read: " + std::to_string(r.calls) + " calls were run again, on " +
-                       (r.pieces == 0 ? "no snapshot" : "a snapshot of " + std::to_string(r.pieces) + " pieces"));
+                       (r.snapshot_pieces == 0 ? "no snapshot"
+                                               : "a snapshot of " + std::to_string(r.snapshot_pieces) + " pieces"));
     }
-    log_->read_answers([&](const journal::kept_answer& a) { keep_answer(a); });
+    log_->read_answers([&](const journal::stored_reply& a) { cache_reply(a); });
     if (follower_) {
-        log_->others().show_link([this] { return follower_->look(); });
+        log_->followers().set_link_status_source([this] { return follower_->status(); });
         log_->file().forget_former_leader(follower_->leader().host, follower_->leader().port);
         const leader_settings& found = follower_->leader();
         return log_->follow(to_string(endpoint{found.host, found.port}));
     }
     log_->begin();
-    take_snapshots();
+    start_snapshotter();
 }
 
 /// Returns the leader that this server follows: the one in the options, unless a hand-over is newer than the options.
 std::optional<leader_settings> service::body::leader_at_start() {
     std::optional<leader_settings> leader;
     if (!how.follow.host.empty()) leader = how.follow;
-    journal::store& file = log_->file();
+    journal::log_store& file = log_->file();
     const std::optional<journal::handed_over> latest = file.latest_handover();
     if (!latest) return leader;
     const std::string other = to_string(endpoint{latest->host, latest->port});
@@ -253,8 +255,8 @@ std::optional<leader_settings> service::body::leader_at_start() {
         leader->port = latest->port;
         how.notice(severity::info, "this server has handed its lead over to " + other + ", and follows it");
     } else if (latest->leads && is_named) {
-        const std::vector<journal::branch> all = file.branches();
-        if (all.empty() || file.heard_term() > all.back().term) return leader;  // another server has led since
+        const std::vector<journal::leader_epoch> all = file.leader_epochs();
+        if (all.empty() || file.announced_term() > all.back().term) return leader;  // another server has led since
         leader.reset();
         how.notice(severity::info, other + " has handed its lead over to this server, which leads");
     } else if (!is_named) {
@@ -265,58 +267,59 @@ std::optional<leader_settings> service::body::leader_at_start() {
 
 void service::body::make_follower(const leader_settings& of) {
     follower_ = std::make_unique<follower>(
-        how, of, *log_, procedures, [this](const journal::kept_answer& a) { keep_answer(a); },
-        [this](std::uint64_t order) { take_order(order); });
+        how, of, *log_, procedures, [this](const journal::stored_reply& a) { cache_reply(a); },
+        [this](std::uint64_t order) { handle_order(order); });
 }
 
-void service::body::keep_answer(const journal::kept_answer& a) {
+void service::body::cache_reply(const journal::stored_reply& a) {
     const instant now = std::chrono::steady_clock::now();
-    const std::chrono::microseconds age{log_->times().now() - a.at};
+    const std::chrono::microseconds age{log_->reply_times().now() - a.at};
     if (age > how.remember_for) return;
-    answers_.learn(a.key, a.call, a.answer, now - std::chrono::duration_cast<instant::duration>(age));
+    replies_.restore(a.key, a.call, a.answer, now - std::chrono::duration_cast<instant::duration>(age));
 }
 
-void service::body::take_snapshots() {
-    snapshots_ = std::make_unique<snapshots>(*log_, procedures, std::make_unique<leading_position>(*log_),
-                                             [this](const std::string& line) { how.notice(severity::error, line); });
+void service::body::start_snapshotter() {
+    snapshotter_ =
+        std::make_unique<snapshotter>(*log_, procedures, std::make_unique<leader_position>(*log_),
+                                      [this](const std::string& line) { how.notice(severity::error, line); });
 }
 
 void service::body::add_former_leader(const leader_settings& l) {
-    log_->with_file([&](journal::store& file) {
+    log_->with_file([&](journal::log_store& file) {
         file.add_former_leader({.host = l.host, .port = l.port, .user = l.user, .tls_authority = l.tls_authority});
     });
 }
 
 /// Passes on an order to lead. The calling thread is the one that follows, and a promotion ends it, so another thread
 /// promotes.
-void service::body::take_order(std::uint64_t number) {
+void service::body::handle_order(std::uint64_t number) {
     if (ordered_.is_under_way.exchange(true)) return;
-    ordered_.what = journal::inquiry::kind::task;
+    ordered_.what = journal::deferred_request::kind::task;
     ordered_.task = [this, number](std::string&) {
         if (const std::string why_not = promote(number); !why_not.empty())
             how.notice(severity::warning, "the leader hands its lead over to this server: " + why_not);
     };
-    log_->others().ask(ordered_);
+    log_->followers().submit(ordered_);
 }
 
 /// Answers a leader's question about its order. Holds the lock of promotions, so an order that becomes void here leads
 /// to no later promotion.
 std::string service::body::answer_order(std::uint64_t number, bool is_void) {
     const std::scoped_lock lock{promotion_};
-    const journal::replication_figures now = log_->others().look();
-    if (now.leads) return "LEADS " + std::to_string(now.now.term);
+    const journal::replication_statistics now = log_->followers().statistics();
+    if (now.leads) return "LEADS " + std::to_string(now.epoch.term);
     if (!follower_) return "STARTS 0";
-    if (is_void) void_orders_.insert(number);
+    if (is_void) cancelled_orders_.insert(number);
     return (is_void ? "VOID " : "FOLLOWS ") + std::to_string(follower_->id());
 }
 
-std::shared_ptr<const journal::handover_outcome> service::body::hand_over(std::string to,
-                                                                          std::chrono::milliseconds longest) {
+std::shared_ptr<const journal::handover_result> service::body::hand_over(std::string to,
+                                                                         std::chrono::milliseconds time_limit) {
     const std::scoped_lock lock{handing_over_};
     if (!serves_ || drained_) throw std::runtime_error{"the server does not serve"};
     if (!log_) throw std::runtime_error{"this server has no log, so nobody follows it: --log"};
-    if (!log_->others().takes_writes()) throw std::runtime_error{log_->others().why_no_writes()};
-    return handover_->begin(std::move(to), longest);
+    if (!log_->followers().takes_writes()) throw std::runtime_error{log_->followers().write_refusal_reason()};
+    return handover_->begin(std::move(to), time_limit);
 }
 
 /// Returns true if no call runs or waits for a worker. Calls that wait in `retry` do not count.
@@ -330,33 +333,34 @@ bool service::body::is_idle() const {
 void service::body::step_down(const leader_settings& to) {
     const std::scoped_lock lock{promotion_};
     if (drained_) throw std::runtime_error{"the server ends"};
-    herald_->stop();
-    if (snapshots_) snapshots_->stop();
-    snapshots_.reset();
+    demotion_notifier_->stop();
+    if (snapshotter_) snapshotter_->stop();
+    snapshotter_.reset();
     const bool is_named = how.follow.host.empty() || (how.follow.host == to.host && how.follow.port == to.port);
-    log_->with_file([&](journal::store& file) {
+    log_->with_file([&](journal::log_store& file) {
         file.forget_former_leader(to.host, to.port);
-        file.note_handover({.leads = false, .host = to.host, .port = to.port});
+        file.record_handover({.leads = false, .host = to.host, .port = to.port});
         // A start with the earlier options asks the server in these options first.
         if (is_named) file.forget_redirection();
-        else file.note_redirection({.from = {how.follow.host, how.follow.port}, .to = {to.host, to.port}});
+        else file.record_redirection({.from = {how.follow.host, how.follow.port}, .to = {to.host, to.port}});
     });
     // An earlier follower has stopped when this server was promoted.
     make_follower(is_named ? to : how.follow);
-    log_->others().show_link([this] { return follower_->look(); });
-    log_->yield_to(to_string(endpoint{to.host, to.port}));
+    log_->followers().set_link_status_source([this] { return follower_->status(); });
+    log_->yield_lead_to(to_string(endpoint{to.host, to.port}));
     follower_->start(address());
-    herald_->start(address());
+    demotion_notifier_->start(address());
 }
 
 /// Handles an operator's statement that the follower that was told to lead does not lead.
 std::string service::body::lead_in_doubt() {
     try {
-        add_former_leader(handover_->lead_anyway());
+        add_former_leader(handover_->resume_leading());
         const std::scoped_lock lock{promotion_};
-        how.notice(severity::info, "this server leads, in term " + std::to_string(log_->others().look().now.term));
-        herald_->stop();
-        herald_->start(address());
+        how.notice(severity::info,
+                   "this server leads, in term " + std::to_string(log_->followers().statistics().epoch.term));
+        demotion_notifier_->stop();
+        demotion_notifier_->start(address());
         return {};
     } catch (const std::exception& e) {
         return std::string{"this server cannot lead: "} + e.what();
@@ -369,8 +373,9 @@ std::string service::body::decide() {
     if (!serves_ || drained_) return "the server does not serve";
     if (handover_->is_under_way()) return "this server hands its lead over";
     try {
-        log_->lead_again();
-        how.notice(severity::info, "this server leads, in term " + std::to_string(log_->others().look().now.term));
+        log_->resume_leading();
+        how.notice(severity::info,
+                   "this server leads, in term " + std::to_string(log_->followers().statistics().epoch.term));
         return {};
     } catch (const std::exception& e) {
         return std::string{"this server cannot lead: "} + e.what();
@@ -380,33 +385,34 @@ std::string service::body::decide() {
 std::string service::body::promote(std::uint64_t order) {
     if (const std::scoped_lock lock{handing_over_}; order == 0 && handover_ && handover_->is_in_doubt())
         return lead_in_doubt();
-    if (order == 0 && log_ && log_->others().is_undecided()) return decide();
+    if (order == 0 && log_ && log_->followers().is_undecided()) return decide();
     const std::scoped_lock lock{promotion_};
     if (!serves_ || drained_) return "the server does not serve";
-    if (void_orders_.contains(order)) return "the leader has taken that back";
+    if (cancelled_orders_.contains(order)) return "the leader has taken that back";
     if (!follower_) return "this server follows nobody";
-    if (log_->others().look().leads) return {};  // promoted already
+    if (log_->followers().statistics().leads) return {};  // promoted already
     if (const std::string why = follower_->stop(); !why.empty())
         return "this server cannot lead, because its data are not what its log says: " + why;
     try {
         // Added first: if a crash prevents the message, the next start sends it.
         const leader_settings& former = follower_->leader();
         add_former_leader(former);
-        // Written together with the branch, so that a start finds both or neither.
+        // Written together with the leader epoch, so that a start finds both or neither.
         std::optional<journal::handed_over> latest;
         if (order != 0) latest = {.leads = true, .host = former.host, .port = former.port};
         log_->begin(latest);
-        take_snapshots();
-        how.notice(severity::info, "this server leads, in term " + std::to_string(log_->others().look().now.term));
-        herald_->stop();
-        herald_->start(address());
+        start_snapshotter();
+        how.notice(severity::info,
+                   "this server leads, in term " + std::to_string(log_->followers().statistics().epoch.term));
+        demotion_notifier_->stop();
+        demotion_notifier_->start(address());
         return {};
     } catch (const std::exception& e) {
-        if (log_->others().look().leads) {
+        if (log_->followers().statistics().leads) {
             return std::string{"this server leads, but takes no snapshots, or does not tell its former leader: "} +
                    e.what() + ". Start it again, without --follow";
         }
-        follower_->go_on();
+        follower_->resume();
         return std::string{"this server cannot lead: "} + e.what();
     }
 }
@@ -422,56 +428,57 @@ void service::body::start() {
     if (how.report_crashes) catch_crashes();
     const execution chosen = executor_of(how);
     workers_ = workers_for(how, chosen, std::thread::hardware_concurrency());
-    shown_ = std::make_unique<timeline>(workers_);
-    executor_ = make_executor(chosen, how, workers_, procedures, *shown_, &deputies_);
-    if (how.report_crashes) witness_.emplace(*executor_);
+    timeline_ = std::make_unique<timeline>(workers_);
+    executor_ = make_executor(chosen, how, workers_, procedures, *timeline_, &worker_io_);
+    if (how.report_crashes) crash_scope_.emplace(*executor_);
     own_calls_ = std::make_unique<program_calls>(how, *executor_, procedures.all(), slow_, log_.get());
     if (cluster::call_carrier* const by = how.cluster == nullptr ? nullptr : how.cluster->calls(); by && how.forward)
-        elsewhere_.emplace(*by, procedures, *executor_, *own_calls_);
-    door_ = std::make_unique<doorkeeper>(accounts_);
+        forwarder_.emplace(*by, procedures, *executor_, *own_calls_);
+    passwords_ = std::make_unique<password_verifier>(accounts_);
     commands_ = std::make_unique<commands>(
-        procedures, how.password, accounts_, *shown_, clients_, answers_, slow_,
-        replicas{.log = log_.get(),
-                 .promote = [this] { return promote(); },
-                 .hand_over = [this](std::string to,
-                                     std::chrono::milliseconds longest) { return hand_over(std::move(to), longest); },
-                 .answer_order = [this](std::uint64_t number, bool is_void) { return answer_order(number, is_void); },
-                 .password = how.replication_password,
-                 .open_to_all = how.unprotected},
-        how.max_request, [this] { return to_text(look()); });
-    shared_.reset(new common{.how = how,
-                             .known = *commands_,
-                             .runs = *executor_,
-                             .workers = workers_,
-                             .entrances = {},
-                             .directory = clients_,
-                             .answers = answers_,
-                             .door = *door_,
-                             .slow = slow_,
-                             .log = log_.get(),
-                             .elsewhere = elsewhere_ ? &*elsewhere_ : nullptr});
+        procedures, how.password, accounts_, *timeline_, clients_, replies_, slow_,
+        replication_access{
+            .log = log_.get(),
+            .promote = [this] { return promote(); },
+            .hand_over = [this](std::string to,
+                                std::chrono::milliseconds time_limit) { return hand_over(std::move(to), time_limit); },
+            .answer_order = [this](std::uint64_t number, bool is_void) { return answer_order(number, is_void); },
+            .password = how.replication_password,
+            .open_to_all = how.unprotected},
+        how.max_request, [this] { return to_text(statistics()); });
+    shared_.reset(new io_shared_state{.how = how,
+                                      .known_commands = *commands_,
+                                      .runs = *executor_,
+                                      .workers = workers_,
+                                      .listening_sockets = {},
+                                      .directory = clients_,
+                                      .replies = replies_,
+                                      .passwords = *passwords_,
+                                      .slow = slow_,
+                                      .log = log_.get(),
+                                      .forwarder = forwarder_ ? &*forwarder_ : nullptr});
     started_ = true;
     own_calls_->start();
-    if (!accounts_.empty()) door_->start();
+    if (!accounts_.empty()) passwords_->start();
     start_time_ = std::chrono::steady_clock::now();
     listen();
-    for (unsigned i = 0; i < how.io_threads && !shared_->entrances.empty(); ++i)
+    for (unsigned i = 0; i < how.io_threads && !shared_->listening_sockets.empty(); ++i)
         io_threads_.push_back(std::make_unique<io_thread>(*shared_, procedures.all().size()));
     for (const auto& r : io_threads_) r->start();
-    open_deputies();
+    allow_worker_io();
     // A client may ask for a promotion already, and a leader may order one.
     const std::scoped_lock both{handing_over_, promotion_};
     if (log_) {
-        herald_ = std::make_unique<herald>(how, *log_);
-        herald_->start(address());
+        demotion_notifier_ = std::make_unique<demotion_notifier>(how, *log_);
+        demotion_notifier_->start(address());
         handover_ =
             std::make_unique<handover>(how, *log_,
                                        handover::host{.is_idle = [this] { return is_idle(); },
                                                       .follow = [this](const leader_settings& to) { step_down(to); },
-                                                      .tell = how.notice});
+                                                      .log = how.notice});
     }
     if (follower_) follower_->start(address());
-    if (elsewhere_) elsewhere_->start();
+    if (forwarder_) forwarder_->start();
     serves_ = true;
     stage_.store(stage::serving, std::memory_order_release);
 }
@@ -479,12 +486,12 @@ void service::body::start() {
 /// Allows idle workers to take the I/O threads' place, except in three cases. A TLS handshake is a long computation,
 /// and so may be finding the node of a call in a cluster. With `realtime_from`, urgent calls should run before other
 /// programs. But a worker in an I/O thread's place has no real-time priority, so they would wait for those programs.
-void service::body::open_deputies() {
-    if (tls_ || elsewhere_ || how.preemption.realtime_from) return;
+void service::body::allow_worker_io() {
+    if (tls_ || forwarder_ || how.preemption.realtime_from) return;
     std::vector<io_thread*> threads;
     for (const auto& r : io_threads_) threads.push_back(r.get());
-    deputies_.open(std::move(threads));
-    for (const auto& r : io_threads_) r->allow_deputies();
+    worker_io_.set_threads(std::move(threads));
+    for (const auto& r : io_threads_) r->allow_worker_io();
 }
 
 /// Opens the pages before the log is read, which may take long. So an operator can see that the server is loading.
@@ -500,41 +507,41 @@ void service::body::open_pages() {
 
 exposition::page service::body::show_metrics() const {
     if (stage_.load(std::memory_order_acquire) == stage::loading) return page_of(readiness_now());
-    return exposition::page_of(families_of(look()));
+    return exposition::page_of(families_of(statistics()));
 }
 
 readiness service::body::readiness_now() const {
     readiness now{.at = stage_.load(std::memory_order_acquire)};
     if (now.at == stage::loading) return now;
-    now.queue_full = executor_->current_load().full();
-    now.holds_too_much = shared_->bytes.used_up();
+    now.queue_full = executor_->current_load().is_full();
+    now.is_memory_full = shared_->bytes.is_used_up();
     now.clients_full = shared_->clients.load(std::memory_order_relaxed) >= how.max_clients;
     if (!log_) return now;
-    now.log_trouble = log_->trouble();
-    now.log_behind = log_->full();
-    if (log_->others().is_undecided()) now.undecided = log_->others().why_no_writes();
+    now.log_trouble = log_->error();
+    now.log_behind = log_->is_full();
+    if (log_->followers().is_undecided()) now.undecided = log_->followers().write_refusal_reason();
     return now;
 }
 
 liveness service::body::liveness_now() {
     // As long as the default timeout of probes that restart programs.
-    constexpr std::chrono::milliseconds patience{1000}, pause{1};
+    constexpr std::chrono::milliseconds timeout{1000}, pause{1};
     liveness now{.at = stage_.load(std::memory_order_acquire)};
     if (now.at == stage::loading) return now;
     now.workers = workers_;
     now.io_threads = io_threads_.size();
-    std::vector<std::uint64_t> asked;
-    for (const auto& r : io_threads_) asked.push_back(r->ask_for_sign());
-    const instant until = std::chrono::steady_clock::now() + patience;
-    for (std::size_t i = 0; i < asked.size(); ++i) {
+    std::vector<std::uint64_t> rounds;
+    for (const auto& r : io_threads_) rounds.push_back(r->request_round());
+    const instant until = std::chrono::steady_clock::now() + timeout;
+    for (std::size_t i = 0; i < rounds.size(); ++i) {
         bool answers = false;
-        while (!(answers = io_threads_[i]->has_gone_round(asked[i])) && std::chrono::steady_clock::now() < until)
+        while (!(answers = io_threads_[i]->has_started_round(rounds[i])) && std::chrono::steady_clock::now() < until)
             std::this_thread::sleep_for(pause);
-        if (!answers) now.silent.push_back(i);
+        if (!answers) now.unresponsive.push_back(i);
     }
     const instant looked = std::chrono::steady_clock::now();
-    for (const auto& r : io_threads_) r->kept().add_to(now.kept, looked);
-    own_calls_->kept().add_to(now.kept, looked);
+    for (const auto& r : io_threads_) r->stuck().add_to(now.stuck, looked);
+    own_calls_->stuck().add_to(now.stuck, looked);
     return now;
 }
 
@@ -551,40 +558,40 @@ void service::body::drain() {
     }
     stop_listening();
     own_calls_->begin_drain();
-    if (log_) log_->hurry();
-    const bool leads = log_ && serves_ && log_->others().takes_writes();
-    shared_->awaits_followers = leads;
+    if (log_) log_->stop_waiting_for_disk();
+    const bool leads = log_ && serves_ && log_->followers().takes_writes();
+    shared_->serves_followers_at_end = leads;
     const instant began = std::chrono::steady_clock::now();
     // Drains I/O threads first: they end when everything that they submitted has come back and is answered.
     for (const auto& r : io_threads_) r->begin_drain();
-    door_->begin_drain();
+    passwords_->begin_drain();
     executor_->end_waits();
     // Leaves a part of the time for the steps below.
     if (leads)
         await_followers(how.shutdown_timeout.count() == 0 ? instant::max() : began + how.shutdown_timeout * 9 / 10);
-    shared_->awaits_followers = false;
-    if (log_) log_->others().begin_drain();
+    shared_->serves_followers_at_end = false;
+    if (log_) log_->followers().begin_drain();
     for (const auto& r : io_threads_) r->join();
-    door_.reset();
+    passwords_.reset();
     executor_->drain();
-    if (leads) tell_what_followers_lack();
-    if (elsewhere_) elsewhere_->stop();
+    if (leads) report_missing_on_followers();
+    if (forwarder_) forwarder_->stop();
     drain_step_ = drain_step::snapshot;
-    if (snapshots_) {
-        snapshots_->stop();
+    if (snapshotter_) {
+        snapshotter_->stop();
         // The other server may have logged calls behind the end of this log. A snapshot would take their position.
-        if (!is_in_doubt) snapshots_->take_last();
-        snapshots_.reset();
+        if (!is_in_doubt) snapshotter_->take_final();
+        snapshotter_.reset();
     }
     if (follower_) {
         const bool is_whole = follower_->stop().empty();
-        if (is_whole && !log_->others().look().leads) follower_->keep_snapshot();
+        if (is_whole && !log_->followers().statistics().leads) follower_->store_snapshot();
     }
     drain_step_ = drain_step::log;
-    herald_.reset();
+    demotion_notifier_.reset();
     if (log_) log_->end();  // the calls that it holds belong to own_calls_
     own_calls_->stop();
-    guards_.clear();
+    fork_guards_.clear();
     tcp_.close();
     local_.socket.close();
     inherited_.clear();
@@ -592,7 +599,7 @@ void service::body::drain() {
     if (!serves_) return;
     drain_step_ = drain_step::at_end;
     std::exception_ptr failure;
-    for (const auto& f : procedures.closing()) {
+    for (const auto& f : procedures.end_callbacks()) {
         try {
             f();
         } catch (...) {
@@ -608,30 +615,32 @@ void service::body::drain() {
 /// (replication.hpp).
 void service::body::await_followers(instant until) {
     constexpr std::chrono::milliseconds pause{1};
-    const auto goes_on = [&] { return shared_->following.load() != 0 && std::chrono::steady_clock::now() < until; };
-    const auto are_over = [&] {
-        return own_calls_->are_over() && std::ranges::all_of(io_threads_, &io_thread::calls_are_over);
+    const auto continues = [&] {
+        return shared_->follower_clients.load() != 0 && std::chrono::steady_clock::now() < until;
     };
-    while (!are_over() && goes_on()) std::this_thread::sleep_for(pause);
+    const auto are_over = [&] {
+        return own_calls_->has_no_calls() && std::ranges::all_of(io_threads_, &io_thread::has_no_calls);
+    };
+    while (!are_over() && continues()) std::this_thread::sleep_for(pause);
     if (!are_over()) return;  // the time is over, or no follower is connected
-    const std::uint64_t end = log_->drawn();
+    const std::uint64_t end = log_->next_position();
     const auto lack = [&] {
-        const auto all = log_->others().look().followers;
+        const auto all = log_->followers().statistics().followers;
         return std::ranges::count_if(all, [&](const auto& f) { return f.position < end; });
     };
     drain_step_ = drain_step::followers;
-    for (bool told = false; goes_on() && !log_->in_trouble(); std::this_thread::sleep_for(pause)) {
+    for (bool reported = false; continues() && !log_->has_error(); std::this_thread::sleep_for(pause)) {
         const auto behind = lack();
         if (behind == 0) break;
-        if (!std::exchange(told, true))
+        if (!std::exchange(reported, true))
             how.notice(severity::info, "the end waits for followers that lack calls: " + std::to_string(behind));
     }
     drain_step_ = drain_step::calls;
 }
 
-void service::body::tell_what_followers_lack() const {
-    const std::uint64_t end = log_->drawn();
-    for (const auto& f : log_->others().look().followers) {
+void service::body::report_missing_on_followers() const {
+    const std::uint64_t end = log_->next_position();
+    for (const auto& f : log_->followers().statistics().followers) {
         if (f.position >= end) continue;
         how.notice(severity::warning, "the follower at " + f.address + " lacks the last " +
                                           std::to_string(end - f.position) + " calls; it has last asked for more " +
@@ -649,7 +658,7 @@ drain_obstacles service::body::awaited_by_drain() {
                                                "waits for others");
             return found;
         case drain_step::calls:
-            for (const auto& r : io_threads_) r->awaited().add_to(found.lines);
+            for (const auto& r : io_threads_) r->unfinished().add_to(found.lines);
             own_calls_->add_unfinished(found.lines);
             if (found.lines.empty()) found.lines.emplace_back("clients that have not closed their connections");
             break;
@@ -665,13 +674,13 @@ drain_obstacles service::body::awaited_by_drain() {
     }
     if (!log_) return found;
     // Answered calls may still be in memory, unless each answer waits for the disk.
-    constexpr std::chrono::milliseconds patience{500}, pause{1};
-    const instant until = std::chrono::steady_clock::now() + patience;
-    const std::uint64_t drawn = log_->drawn();
-    while (log_->durable() < drawn && !log_->in_trouble() && std::chrono::steady_clock::now() < until)
+    constexpr std::chrono::milliseconds timeout{500}, pause{1};
+    const instant until = std::chrono::steady_clock::now() + timeout;
+    const std::uint64_t drawn = log_->next_position();
+    while (log_->durable() < drawn && !log_->has_error() && std::chrono::steady_clock::now() < until)
         std::this_thread::sleep_for(pause);
     if (log_->durable() < drawn)
-        found.lines.push_back("the log cannot be written: " + (log_->in_trouble() ? log_->trouble() : "it hangs"));
+        found.lines.push_back("the log cannot be written: " + (log_->has_error() ? log_->error() : "it hangs"));
     return found;
 }
 
@@ -687,8 +696,8 @@ bool service::body::responds() noexcept {
     return all;
 }
 
-snapshot service::body::look() const {
-    snapshot s;
+server_statistics service::body::statistics() const {
+    server_statistics s;
     if (!started_) return s;
     s.up = std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now() - start_time_);
     s.workers = workers_;
@@ -699,15 +708,16 @@ snapshot service::body::look() const {
     s.held_by_clients = clients_.held();
     s.held_by_calls = shared_->calls.held();
     s.latest_eviction = shared_->evictions.latest();
-    for (const entry& e : procedures.all()) s.procedures.push_back({e.what.name, e.what.options.priority, {}, {}});
-    for (const auto& r : io_threads_) add(s, r->counted());
-    add(s, own_calls_->counted());
+    for (const procedure_entry& e : procedures.all())
+        s.procedures.push_back({e.definition.name, e.definition.options.priority, {}, {}});
+    for (const auto& r : io_threads_) add(s, r->counts());
+    add(s, own_calls_->counts());
     add_transactions(s);
     if (how.cluster != nullptr) s.cluster = how.cluster->look();
-    if (elsewhere_) s.elsewhere = elsewhere_->look();
+    if (forwarder_) s.forwarded_calls = forwarder_->statistics();
     if (log_) {
-        s.log = log_->look();
-        s.others = log_->others().look();
+        s.log = log_->statistics();
+        s.replication = log_->followers().statistics();
     }
     return s;
 }
@@ -716,15 +726,15 @@ void service::body::call(std::string_view name, std::vector<std::string> argumen
                          std::function<void(std::string_view)> then) {
     std::string refused;
     reply to{refused, protocol::resp3};
-    const entry* const which = procedures.find(name);
+    const procedure_entry* const which = procedures.find(name);
     if (which == nullptr) {
         to.error("NOPROC", "there is no procedure '" + std::string{name} + "'");
-    } else if (log_ && !which->what.options.read_only && !log_->others().takes_writes()) {
-        to.error("READONLY", which->what.name + ": " + log_->others().why_no_writes());
-    } else if (takes(*which, arguments.size(), to)) {
-        invocation what{.which = which, .how = {}, .spoken = protocol::resp3};
+    } else if (log_ && !which->definition.options.read_only && !log_->followers().takes_writes()) {
+        to.error("READONLY", which->definition.name + ": " + log_->followers().write_refusal_reason());
+    } else if (accepts_arguments(*which, arguments.size(), to)) {
+        invocation what{.entry = which, .how = {}, .spoken = protocol::resp3};
         try {
-            plan(what, options.priority, options.deadline, std::chrono::steady_clock::now());
+            set_priority_and_deadline(what, options.priority, options.deadline, std::chrono::steady_clock::now());
             return own_calls_->call(what, std::move(arguments),
                                     [taker = std::move(then)](std::string_view answer, ending) { taker(answer); });
         } catch (const bad_argument& e) {
@@ -750,11 +760,11 @@ void service::set(std::string name, std::string value) { body_->procedures.set(s
 std::vector<std::string> service::unused_settings() const { return body_->procedures.unused_settings(); }
 void service::check() { body_->check(); }
 std::string service::promote() { return body_->promote(); }
-std::string service::hand_over(const std::string& to, std::chrono::milliseconds longest) {
+std::string service::hand_over(const std::string& to, std::chrono::milliseconds time_limit) {
     try {
-        const auto outcome = body_->hand_over(to, longest);
+        const auto outcome = body_->hand_over(to, time_limit);
         outcome->is_over.wait(false);
-        return outcome->why_not;
+        return outcome->error;
     } catch (const std::runtime_error& e) {
         return e.what();
     }
@@ -766,7 +776,7 @@ void service::start() { body_->start(); }
 void service::drain() { body_->drain(); }
 std::uint16_t service::port() const noexcept { return body_->port; }
 std::uint16_t service::metrics_port() const noexcept { return body_->metrics_port; }
-std::string service::info() const { return to_text(body_->look()); }
+std::string service::info() const { return to_text(body_->statistics()); }
 void service::call_raw(std::string_view name, std::vector<std::string> arguments, const call_options& how,
                        std::function<void(std::string_view)> then) {
     body_->call(name, std::move(arguments), how, std::move(then));

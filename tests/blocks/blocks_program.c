@@ -166,7 +166,7 @@ static void tokens(void) {
 
 /* ---- conditions */
 
-static tm_condition turn_of[2];
+static tm_condition run_number_of[2];
 static int turn;
 
 /* Each thread waits for its turn and passes it to the other. */
@@ -174,9 +174,9 @@ static void* take_turns(void* argument) {
     const int mine = *(const int*)argument;
     for (int i = 0; i < rounds; i++) {
         tm_token_take(&token);
-        while (turn != mine) tm_condition_wait(&turn_of[mine], &token);
+        while (turn != mine) tm_condition_wait(&run_number_of[mine], &token);
         turn = 1 - mine;
-        tm_condition_signal(&turn_of[1 - mine]);
+        tm_condition_signal(&run_number_of[1 - mine]);
         tm_token_give(&token);
     }
     return NULL;

@@ -152,7 +152,7 @@ struct slow_server final : cluster::call_handler {
         if (what.procedure == "first") goes_on.wait(false);
         heard.push_back(std::move(what.procedure));
     }
-    void recall(unsigned, std::uint64_t, bool) override {}
+    void cancel(unsigned, std::uint64_t, bool) override {}
     void answered(unsigned, std::uint64_t, cluster::forwarded_answer&&) override {}
     void lose(unsigned) noexcept override {
         heard.emplace_back("lost");

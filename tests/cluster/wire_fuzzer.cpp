@@ -93,7 +93,7 @@ private:
                 .owner = static_cast<std::uint16_t>(place),
                 .answer = what.procedure});
     }
-    void recall(unsigned from, std::uint64_t, bool) override { demand(from == hostile); }
+    void cancel(unsigned from, std::uint64_t, bool) override { demand(from == hostile); }
     void answered(unsigned from, std::uint64_t, forwarded_answer&& how) override {
         demand(from == hostile && how.owner < nodes && how.fate <= last(how.fate) && how.answer.size() <= largest);
     }

@@ -13,7 +13,7 @@
 
 #include "bank.hpp"
 #include "server/protocol/accounts.hpp"
-#include "server/protocol/doorkeeper.hpp"
+#include "server/protocol/password_verifier.hpp"
 
 namespace tutti::server {
 namespace {
@@ -36,7 +36,7 @@ settings with_users() {
     return how;
 }
 
-TEST(access, what_makes_no_user_is_refused) {
+TEST(access, invalid_users_are_refused) {
     const auto made = [](const std::vector<user>& all) { const accounts unused{all}; };
     const std::string good = hashed("x");
     EXPECT_NO_THROW(made({{.name = "a", .password = good}}));
@@ -52,19 +52,19 @@ TEST(access, what_makes_no_user_is_refused) {
     EXPECT_THROW(service{both}, std::invalid_argument);
 }
 
-TEST(access, a_rate_counts_any_second) {
+TEST(access, a_rate_applies_to_every_second) {
     account a{user{.name = "a", .rate = 4}};
     const instant start = instant{} + 1h;
-    for (int i = 0; i < 4; ++i) EXPECT_TRUE(a.admit(start));
-    EXPECT_FALSE(a.admit(start));
-    EXPECT_FALSE(a.admit(start + 249ms));
-    EXPECT_TRUE(a.admit(start + 250ms));
-    EXPECT_FALSE(a.admit(start + 250ms));
-    for (int i = 0; i < 4; ++i) EXPECT_TRUE(a.admit(start + 10s)) << "silence saves up one second's worth";
-    EXPECT_FALSE(a.admit(start + 10s));
+    for (int i = 0; i < 4; ++i) EXPECT_TRUE(a.try_admit(start));
+    EXPECT_FALSE(a.try_admit(start));
+    EXPECT_FALSE(a.try_admit(start + 249ms));
+    EXPECT_TRUE(a.try_admit(start + 250ms));
+    EXPECT_FALSE(a.try_admit(start + 250ms));
+    for (int i = 0; i < 4; ++i) EXPECT_TRUE(a.try_admit(start + 10s)) << "silence saves up one second's worth";
+    EXPECT_FALSE(a.try_admit(start + 10s));
 }
 
-TEST(access, nobody_is_let_in_without_the_password) {
+TEST(access, clients_need_the_password) {
     bank_server bank{with_users()};
     client c{bank.port()};
     EXPECT_EQ(c({"CALL", "balance", "1"}), "-NOAUTH Authentication required.") << "Redis's words";
@@ -102,15 +102,15 @@ TEST(access, a_pipeline_waits_for_its_login) {
 }
 
 /// Records the requests that it gets back, in place of an I/O thread.
-class taker final : public giver {
+class completion_recorder final : public request_owner {
 public:
-    void give_back(request& done) noexcept override {
+    void complete_request(request& done) noexcept override {
         const std::lock_guard hold{guard_};
         states_.push_back(done.login.state);
         came_.notify_all();
     }
     byte_budget& budget() noexcept override { return budget_; }
-    std::vector<login_claim::verdict> after(std::size_t count) {
+    std::vector<login_claim::login_result> after(std::size_t count) {
         std::unique_lock hold{guard_};
         came_.wait(hold, [&] { return states_.size() >= count; });
         return states_;
@@ -120,45 +120,45 @@ private:
     byte_budget budget_{std::size_t{1} << 20};
     std::mutex guard_;
     std::condition_variable came_;
-    std::vector<login_claim::verdict> states_;
+    std::vector<login_claim::login_result> states_;
 };
 
-TEST(access, a_crowd_at_the_door_is_told_so_and_who_has_left_it_costs_nothing) {
-    using verdict = login_claim::verdict;
+TEST(access, excess_logins_are_refused_and_abandoned_ones_skipped) {
+    using verdict = login_claim::login_result;
     accounts users{with_users().users};
-    taker given;
+    completion_recorder given;
     std::deque<request> all;
-    doorkeeper door{users};
+    password_verifier door{users};
     constexpr std::size_t crowd = 1000;
     for (std::size_t i = 0; i < crowd; ++i) {
         request& r = all.emplace_back(given);
         r.login.who = users.find("clerk");
         r.login.password = "secret";
-        r.is_left = i != 0;
-        door.ask(r);
+        r.is_client_gone = i != 0;
+        door.submit(r);
     }
     door.start();
     const std::vector<verdict> said = given.after(crowd);
-    EXPECT_EQ(std::ranges::count(said, verdict::right), 1);
-    EXPECT_EQ(std::ranges::count(said, verdict::unseen), 255);
+    EXPECT_EQ(std::ranges::count(said, verdict::correct), 1);
+    EXPECT_EQ(std::ranges::count(said, verdict::unchecked), 255);
     EXPECT_EQ(std::ranges::count(said, verdict::busy), 744);
 }
 
 // Catches a server whose end waits for the pending password checks.
-TEST(access, nobody_is_looked_at_once_the_server_ends) {
+TEST(access, logins_are_refused_at_shutdown) {
     accounts users{with_users().users};
-    taker given;
+    completion_recorder given;
     request r{given};
-    doorkeeper door{users};
+    password_verifier door{users};
     r.login.who = users.find("clerk");
     r.login.password = "secret";
-    door.ask(r);
+    door.submit(r);
     door.begin_drain();
     door.start();
-    EXPECT_EQ(given.after(1), std::vector{login_claim::verdict::unseen});
+    EXPECT_EQ(given.after(1), std::vector{login_claim::login_result::unchecked});
 }
 
-TEST(access, a_client_that_has_left_is_let_in_no_more) {
+TEST(access, abandoned_logins_do_not_succeed) {
     bank_server bank{with_users()};
     for (int i = 0; i < 20; ++i) {
         bare_socket c{bank.port()};
@@ -171,7 +171,7 @@ TEST(access, a_client_that_has_left_is_let_in_no_more) {
     bank->drain();
 }
 
-TEST(access, each_calls_what_it_may) {
+TEST(access, users_call_only_allowed_procedures) {
     bank_server bank{with_users()};
     client c{bank.port()};
     ASSERT_EQ(c({"AUTH", "clerk", "secret"}), "OK");
@@ -199,7 +199,7 @@ TEST(access, each_calls_what_it_may) {
     EXPECT_EQ(c({"CALL", "balance", "1"}).substr(0, 7), "-NOPERM") << "no patterns, no calls";
 }
 
-TEST(access, no_call_is_more_urgent_than_its_user_may_be) {
+TEST(access, priorities_are_limited_by_user) {
     bank_server bank{with_users()};
     client c{bank.port()};
     ASSERT_EQ(c({"AUTH", "clerk", "secret"}), "OK");

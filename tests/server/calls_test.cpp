@@ -12,7 +12,7 @@ namespace {
 
 using words = std::vector<std::string>;
 
-TEST(calls, arguments_and_results_travel) {
+TEST(calls, arguments_and_results_are_transferred) {
     bank_server bank;
     client ask{bank.port()};
     EXPECT_EQ(ask({"CALL", "noop"}), "OK");
@@ -41,7 +41,7 @@ TEST(calls, priority_and_deadline_come_before_the_name) {
     EXPECT_EQ(ask({"CALL", "PRIORITY", "7", "priority", "8", "how"}), "-ARGUMENT PRIORITY is given twice");
 }
 
-TEST(calls, arguments_are_no_options) {
+TEST(calls, arguments_are_not_parsed_as_options) {
     bank_server bank;
     client ask{bank.port()};
     EXPECT_EQ(ask({"CALL", "join", "-", "a", "PRIORITY", "31"}), "a-PRIORITY-31");
@@ -52,7 +52,7 @@ TEST(calls, arguments_are_no_options) {
 }
 
 // Clients may pass a priority up to the procedure's bound; the program may pass any priority.
-TEST(calls, a_procedure_bounds_what_clients_bring) {
+TEST(calls, a_procedure_limits_client_options) {
     bank_server bank;
     client ask{bank.port()};
     EXPECT_EQ(ask({"CALL", "PRIORITY", "3", "bounded"}), "(3 0)");
@@ -95,7 +95,7 @@ TEST(calls, errors_have_stable_codes) {
 }
 
 // Catches a block that a jump leaves open on the worker. Later calls would join it, and be lost with it.
-TEST(calls, a_block_that_is_left_by_a_jump_is_rolled_back) {
+TEST(calls, a_block_left_by_longjmp_is_rolled_back) {
     bank_server bank{{.workers = 1}};
     client ask{bank.port()};
     for (int i = 1; i <= 3; ++i) {
@@ -149,11 +149,11 @@ void expect_errors_of_exits(settings how) {
     EXPECT_EQ(ask({"CALL", "left"}), "1");
 }
 
-TEST(calls, the_exit_of_its_thread_is_an_error_of_a_call) { expect_errors_of_exits({}); }
-TEST(calls, the_exit_of_a_thread_whose_locals_calls_share_is_an_error_of_a_call) {
+TEST(calls, pthread_exit_is_an_error_of_the_call) { expect_errors_of_exits({}); }
+TEST(calls, pthread_exit_with_shared_locals_is_an_error) {
     expect_errors_of_exits({.preemption = {.shared_thread_locals = true}});
 }
-TEST(calls, the_exit_of_its_thread_is_an_error_of_a_call_that_may_migrate) {
+TEST(calls, pthread_exit_in_a_migrating_call_is_an_error) {
     settings how{.preemption = {.migrate = true}};
     try {
         const bank_server possible{how};
@@ -163,7 +163,7 @@ TEST(calls, the_exit_of_its_thread_is_an_error_of_a_call_that_may_migrate) {
     expect_errors_of_exits(how);
 }
 
-TEST(calls, a_call_past_its_deadline_is_refused_where_it_says_so) {
+TEST(calls, late_calls_are_refused_on_request) {
     bank_server bank{{.workers = 1}};
     client ask{bank.port()};
     ask.send({"CALL", "gate"});
@@ -184,7 +184,7 @@ TEST(calls, a_call_past_its_deadline_is_refused_where_it_says_so) {
 }
 
 // An endless transaction, and one that sleeps in retry.
-TEST(calls, a_time_limit_cancels_what_runs_for_ever) {
+TEST(calls, a_time_limit_cancels_an_endless_call) {
     bank_server bank{{.workers = 2}};
     client ask{bank.port()};
     for (int i = 0; i < 3; ++i) {
@@ -201,7 +201,7 @@ TEST(calls, a_time_limit_cancels_what_runs_for_ever) {
 }
 
 // Catches a cancellation that ends the process at a noexcept function.
-TEST(calls, a_time_limit_cancels_what_no_exception_leaves) {
+TEST(calls, a_time_limit_cancels_a_noexcept_call) {
     bank_server bank{{.workers = 1}};
     client ask{bank.port()};
     for (int i = 0; i < 3; ++i) {
@@ -217,7 +217,7 @@ TEST(calls, a_time_limit_cancels_what_no_exception_leaves) {
 }
 
 // If one of several calls retries, the block around them runs again. The retry signal passes through the procedure.
-TEST(calls, several_may_run_again_where_no_exception_leaves) {
+TEST(calls, noexcept_calls_in_exec_may_run_again) {
     bank_server bank{{.workers = 2}};
     client ask{bank.port()}, other{bank.port()};
     for (const std::string name : {"take_noexcept", "take_noexcept_owning", "take_in_destructor"}) {
@@ -233,7 +233,7 @@ TEST(calls, several_may_run_again_where_no_exception_leaves) {
 }
 
 // The call never reaches a transaction, so it cannot be cancelled. Its client still gets an answer in time.
-TEST(calls, a_time_limit_answers_even_what_cannot_be_cancelled) {
+TEST(calls, a_time_limit_answers_uncancellable_calls) {
     bank_server bank{{.workers = 1}, std::chrono::milliseconds{1}};
     client ask{bank.port()};
     ask.send({"CALL", "gate"});
@@ -244,7 +244,7 @@ TEST(calls, a_time_limit_answers_even_what_cannot_be_cancelled) {
     EXPECT_EQ(ask({"CALL", "count"}), "1") << "answered once";
 }
 
-TEST(calls, a_time_limit_answers_nobody_who_wants_no_answer) {
+TEST(calls, a_time_limit_respects_reply_off) {
     bank_server bank{{.workers = 1}, std::chrono::milliseconds{1}};
     client ask{bank.port()};
     ask.send({"CLIENT", "REPLY", "SKIP"});
@@ -253,7 +253,7 @@ TEST(calls, a_time_limit_answers_nobody_who_wants_no_answer) {
     EXPECT_EQ(ask.receive(), "PONG");
 }
 
-TEST(calls, a_time_limit_holds_for_the_program_too) {
+TEST(calls, a_time_limit_applies_to_program_calls) {
     bank_server bank{{.workers = 1}};
     EXPECT_EQ(answer_of(bank, "loop").substr(0, 8), "-TIMEOUT");
     EXPECT_EQ(answer_of(bank, "wait").substr(0, 8), "-TIMEOUT");
@@ -263,7 +263,7 @@ TEST(calls, a_time_limit_holds_for_the_program_too) {
     EXPECT_NE(info.find("TIMEOUT=1", info.find("procedure_loop:")), std::string::npos) << info;
 }
 
-TEST(calls, a_time_limit_answers_the_program_while_the_call_still_runs) {
+TEST(calls, a_time_limit_answers_a_running_program_call) {
     bank_server bank{{.workers = 1, .time_limit = std::chrono::milliseconds{1}}};
     EXPECT_EQ(answer_of(bank, "gate").substr(0, 8), "-TIMEOUT");
     bank.held.open();
@@ -272,7 +272,7 @@ TEST(calls, a_time_limit_answers_the_program_while_the_call_still_runs) {
 }
 
 // A transaction that is aborted there runs again, although its call has been interrupted.
-TEST(calls, who_takes_the_answer_of_a_cancelled_call_may_run_transactions) {
+TEST(calls, callbacks_of_cancelled_calls_may_run_transactions) {
     bank_server bank{{.workers = 1}};
     for (const std::string_view name : {"loop", "wait"}) EXPECT_EQ(attempts_after(bank, name), 2) << name;
 }
@@ -387,7 +387,7 @@ TEST(calls, clients_are_listed_and_killed) {
     EXPECT_EQ(ask.receive(), "closed");
 }
 
-TEST(calls, clients_may_want_no_answers) {
+TEST(calls, clients_may_disable_answers) {
     bank_server bank;
     client ask{bank.port()};
     ask.send({"CLIENT", "REPLY", "OFF"});
@@ -399,7 +399,7 @@ TEST(calls, clients_may_want_no_answers) {
     EXPECT_EQ(ask({"CALL", "count"}), "3");
 }
 
-TEST(calls, several_are_one_transaction) {
+TEST(calls, exec_runs_one_transaction) {
     bank_server bank;
     client ask{bank.port()};
     EXPECT_EQ(ask({"MULTI"}), "OK");
@@ -413,7 +413,7 @@ TEST(calls, several_are_one_transaction) {
 }
 
 // The second call fails after the first has moved money.
-TEST(calls, none_of_several_has_an_effect_if_one_fails) {
+TEST(calls, exec_has_no_effect_if_a_call_fails) {
     bank_server bank;
     client ask{bank.port()};
     for (const auto& failing : {words{"CALL", "transfer", "3", "4", "5000"}, words{"CALL", "fail", "why"}}) {
@@ -428,7 +428,7 @@ TEST(calls, none_of_several_has_an_effect_if_one_fails) {
 }
 
 // Catches a client that makes the server hold memory that is not counted.
-TEST(calls, what_is_queued_counts_as_held) {
+TEST(calls, queued_calls_count_as_buffered) {
     bank_server bank;
     client ask{bank.port()}, other{bank.port()};
     const auto held = [&] { return number_of(other({"INFO"}), "bytes_held"); };
@@ -440,7 +440,7 @@ TEST(calls, what_is_queued_counts_as_held) {
 }
 
 // Catches answers that are counted only when it is their turn.
-TEST(calls, what_waits_behind_a_slow_call_counts_as_held) {
+TEST(calls, pipelined_calls_count_as_buffered) {
     bank_server bank{{.workers = 2}};
     client ask{bank.port()}, other{bank.port()};
     ask.send({"CALL", "gate"});
@@ -451,7 +451,7 @@ TEST(calls, what_waits_behind_a_slow_call_counts_as_held) {
     EXPECT_EQ(ask.receive().size(), std::string{"-EXCEPTION fail: "}.size() + 100'000);
 }
 
-TEST(calls, several_are_refused_if_one_was) {
+TEST(calls, exec_is_refused_after_a_refused_call) {
     bank_server bank;
     client ask{bank.port()};
     for (const auto& refused : {words{"CALL", "nothing"}, words{"CALL", "balance"}, words{"CALL"}, words{"GET", "x"},
@@ -467,7 +467,7 @@ TEST(calls, several_are_refused_if_one_was) {
 }
 
 // Without one transaction over both calls, another client would see a total between a withdrawal and its deposit.
-TEST(calls, nobody_sees_half_of_several) {
+TEST(calls, exec_is_atomic_for_readers) {
     bank_server bank{{.workers = 2}};
     client ask{bank.port()}, other{bank.port()};
     EXPECT_EQ(ask({"CALL", "put", "1"}), "OK");
@@ -487,7 +487,7 @@ TEST(calls, nobody_sees_half_of_several) {
     watcher.join();
 }
 
-TEST(calls, with_an_id_run_once) {
+TEST(calls, calls_with_an_id_run_once) {
     bank_server bank{{.workers = 2, .remembered = 3}};
     client ask{bank.port()}, again{bank.port()};
     EXPECT_EQ(ask({"CALL", "ID", "a", "count"}), "1");
@@ -507,7 +507,7 @@ TEST(calls, with_an_id_run_once) {
 }
 
 // A call that has not run is not remembered.
-TEST(calls, with_an_id_that_were_refused_may_come_again) {
+TEST(calls, refused_calls_with_an_id_may_be_repeated) {
     bank_server bank{{.workers = 1, .queue = 1}};
     client first{bank.port()}, second{bank.port()}, third{bank.port()};
     first.send({"CALL", "gate"});
@@ -522,7 +522,7 @@ TEST(calls, with_an_id_that_were_refused_may_come_again) {
     EXPECT_EQ(third({"CALL", "ID", "x", "count"}), "1");
 }
 
-TEST(calls, several_with_an_id_run_once) {
+TEST(calls, exec_with_an_id_runs_once) {
     bank_server bank;
     client ask{bank.port()};
     for (int i = 0; i < 2; ++i) {
@@ -536,7 +536,7 @@ TEST(calls, several_with_an_id_run_once) {
 }
 
 // Catches a key whose length is bounded only for single calls: the server would hold its memory uncounted.
-TEST(calls, a_key_has_128_bytes_at_most_for_several_calls_as_for_one) {
+TEST(calls, ids_have_at_most_128_bytes) {
     bank_server bank;
     client ask{bank.port()};
     const std::string longest(128, 'k'), refused = "-ARGUMENT ID is followed by a key of 1 to 128 bytes";

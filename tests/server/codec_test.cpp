@@ -14,7 +14,7 @@ static_assert(!detail::in_order<std::optional<int>, int>(), "one argument would 
 static_assert(!detail::in_order<std::vector<int>, int>());
 static_assert(!detail::in_order<std::vector<int>, std::optional<int>>());
 
-TEST(reply, a_list_behind_a_value_is_a_second_one) {
+TEST(reply, rejects_a_list_after_a_value) {
     std::string bytes;
     reply to{bytes};
     EXPECT_FALSE(to.complete());

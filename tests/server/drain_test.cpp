@@ -29,7 +29,7 @@ answers tally(const std::string& text) {
     return a;
 }
 
-TEST(drain, what_was_accepted_is_answered_and_nothing_else_is_run) {
+TEST(drain, accepted_calls_are_answered_and_no_others_run) {
     for (int round = 0; round < 5; ++round) {
         bank_server bank{{.io_threads = 2, .workers = 2}};
         std::atomic<std::size_t> ok{0}, refused{0};
@@ -103,7 +103,7 @@ TEST(drain, every_call_is_run_once_and_answered_once) {
 
 // A client's call delays the end. Without the refusal, new calls of the program would delay the end further and
 // further.
-TEST(drain, the_program_too_is_refused_while_the_server_ends) {
+TEST(drain, program_calls_are_refused_at_shutdown) {
     bank_server bank{{.workers = 2, .write_timeout = std::chrono::milliseconds{100}}};  // the client does not leave
     client ask{bank.port()};
     ask.send({"CALL", "gate"});
@@ -119,7 +119,7 @@ TEST(drain, the_program_too_is_refused_while_the_server_ends) {
 
 // Catches an end that waits forever for calls that nothing can wake, and an end that does not wait for calls that can
 // wake them. With threads, the sleeping calls and the gate occupy every worker.
-TEST(drain, a_call_in_retry_that_nothing_can_wake_is_told_so) {
+TEST(drain, calls_stranded_in_retry_end_with_an_error) {
     bank_server bank{{.workers = 4, .preemption = {.contexts = 4}}};
     auto answer = std::async(std::launch::async, [&] { return client{bank.port()}({"CALL", "take"}); });
     std::future<void> others[] = {bank->call<void>("take", {}), bank->call<void>("take", {})};
@@ -149,7 +149,7 @@ TEST(drain, a_call_in_retry_that_nothing_can_wake_is_told_so) {
 }
 
 // Catches an end of the server that becomes the end of the process because of a noexcept function.
-TEST(drain, so_is_one_that_no_exception_leaves) {
+TEST(drain, noexcept_calls_stranded_in_retry_end_with_an_error) {
     bank_server bank{{.workers = 2}};
     std::future<void> waits[] = {bank->call<void>("take_noexcept", {}), bank->call<void>("take_in_destructor", {})};
     bank->drain();
@@ -165,7 +165,7 @@ TEST(drain, so_is_one_that_no_exception_leaves) {
 
 // An interruption does not end an undo action. This test is for the executor of threads; retry_test.cpp covers the
 // other one. Catches an end that chooses the undo action again and again, and an end that lets it spin.
-TEST(drain, what_cannot_be_ended_keeps_the_end_from_nobody_else) {
+TEST(drain, an_endless_call_does_not_delay_other_clients) {
     tutti::var<int> key{0}, never{0};
     const auto wait_for = [](const tutti::var<int>& v) {
         tutti::atomically([&](tutti::tx& t) {
@@ -195,7 +195,7 @@ TEST(drain, what_cannot_be_ended_keeps_the_end_from_nobody_else) {
 }
 
 // Without the exception for idle clients, the end would wait for the write timeout.
-TEST(drain, idle_clients_do_not_hold_the_end_up) {
+TEST(drain, idle_clients_do_not_delay_the_end) {
     bank_server bank{{.write_timeout = std::chrono::hours{1}}};
     bare_socket silent{bank.port()};
     client used{bank.port()};
@@ -205,7 +205,7 @@ TEST(drain, idle_clients_do_not_hold_the_end_up) {
     EXPECT_EQ(used.receive(), "closed");
 }
 
-TEST(drain, who_comes_while_it_ends_is_refused) {
+TEST(drain, new_clients_are_refused_at_shutdown) {
     bank_server bank{{.workers = 1}};
     client waits{bank.port()};
     waits.send({"CALL", "gate"});
@@ -274,7 +274,7 @@ TEST(drain, at_end_runs_last_and_may_fail) {
     EXPECT_NO_THROW(other.drain()) << "once";
 }
 
-TEST(drain, at_end_does_not_run_where_nothing_was_served) {
+TEST(drain, at_end_does_not_run_without_a_start) {
     bank_server bank;
     bool ran = false;
     {
@@ -287,7 +287,7 @@ TEST(drain, at_end_does_not_run_where_nothing_was_served) {
 }
 
 // A checked server does not listen, so it can be checked beside the running server that it will replace.
-TEST(drain, at_end_does_not_run_where_a_server_was_only_checked) {
+TEST(drain, at_end_does_not_run_after_a_check) {
     bank_server bank;
     bool ran = false;
     const auto checked = [&](settings how) {
@@ -303,7 +303,7 @@ TEST(drain, at_end_does_not_run_where_a_server_was_only_checked) {
 }
 
 // Each read is progress, so the end needs a bound on the total time.
-TEST(drain, who_reads_slowly_does_not_hold_the_end_up_for_as_long_as_it_likes) {
+TEST(drain, slow_readers_delay_the_end_only_for_a_limit) {
     bank_server bank{{.write_timeout = std::chrono::milliseconds{150}}};
     constexpr std::size_t bytes = 50'000'000;
     bare_socket slow{bank.port(), 65'536};

@@ -14,8 +14,8 @@
 #include "bank.hpp"
 #include "server/protocol/call_budget.hpp"
 #include "server/protocol/client_directory.hpp"
-#include "server/protocol/doorkeeper.hpp"
 #include "server/protocol/eviction.hpp"
+#include "server/protocol/password_verifier.hpp"
 #include "server/protocol/principal.hpp"
 
 namespace tutti::server {
@@ -49,45 +49,45 @@ settings with_callers(settings how) {
 }
 
 /// Returns a request of which `bytes` bytes have arrived, but not all.
-std::string unfinished(std::size_t bytes) {
+std::string unfinished_calls(std::size_t bytes) {
     return "*3\r\n$4\r\nCALL\r\n$5\r\nlarge\r\n$" + std::to_string(bytes + 1000) + "\r\n" + std::string(bytes, 'x');
 }
 
 // ---- memory
 
-TEST(eviction, takes_the_largest_of_who_holds_the_most) {
+TEST(eviction, evicts_the_largest_client_of_the_largest_principal) {
     const principal a{"a", 1, false}, b{"b", 1, false};
-    const std::vector<holding> all{{30, &a}, {50, &a}, {60, &b}, {0, &b}, {10, &b}};
+    const std::vector<client_memory> all{{30, &a}, {50, &a}, {60, &b}, {0, &b}, {10, &b}};
     EXPECT_EQ(choose_evicted(all, 150), std::vector<std::size_t>{});
     EXPECT_EQ(choose_evicted(all, 149), std::vector<std::size_t>{1}) << "a holds 80, b 70";
     EXPECT_EQ(choose_evicted(all, 60), (std::vector<std::size_t>{1, 2}));
     EXPECT_EQ(choose_evicted(all, 0), (std::vector<std::size_t>{1, 2, 0, 4}));
 }
 
-TEST(eviction, who_holds_no_more_than_its_part_loses_nothing) {
+TEST(eviction, spares_principals_within_their_share) {
     const principal crowd{"crowd", 1, false}, one{"one", 1, false};
-    std::vector<holding> all(1000, {10, &crowd});
+    std::vector<client_memory> all(1000, {10, &crowd});
     all.push_back({4000, &one});
     const auto chosen = choose_evicted(all, 8000);
     EXPECT_EQ(chosen.size(), 600U);
     EXPECT_EQ(std::ranges::count(chosen, 1000U), 0) << "though its connection is the largest of all";
 }
 
-TEST(eviction, goes_by_priority_and_spares_operators) {
+TEST(eviction, evicts_by_priority_and_spares_operators) {
     const principal low{"low", 1, false}, high{"high", 32, false}, chief{"chief", 1, true};
-    const std::vector<holding> all{{100, &high}, {10, &low}, {1000, &chief}};
+    const std::vector<client_memory> all{{100, &high}, {10, &low}, {1000, &chief}};
     EXPECT_EQ(choose_evicted(all, 1100), std::vector<std::size_t>{1});
     EXPECT_EQ(choose_evicted(all, 1000), (std::vector<std::size_t>{1, 0}));
     EXPECT_EQ(choose_evicted(all, 999), (std::vector<std::size_t>{1, 0, 2}));
 }
 
-TEST(fairness, silent_clients_make_no_call_of_others_busy) {
+TEST(fairness, silent_clients_do_not_make_other_calls_busy) {
     bank_server bank{{.workers = 1, .max_held = 4'000'000}};
     client other{bank.port()};
     std::deque<bare_socket> silent;
     constexpr std::size_t many = 12;
     for (std::size_t i = 0; i < many; ++i) {
-        silent.emplace_back(bank.port()).send(unfinished(900'000));  // false: the server has closed it meanwhile
+        silent.emplace_back(bank.port()).send(unfinished_calls(900'000));  // false: the server has closed it meanwhile
         EXPECT_EQ(other({"CALL", "noop"}), "OK");
     }
     // Three of them fit into the bound of 3,000,000 bytes.
@@ -100,7 +100,7 @@ TEST(fairness, silent_clients_make_no_call_of_others_busy) {
 }
 
 // Calls queued between MULTI and EXEC, and answers that a client does not read, count as well.
-TEST(fairness, all_that_a_client_holds_counts) {
+TEST(fairness, all_bytes_of_a_client_count) {
     bank_server bank{{.workers = 1, .max_held = 4'000'000}};
     client watcher{bank.port()};
     bare_socket queues{bank.port()};
@@ -118,98 +118,98 @@ TEST(fairness, all_that_a_client_holds_counts) {
 // ---- memory of accepted calls
 
 /// Returns true if the call is counted, in whichever part of its principal.
-bool takes(call_budget& all, principal& whose, std::size_t bytes, int priority = 0) {
-    return all.take(whose, bytes, priority) != call_budget::part::none;
+bool accepts_arguments(call_budget& all, principal& whose, std::size_t bytes, int priority = 0) {
+    return all.try_acquire(whose, bytes, priority) != call_budget::share_kind::none;
 }
 
-TEST(call_budget, a_principal_holds_no_more_than_its_part_of_what_is_free) {
+TEST(call_budget, bounds_a_principal_by_its_share_of_free_bytes) {
     call_budget all{1200};
     principal a{"a", 1, false}, b{"b", 1, false}, c{"c", 1, false};
-    for (int i = 0; i < 6; ++i) EXPECT_TRUE(takes(all, a, 100));
-    EXPECT_FALSE(takes(all, a, 1));
+    for (int i = 0; i < 6; ++i) EXPECT_TRUE(accepts_arguments(all, a, 100));
+    EXPECT_FALSE(accepts_arguments(all, a, 1));
     EXPECT_EQ(all.held(), 600U) << "what was refused does not count";
-    for (int i = 0; i < 4; ++i) EXPECT_TRUE(takes(all, b, 50));
-    EXPECT_FALSE(takes(all, b, 1)) << "400 are free, for two";
-    EXPECT_TRUE(takes(all, c, 100));
-    EXPECT_FALSE(takes(all, c, 1)) << "300 are free, for three";
-    EXPECT_FALSE(takes(all, a, 1));
-    for (int i = 0; i < 6; ++i) all.give(a, 100, call_budget::part::bound);
-    EXPECT_TRUE(takes(all, b, 50)) << "850 are free, for two";
+    for (int i = 0; i < 4; ++i) EXPECT_TRUE(accepts_arguments(all, b, 50));
+    EXPECT_FALSE(accepts_arguments(all, b, 1)) << "400 are free, for two";
+    EXPECT_TRUE(accepts_arguments(all, c, 100));
+    EXPECT_FALSE(accepts_arguments(all, c, 1)) << "300 are free, for three";
+    EXPECT_FALSE(accepts_arguments(all, a, 1));
+    for (int i = 0; i < 6; ++i) all.release(a, 100, call_budget::share_kind::regular);
+    EXPECT_TRUE(accepts_arguments(all, b, 50)) << "850 are free, for two";
     EXPECT_EQ(all.held(), 350U);
 }
 
-TEST(call_budget, has_room_for_one_more_principal_however_many_there_are) {
+TEST(call_budget, has_room_for_one_more_principal) {
     for (const int priority : {0, highest_priority}) {
         call_budget all{1'000'000};
         std::deque<principal> crowd;
         for (std::size_t n = 1; n <= 15; ++n) {
             principal& one = crowd.emplace_back("one", 1, false);
-            EXPECT_TRUE(takes(all, one, 100, priority)) << n;
-            while (takes(all, one, 10, priority)) {}
+            EXPECT_TRUE(accepts_arguments(all, one, 100, priority)) << n;
+            while (accepts_arguments(all, one, 10, priority)) {}
             const std::size_t left = 1'000'000 / (n + 1);
             EXPECT_LE(all.held(), 1'000'000 - (priority == 0 ? left : left / (n + 1)));
         }
     }
 }
 
-TEST(call_budget, a_lone_call_may_be_of_any_length) {
+TEST(call_budget, accepts_a_lone_call_of_any_length) {
     call_budget all{1000};
     principal a{"a", 1, false}, b{"b", 1, false};
-    EXPECT_TRUE(takes(all, a, 5000));
-    EXPECT_FALSE(takes(all, a, 1));
-    EXPECT_FALSE(takes(all, b, 1));
-    all.give(a, 5000, call_budget::part::bound);
-    EXPECT_TRUE(takes(all, b, 1));
+    EXPECT_TRUE(accepts_arguments(all, a, 5000));
+    EXPECT_FALSE(accepts_arguments(all, a, 1));
+    EXPECT_FALSE(accepts_arguments(all, b, 1));
+    all.release(a, 5000, call_budget::share_kind::regular);
+    EXPECT_TRUE(accepts_arguments(all, b, 1));
 }
 
-TEST(call_budget, calls_of_a_lower_priority_are_refused_first) {
+TEST(call_budget, refuses_calls_of_lower_priority_first) {
     call_budget all{12'000};
     principal a{"a", 1, false};
     // Each priority finds room that all lower ones together could not take.
     std::size_t before = 0;
     for (int p = 0; p <= highest_priority; ++p) {
-        while (takes(all, a, 1, p)) {}
+        while (accepts_arguments(all, a, 1, p)) {}
         EXPECT_GT(all.held(), before) << p;
         before = all.held();
-        for (int lower = 0; lower <= p; ++lower) EXPECT_FALSE(takes(all, a, 1, lower)) << lower;
+        for (int lower = 0; lower <= p; ++lower) EXPECT_FALSE(accepts_arguments(all, a, 1, lower)) << lower;
     }
     EXPECT_EQ(before, 9000U) << "half by the bound, and half of the rest by the urgent part";
 }
 
 // The bound of the first has become smaller than what it holds, since others have come.
-TEST(call_budget, calls_that_were_accepted_leave_room_for_more_urgent_ones_of_every_principal) {
+TEST(call_budget, leaves_room_for_more_urgent_calls) {
     call_budget all{1'000'000};
     std::deque<principal> crowd;
     for (std::size_t n = 1; n <= 10; ++n) {
         principal& one = crowd.emplace_back("one", 1, false);
-        while (takes(all, one, 10)) {}
+        while (accepts_arguments(all, one, 10)) {}
     }
-    for (principal& one : crowd) EXPECT_FALSE(takes(all, one, 10));
-    for (principal& one : crowd) EXPECT_TRUE(takes(all, one, 1000, highest_priority));
-    for (principal& one : crowd) EXPECT_FALSE(takes(all, one, 10));
+    for (principal& one : crowd) EXPECT_FALSE(accepts_arguments(all, one, 10));
+    for (principal& one : crowd) EXPECT_TRUE(accepts_arguments(all, one, 1000, highest_priority));
+    for (principal& one : crowd) EXPECT_FALSE(accepts_arguments(all, one, 10));
 }
 
-TEST(call_budget, what_is_given_back_has_room_again) {
+TEST(call_budget, accepts_again_after_a_release) {
     call_budget all{1200};
     principal a{"a", 1, false};
     for (int i = 0; i < 3; ++i) {
-        EXPECT_EQ(all.take(a, 600, 0), call_budget::part::bound);
-        EXPECT_EQ(all.take(a, 300, highest_priority), call_budget::part::urgent);
-        EXPECT_EQ(all.take(a, 1, highest_priority), call_budget::part::none);
-        all.give(a, 600, call_budget::part::bound);
-        all.give(a, 300, call_budget::part::urgent);
-        EXPECT_EQ(all.held() + a.within_bound.bytes + a.urgent.bytes, 0U);
+        EXPECT_EQ(all.try_acquire(a, 600, 0), call_budget::share_kind::regular);
+        EXPECT_EQ(all.try_acquire(a, 300, highest_priority), call_budget::share_kind::urgent);
+        EXPECT_EQ(all.try_acquire(a, 1, highest_priority), call_budget::share_kind::none);
+        all.release(a, 600, call_budget::share_kind::regular);
+        all.release(a, 300, call_budget::share_kind::urgent);
+        EXPECT_EQ(all.held() + a.regular.bytes + a.urgent.bytes, 0U);
         EXPECT_TRUE(a.has_no_calls());
     }
 }
 
-TEST(call_budget, without_a_bound_it_refuses_no_priority) {
+TEST(call_budget, refuses_nothing_without_a_limit) {
     call_budget all{call_budget::unlimited};
     principal a{"a", 1, false};
-    for (const int p : {0, 1, highest_priority}) EXPECT_TRUE(takes(all, a, std::size_t{1} << 40, p)) << p;
+    for (const int p : {0, 1, highest_priority}) EXPECT_TRUE(accepts_arguments(all, a, std::size_t{1} << 40, p)) << p;
 }
 
-TEST(principals, an_address_with_accepted_calls_is_not_forgotten) {
+TEST(principals, keep_an_address_with_accepted_calls) {
     const instant start = instant{} + 1h;
     principals all;
     principal* const calls = all.at("10.0.0.1", start).get();
@@ -221,7 +221,7 @@ TEST(principals, an_address_with_accepted_calls_is_not_forgotten) {
 }
 
 // The accepted calls of a client stay when the client is closed or leaves.
-TEST(fairness, accepted_calls_of_clients_that_left_make_no_call_of_others_busy) {
+TEST(fairness, calls_of_closed_clients_do_not_make_others_busy) {
     bank_server bank{with_callers({.workers = 1, .max_held = 4'000'000})};
     client chief{bank.port()}, teller{bank.port()};
     EXPECT_EQ(chief({"AUTH", "chief", "more"}), "OK");
@@ -273,7 +273,7 @@ TEST(fairness, accepted_calls_of_clients_that_left_make_no_call_of_others_busy) 
 }
 
 // Catches a share that a user's calls of the lowest priority use up.
-TEST(fairness, a_call_is_accepted_where_less_urgent_ones_of_its_user_hold_their_share) {
+TEST(fairness, an_urgent_call_is_accepted_beyond_the_share) {
     settings how = with_callers({.workers = 1, .max_held = 4'000'000});
     how.users.front().highest = highest_priority;
     bank_server bank{std::move(how)};
@@ -306,7 +306,7 @@ TEST(fairness, a_call_is_accepted_where_less_urgent_ones_of_its_user_hold_their_
 }
 
 // An operator's call is accepted and begins even if the server holds its maximum.
-TEST(fairness, calls_of_operators_run_whatever_the_server_holds) {
+TEST(fairness, calls_of_operators_run_without_free_memory) {
     bank_server bank{with_callers({.workers = 1, .max_held = 2'000'000, .max_held_clients = 0})};
     client chief{bank.port()}, clerk{bank.port()};
     EXPECT_EQ(chief({"AUTH", "chief", "more"}), "OK");
@@ -333,7 +333,7 @@ TEST(fairness, an_unfinished_request_ends_its_connection) {
     EXPECT_EQ(other({"PING"}), "PONG") << "who has sent nothing is not late";
 }
 
-TEST(fairness, a_request_that_the_server_does_not_read_on_is_not_late) {
+TEST(fairness, an_unread_request_does_not_time_out) {
     bank_server bank{{.workers = 1, .max_pipeline = 1, .request_timeout = 50ms}};
     client other{bank.port()};
     bare_socket ahead{bank.port()};
@@ -351,25 +351,25 @@ TEST(fairness, a_request_that_the_server_does_not_read_on_is_not_late) {
 
 // ---- attention
 
-TEST(principal, waits_when_it_has_used_its_part) {
+TEST(principal, waits_after_using_its_share) {
     const instant start = instant{} + 1h;
     principal p{"p", 1, false}, chief{"chief", 1, true};
-    EXPECT_EQ(p.may_ask_at(start), start);
+    EXPECT_EQ(p.next_command_at(start), start);
     p.charge(start, 2ms);
-    EXPECT_EQ(p.may_ask_at(start), start) << "so much is free";
+    EXPECT_EQ(p.next_command_at(start), start) << "so much is free";
     p.charge(start, 1ms);
-    EXPECT_EQ(p.may_ask_at(start), start + 10ms);
-    EXPECT_EQ(p.may_ask_at(start + 11ms), start + 11ms);
-    EXPECT_FALSE(p.owes_nothing(start + 29ms));
-    EXPECT_TRUE(p.owes_nothing(start + 30ms));
+    EXPECT_EQ(p.next_command_at(start), start + 10ms);
+    EXPECT_EQ(p.next_command_at(start + 11ms), start + 11ms);
+    EXPECT_FALSE(p.has_no_debt(start + 29ms));
+    EXPECT_TRUE(p.has_no_debt(start + 30ms));
     chief.charge(start, 3ms);
-    EXPECT_EQ(chief.may_ask_at(start), start);
+    EXPECT_EQ(chief.next_command_at(start), start);
     principal stopped{"stopped", 1, false};
     stopped.charge(start, 1h);  // a debugger held the thread
-    EXPECT_LE(stopped.may_ask_at(start), start + 100ms);
+    EXPECT_LE(stopped.next_command_at(start), start + 100ms);
 }
 
-TEST(principal, knows_of_connections_that_wait) {
+TEST(principal, counts_waiting_connections) {
     principal p{"p", 1, false};
     p.begin_wait();
     p.begin_wait();
@@ -379,19 +379,19 @@ TEST(principal, knows_of_connections_that_wait) {
     EXPECT_FALSE(p.has_waiting());
 }
 
-TEST(principals, an_address_keeps_its_debts_and_is_forgotten_without) {
+TEST(principals, keep_an_address_only_while_in_debt) {
     const instant start = instant{} + 1h;
     principals all;
     all.at("10.0.0.1", start)->charge(start, 10ms);
-    EXPECT_FALSE(all.at("10.0.0.1", start)->owes_nothing(start));
+    EXPECT_FALSE(all.at("10.0.0.1", start)->has_no_debt(start));
     const auto connected = all.at("10.0.0.2", start);
     for (int i = 0; i < 1000; ++i) static_cast<void>(all.at("10.1.0." + std::to_string(i), start));
     EXPECT_LT(all.size(), 100U);
-    EXPECT_FALSE(all.at("10.0.0.1", start)->owes_nothing(start));
+    EXPECT_FALSE(all.at("10.0.0.1", start)->has_no_debt(start));
     EXPECT_EQ(all.at("10.0.0.2", start), connected);
 }
 
-TEST(fairness, who_asks_for_much_that_is_costly_waits_and_gets_all_of_it) {
+TEST(fairness, costly_commands_are_delayed_and_answered) {
     bank_server bank{with_operator({.workers = 1})};
     bare_socket curious{bank.port()};
     constexpr std::size_t many = 400;
@@ -432,7 +432,7 @@ TEST(fairness, connections_of_one_principal_take_turns) {
 
 // ---- places
 
-TEST(fairness, an_operator_gets_in_whoever_is_there) {
+TEST(fairness, an_operator_connects_at_the_client_limit) {
     bank_server bank{with_operator({.max_clients = 2, .reserved_clients = 2, .login_timeout = 0ms})};
     client one{bank.port()}, two{bank.port()};
     EXPECT_EQ(one({"AUTH", "clerk", "secret"}), "OK");
@@ -452,7 +452,7 @@ TEST(fairness, an_operator_gets_in_whoever_is_there) {
 }
 
 // If the password is the only credential, every client that knows it is an operator.
-TEST(fairness, whoever_knows_the_password_gets_in_past_strangers) {
+TEST(fairness, a_client_with_the_password_displaces_strangers) {
     bank_server bank{{.password = "open", .max_clients = 2, .reserved_clients = 2, .login_timeout = 0ms}};
     std::deque<bare_socket> silent;
     for (int i = 0; i < 20; ++i) silent.emplace_back(bank.port());
@@ -465,41 +465,41 @@ TEST(fairness, whoever_knows_the_password_gets_in_past_strangers) {
     EXPECT_EQ(one({"PING"}), "PONG");
 }
 
-TEST(client_directory, displaces_of_the_address_with_the_most_and_operators_last) {
-    struct nowhere final : client_directory::home {
-        void look_for_killed() noexcept override {}
+TEST(client_directory, displaces_from_the_largest_address_and_operators_last) {
+    struct nowhere final : client_directory::client_owner {
+        void check_killed() noexcept override {}
     } home;
     client_directory all;
     const auto crowd = std::make_shared<principal>("crowd", 1, false),
                other = std::make_shared<principal>("o", 1, false);
-    const auto come = [&](const std::shared_ptr<principal>& from) -> client_directory::entry& {
+    const auto come = [&](const std::shared_ptr<principal>& from) -> client_directory::client_entry& {
         auto& e = all.add("a", {}, home);
         all.set_owner(e, from);
-        all.set_provisional(e, client_directory::standing::unknown);
+        all.set_provisional(e, client_directory::provisional_state::not_logged_in);
         return e;
     };
     EXPECT_FALSE(all.displace());
     auto &lone = come(other), &names = come(crowd), &first = come(crowd), &second = come(crowd);
-    all.name_operator(names);
+    all.record_operator_login(names);
     EXPECT_TRUE(all.displace());
-    EXPECT_TRUE(first.killed());
-    EXPECT_FALSE(second.killed());
+    EXPECT_TRUE(first.is_killed());
+    EXPECT_FALSE(second.is_killed());
     all.remove(first);
     EXPECT_TRUE(all.displace());
-    EXPECT_TRUE(lone.killed()) << "of addresses with as many: who came first";
+    EXPECT_TRUE(lone.is_killed()) << "of addresses with as many: who came first";
     EXPECT_TRUE(all.displace());
-    EXPECT_TRUE(second.killed());
+    EXPECT_TRUE(second.is_killed());
     EXPECT_TRUE(all.displace());
-    EXPECT_TRUE(names.killed());
+    EXPECT_TRUE(names.is_killed());
     EXPECT_FALSE(all.displace());
 }
 
 // ---- the door
 
 /// Records the order in which logins are given back.
-class noting_giver final : public giver {
+class recording_owner final : public request_owner {
 public:
-    void give_back(request& done) noexcept override {
+    void complete_request(request& done) noexcept override {
         const std::lock_guard hold{guard_};
         order_.push_back(&done);
         came_.notify_all();
@@ -518,20 +518,20 @@ private:
     std::vector<request*> order_;
 };
 
-TEST(doorkeeper, a_crowd_keeps_nobody_else_out) {
-    using verdict = login_claim::verdict;
+TEST(password_verifier_test, serves_others_beside_a_crowd) {
+    using verdict = login_claim::login_result;
     accounts users{with_operator({}).users};
-    noting_giver given;
+    recording_owner given;
     std::deque<request> all;
-    doorkeeper door{users};
+    password_verifier door{users};
     const auto here = std::make_shared<principal>("here", 1, false), there = std::make_shared<principal>("t", 1, false);
     const auto ask = [&](const std::shared_ptr<principal>& from, const char* name, bool stays) -> request& {
         request& r = all.emplace_back(given);
         r.login.origin = from;
         r.login.who = users.find(name);
         r.login.password = "more";
-        r.is_left = !stays;
-        door.ask(r);
+        r.is_client_gone = !stays;
+        door.submit(r);
         return r;
     };
     for (int i = 0; i < 300; ++i) static_cast<void>(ask(here, "clerk", false));
@@ -539,8 +539,8 @@ TEST(doorkeeper, a_crowd_keeps_nobody_else_out) {
     request &same_address = ask(here, "chief", true), &other_address = ask(there, "clerk", false);
     door.start();
     const std::vector<request*> order = given.after(all.size());
-    EXPECT_EQ(same_address.login.state, verdict::right);
-    EXPECT_EQ(other_address.login.state, verdict::unseen) << "its client had gone, but there was room for it";
+    EXPECT_EQ(same_address.login.state, verdict::correct);
+    EXPECT_EQ(other_address.login.state, verdict::unchecked) << "its client had gone, but there was room for it";
     const auto turned_away =
         std::ranges::count_if(all, [](const request& r) { return r.login.state == verdict::busy; });
     EXPECT_EQ(turned_away, 322 - 256);

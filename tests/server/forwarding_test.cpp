@@ -22,7 +22,7 @@ using cluster::forwarded_call;
 using cluster::forwarded_fate;
 
 /// Node 0 of three; all objects are at other nodes.
-class carrier final : public cluster::call_carrier {
+class fake_transport final : public cluster::call_carrier {
 public:
     cluster::call_handler* whom = nullptr;
     unsigned owned_by = 1;
@@ -40,7 +40,7 @@ public:
         if (while_it_sends) while_it_sends();
         return true;
     }
-    void recall(unsigned, std::uint64_t, bool) override {}
+    void cancel(unsigned, std::uint64_t, bool) override {}
     void answer(unsigned, std::uint64_t, const forwarded_answer& how) noexcept override {
         const std::uint64_t refused = std::exchange(support::refuse_after, 0);  // the test does not refuse memory here
         answers.push_back(how);
@@ -48,7 +48,7 @@ public:
     }
 };
 
-class hosting final : public call_host {
+class fake_host final : public call_host {
 public:
     bool lacks_memory = false;
     std::function<void(std::string_view, ending)> asked;
@@ -59,14 +59,14 @@ public:
         if (lacks_memory) throw std::bad_alloc{};
         asked = std::move(then);
     }
-    void recall(call_origin, bool) noexcept override {}
-    void recall_all_of(unsigned node) noexcept override { recalled.push_back(node); }
+    void cancel(call_origin, bool) noexcept override {}
+    void cancel_all_of(unsigned node) noexcept override { recalled.push_back(node); }
 };
 
 class waiting_call final : public timed_call {
 public:
-    explicit waiting_call(const entry& of) {
-        what = {.which = &of, .how = {}};
+    explicit waiting_call(const procedure_entry& of) {
+        what = {.entry = &of, .how = {}};
         arguments = {"1"};
         due = no_deadline;
     }
@@ -84,17 +84,17 @@ struct forwarding_test : ::testing::Test {
     }
 
     catalog known;
-    carrier net;
-    hosting hosts;
+    fake_transport net;
+    fake_host hosts;
     idle_executor runs;
     forwarding calls{net, known, runs, hosts};
-    const entry& put = add_put();
+    const procedure_entry& put = add_put();
     waiting_call one{put}, two{put}, three{put};
 
     void SetUp() override { calls.start(); }
 
 private:
-    const entry& add_put() {
+    const procedure_entry& add_put() {
         known.add(
             "put", {}, [](long) { return 1; },
             [](long n) { return cluster::object_id{1, static_cast<std::uint64_t>(n)}; });
@@ -103,7 +103,7 @@ private:
 };
 
 // Catches a list of lost calls that needs memory, and a list that breaks when a call ends.
-TEST_F(forwarding_test, no_memory_where_a_node_goes_loses_no_answer) {
+TEST_F(forwarding_test, answers_after_a_node_loss_without_memory) {
     ASSERT_TRUE(calls.offer(one));
     net.owned_by = 2;
     ASSERT_TRUE(calls.offer(two));
@@ -118,13 +118,13 @@ TEST_F(forwarding_test, no_memory_where_a_node_goes_loses_no_answer) {
         EXPECT_EQ(c->answer.substr(0, 9), "-UNKNOWN ");
     }
     EXPECT_EQ(two.endings, 0);
-    EXPECT_EQ(calls.look().awaited, 1u);
+    EXPECT_EQ(calls.statistics().awaited, 1u);
     EXPECT_EQ(hosts.recalled, std::vector<unsigned>{1});
     net.whom->answered(2, net.sent[1].second, {.fate = forwarded_fate::ran, .answer = ":1\r\n"});
     EXPECT_EQ(two.endings, 1);
 }
 
-TEST_F(forwarding_test, no_memory_to_take_anothers_call_declines_it) {
+TEST_F(forwarding_test, declines_a_call_without_memory) {
     hosts.lacks_memory = true;
     EXPECT_NO_THROW(ask());
     ASSERT_EQ(net.answers.size(), 1u);
@@ -132,7 +132,7 @@ TEST_F(forwarding_test, no_memory_to_take_anothers_call_declines_it) {
 }
 
 // The call has run. Its client must hear that, or that the outcome is unknown.
-TEST_F(forwarding_test, no_memory_for_the_answer_to_anothers_call_is_said_without_it) {
+TEST_F(forwarding_test, reports_an_answer_lost_without_memory) {
     for (const std::size_t length : {std::size_t{1000}, std::size_t{100'000}}) {
         net.answers.clear();
         ask();
@@ -150,7 +150,7 @@ TEST_F(forwarding_test, no_memory_for_the_answer_to_anothers_call_is_said_withou
     EXPECT_EQ(one.how_it_ended, ending::unknown);
 }
 
-TEST_F(forwarding_test, an_answer_of_another_node_or_to_no_call_is_none) {
+TEST_F(forwarding_test, ignores_unexpected_answers) {
     ASSERT_TRUE(calls.offer(one));
     const std::uint64_t number = net.sent[0].second;
     const forwarded_answer ran{.fate = forwarded_fate::ran, .answer = ":1\r\n"};
@@ -163,7 +163,7 @@ TEST_F(forwarding_test, an_answer_of_another_node_or_to_no_call_is_none) {
 }
 
 // Catches a call that waits forever for a lost node, or that two threads end.
-TEST_F(forwarding_test, a_node_that_goes_while_it_is_sent_a_call_leaves_it_unknown) {
+TEST_F(forwarding_test, node_loss_during_a_send_leaves_the_call_unknown) {
     net.while_it_sends = [this] {
         net.whom->lose(1);
         EXPECT_EQ(one.endings, 0) << "who sends it looks at it still";
@@ -171,11 +171,11 @@ TEST_F(forwarding_test, a_node_that_goes_while_it_is_sent_a_call_leaves_it_unkno
     ASSERT_TRUE(calls.offer(one));
     EXPECT_EQ(one.endings, 1);
     EXPECT_EQ(one.how_it_ended, ending::unknown);
-    EXPECT_EQ(calls.look().awaited, 0u);
+    EXPECT_EQ(calls.statistics().awaited, 0u);
 }
 
-// F1, F2. Catches a call that servers with different knowledge of the owner forward again and again.
-TEST_F(forwarding_test, a_call_is_sent_on_once) {
+// FWD1, FWD2. Catches a call that servers with different knowledge of the owner forward again and again.
+TEST_F(forwarding_test, forwards_a_call_once) {
     ASSERT_TRUE(calls.offer(one));
     const auto sent_on = [&](unsigned from, std::uint16_t to) {
         net.whom->answered(from, net.sent.back().second,
@@ -184,11 +184,11 @@ TEST_F(forwarding_test, a_call_is_sent_on_once) {
     sent_on(1, 2);
     ASSERT_EQ(net.sent.size(), 2u);
     EXPECT_EQ(net.sent[1].first, 2u);
-    EXPECT_EQ(calls.look().declined, 0u);
+    EXPECT_EQ(calls.statistics().declined, 0u);
     sent_on(2, 1);
     EXPECT_EQ(net.sent.size(), 2u);
-    EXPECT_EQ(calls.look().declined, 1u) << "it runs here";
-    EXPECT_EQ(calls.look().awaited, 0u);
+    EXPECT_EQ(calls.statistics().declined, 1u) << "it runs here";
+    EXPECT_EQ(calls.statistics().awaited, 0u);
     net.owned_by = 2;
     ask("put", false);
     ASSERT_EQ(net.answers.size(), 1u);
@@ -196,7 +196,7 @@ TEST_F(forwarding_test, a_call_is_sent_on_once) {
     EXPECT_EQ(net.answers[0].owner, 2u);
 }
 
-TEST_F(forwarding_test, what_is_elsewhere_is_bounded) {
+TEST_F(forwarding_test, bounds_forwarded_bytes) {
     const std::string long_one(10U << 20, '1');
     for (waiting_call* const c : {&one, &two}) c->arguments = {"1", long_one};
     EXPECT_FALSE(calls.offer(one)) << "no message is that long";

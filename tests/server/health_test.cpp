@@ -36,14 +36,14 @@ void await(bank_server& bank, const char* page, int status, const std::string& w
     while (!says(http_get(bank->metrics_port(), page), status, what)) std::this_thread::sleep_for(1ms);
 }
 
-TEST(health, of_a_server_that_serves) {
+TEST(health, a_serving_server_is_ready_and_alive) {
     bank_server bank{with_pages()};
     await(bank, alive, 200, "\r\n\r\nalive\n");
     EXPECT_TRUE(says(http_get(bank->metrics_port(), ready), 200, "\r\n\r\nready\n"));
     EXPECT_TRUE(says(http_get(bank->metrics_port(), "/metrics"), 200, "Content-Type: text/plain; version=0.0.4"));
 }
 
-TEST(health, pages_are_read_and_not_written) {
+TEST(health, pages_accept_only_get_and_head) {
     bank_server bank{with_pages()};
     EXPECT_TRUE(says(http_get(bank->metrics_port(), "/health"), 404, "/healthz /metrics /readyz"));
     EXPECT_TRUE(says(http_get(bank->metrics_port(), ready, "POST"), 405, "Allow: GET, HEAD\r\n"));
@@ -53,7 +53,7 @@ TEST(health, pages_are_read_and_not_written) {
 }
 
 // Clients of the metrics and health pages are no more trusted than others.
-TEST(health, silent_clients_keep_nobody_from_a_page) {
+TEST(health, silent_clients_do_not_delay_pages) {
     bank_server bank{with_pages()};
     await(bank, ready, 200, "ready");
     std::deque<bare_socket> silent;
@@ -65,7 +65,7 @@ TEST(health, silent_clients_keep_nobody_from_a_page) {
         EXPECT_TRUE(http_get(bank->metrics_port(), page).starts_with("HTTP/1.1 200 ")) << page;
 }
 
-TEST(health, a_port_that_another_has_ends_the_start) {
+TEST(health, an_occupied_port_ends_the_start) {
     bank_server bank{with_pages()};
     service second{{.metrics_port = bank->metrics_port()}};
     try {
@@ -76,7 +76,7 @@ TEST(health, a_port_that_another_has_ends_the_start) {
     }
 }
 
-TEST(health, names_what_keeps_a_worker_and_ends_when_it_keeps_all) {
+TEST(health, names_stuck_calls_and_fails_if_all_are_stuck) {
     bank_server bank{with_pages({.stuck_after = 30ms, .workers = 2})};
     client one{bank.port()};
     one.send({"CALL", "gate"});
@@ -113,7 +113,7 @@ TEST(health, not_ready_while_a_client_would_be_refused) {
     await(bank, ready, 200, "ready");
 }
 
-TEST(health, not_ready_while_as_much_is_held_as_may) {
+TEST(health, not_ready_while_memory_is_full) {
     bank_server bank{with_pages({.workers = 1, .max_request = 4096, .max_held = 4096, .max_held_clients = 0})};
     constexpr std::size_t bytes = 20'000'000;
     bare_socket greedy{bank.port(), 4096};
@@ -123,7 +123,7 @@ TEST(health, not_ready_while_as_much_is_held_as_may) {
     await(bank, ready, 200, "ready");
 }
 
-TEST(health, not_ready_but_alive_while_it_ends) {
+TEST(health, not_ready_but_alive_at_shutdown) {
     bank_server bank{with_pages({.workers = 1})};
     client running{bank.port()};
     running.send({"CALL", "gate"});
@@ -190,7 +190,7 @@ std::vector<pid_t> threads_called(const std::string& name) {
     return all;
 }
 
-TEST(health, an_io_thread_that_does_not_answer_is_named) {
+TEST(health, an_unresponsive_io_thread_is_named) {
     bank_server bank{with_pages({.io_threads = 2})};
     await(bank, alive, 200, "alive");  // each thread has its name by now
     const std::vector<pid_t> threads = threads_called("tutti-io_thread");

@@ -12,11 +12,11 @@ public:
     std::span<job*> submit(std::span<job*> jobs, unsigned) noexcept override { return jobs; }
     void interrupt(job&) noexcept override {}
     void interrupt_sleeper(job&) noexcept override {}
-    void end_where_it_stands(job&) noexcept override {}
-    [[nodiscard]] std::uint64_t turn_of(job&) noexcept override { return 0; }
+    void terminate_in_place(job&) noexcept override {}
+    [[nodiscard]] std::uint64_t run_number_of(job&) noexcept override { return 0; }
     [[nodiscard]] const job* current() const noexcept override { return nullptr; }
     void forget_interruption() noexcept override {}
-    void rouse() noexcept override {}
+    void wake_worker() noexcept override {}
     void end_waits() noexcept override {}
     void drain() override {}
     [[nodiscard]] load current_load() const override { return {}; }

@@ -6,9 +6,9 @@
 #include "observe/histogram.hpp"
 #include "server/calls/executors.hpp"
 #include "server/metrics/counters.hpp"
-#include "server/net/patience.hpp"
+#include "server/net/client_timeouts.hpp"
 #include "server/protocol/multi.hpp"
-#include "server/protocol/remembered.hpp"
+#include "server/protocol/reply_cache.hpp"
 
 namespace tutti::server {
 namespace {
@@ -21,7 +21,7 @@ const instant start = instant{} + 1h;
 class quiet_stream final : public stream {
 public:
     explicit quiet_stream(bool established) : stream{handle{}}, established_{established} {}
-    [[nodiscard]] bool established() const noexcept override { return established_; }
+    [[nodiscard]] bool is_established() const noexcept override { return established_; }
 
 private:
     bool established_;
@@ -30,44 +30,45 @@ private:
 std::unique_ptr<connection> arrived_at_start(bool trusted, bool established = true) {
     static byte_budget plenty{1'000'000'000};
     auto made = std::make_unique<connection>(std::make_unique<quiet_stream>(established), start, plenty);
-    made->who.trusted = trusted;
+    made->who.is_trusted = trusted;
     return made;
 }
 
 // Catches calls run as one that are less urgent, or due later, than one of them alone. Catches an unbounded queue.
-TEST(multi, is_as_urgent_as_the_most_urgent_of_its_calls) {
-    const entry which{.number = 0, .what = {.name = "p", .options = {}, .least = 0, .most = 9, .body = {}}};
+TEST(multi, has_the_highest_priority_of_its_calls) {
+    const procedure_entry which{.number = 0,
+                                .definition = {.name = "p", .options = {}, .least = 0, .most = 9, .body = {}}};
     const std::string_view word = "a word";
     const auto queued = [&](multi& in, int priority, instant due) {
-        invocation what{.which = &which, .how = {}, .due = due};
+        invocation what{.entry = &which, .how = {}, .due = due};
         what.how.priority = priority;
-        in.add({.which = &which, .priority = {}, .deadline = {}, .id = {}, .arguments = {&word, 1}}, what);
+        in.add({.entry = &which, .priority = {}, .deadline = {}, .id = {}, .arguments = {&word, 1}}, what);
     };
     multi several{10'000};
     queued(several, 7, start + 9s);
     queued(several, 9, start + 5s);
     queued(several, 2, no_deadline);
-    const invocation whole = several.whole(which, protocol::resp2);
+    const invocation whole = several.as_one_call(which, protocol::resp2);
     EXPECT_EQ(whole.how.priority, 9);
     EXPECT_EQ(whole.due, start + 5s);
-    EXPECT_EQ(whole.parts.size(), 3U);
+    EXPECT_EQ(whole.queued_calls.size(), 3U);
     multi small{several.bytes()};
     for (int i = 0; i < 3; ++i) queued(small, 0, no_deadline);
     EXPECT_THROW(queued(small, 0, no_deadline), bad_argument);
     EXPECT_EQ(small.bytes(), several.bytes());
 }
 
-TEST(remembered, the_oldest_answers_are_forgotten) {
-    using state = remembered::state;
-    remembered answers{{.answers = 10, .bytes = 100, .time = 1min}};
+TEST(reply_cache_test, drops_the_oldest_answers) {
+    using state = reply_cache::state;
+    reply_cache answers{{.answers = 10, .bytes = 100, .time = 1min}};
     std::string unused;
     const auto keep = [&](const std::string& key, std::size_t bytes, instant when) {
         EXPECT_EQ(answers.begin(key, 1, unused, when), state::fresh);
-        answers.keep(key, std::string(bytes, 'x'), when);
+        answers.store(key, std::string(bytes, 'x'), when);
     };
     const auto knows = [&](const char* key, instant when) {
         const state is = answers.begin(key, 1, unused, when);
-        if (is == state::fresh) answers.forget(key);
+        if (is == state::fresh) answers.remove(key);
         return is == state::answered;
     };
     keep("a", 40, start);
@@ -81,7 +82,7 @@ TEST(remembered, the_oldest_answers_are_forgotten) {
 }
 
 // A client reads, but never everything, so the queue is never empty.
-TEST(byte_queue, what_has_been_sent_takes_no_memory) {
+TEST(byte_queue, frees_the_memory_of_sent_bytes) {
     byte_queue unread;
     const std::string answer(1000, 'x');
     for (int i = 0; i < 10; ++i) unread.append(answer);
@@ -93,7 +94,7 @@ TEST(byte_queue, what_has_been_sent_takes_no_memory) {
     EXPECT_LT(unread.footprint(), 100'000U);
 }
 
-TEST(byte_queue, keeps_the_order_and_forgets_what_was_large) {
+TEST(byte_queue, keeps_the_order_and_frees_large_buffers) {
     byte_queue q;
     std::string expected;
     for (int i = 0; i < 500; ++i) {
@@ -111,8 +112,8 @@ TEST(byte_queue, keeps_the_order_and_forgets_what_was_large) {
     EXPECT_LT(q.footprint(), 100'000U);
 }
 
-struct nobody final : giver {
-    void give_back(request&) noexcept override {}
+struct null_owner final : request_owner {
+    void complete_request(request&) noexcept override {}
     byte_budget& budget() noexcept override { return plenty; }
 
 private:
@@ -120,119 +121,119 @@ private:
 };
 
 // Answers behind a long-running call count as held.
-TEST(connection, answers_that_wait_for_an_earlier_one_are_counted) {
-    nobody home;
+TEST(connection, counts_answers_behind_an_unfinished_one) {
+    null_owner home;
     request first{home}, second{home};
     const auto c = arrived_at_start(true);
-    c->line_up(first);
-    c->line_up(second);
+    c->append(first);
+    c->append(second);
     second.answer.assign(1000, 'x');
     c->mark_answered(second);
-    EXPECT_EQ(c->unsent(), 0U);
+    EXPECT_EQ(c->unsent_bytes(), 0U);
     EXPECT_EQ(c->held(), 1000U);
     EXPECT_EQ(c->first_answered(), nullptr);
     c->mark_answered(first);
     EXPECT_EQ(c->first_answered(), &first);
-    EXPECT_EQ(c->take_first(), &first);
-    EXPECT_EQ(c->take_first(), &second);
+    EXPECT_EQ(c->pop_first(), &first);
+    EXPECT_EQ(c->pop_first(), &second);
     EXPECT_EQ(c->held(), 0U);
 }
 
-TEST(request, used_again_it_has_given_large_answers_back) {
-    nobody home;
+TEST(request, frees_large_answers_on_reset) {
+    null_owner home;
     request r{home};
     r.answer.assign(1'000'000, 'x');
-    r.recycle();
+    r.reset();
     EXPECT_LT(r.answer.capacity(), 100'000U);
 }
 
-TEST(overdue, nothing_that_strangers_send_gives_them_more_time) {
+TEST(client_timeouts_test, clients_without_login_cannot_extend_their_time) {
     const settings how{.login_timeout = 1s};
     const auto stranger = arrived_at_start(false);
     stranger->last_request = stranger->last_progress = start + 900ms;
-    EXPECT_FALSE(overdue(*stranger, how, false, start + 1000ms));
-    EXPECT_TRUE(overdue(*stranger, how, false, start + 1001ms));
+    EXPECT_FALSE(is_timed_out(*stranger, how, false, start + 1000ms));
+    EXPECT_TRUE(is_timed_out(*stranger, how, false, start + 1001ms));
     stranger->out.append("-NOAUTH");
-    EXPECT_TRUE(overdue(*stranger, how, false, start + 1001ms)) << "what it does not read neither";
-    stranger->who.trusted = true;
-    EXPECT_FALSE(overdue(*stranger, how, false, start + 1001ms));
+    EXPECT_TRUE(is_timed_out(*stranger, how, false, start + 1001ms)) << "what it does not read neither";
+    stranger->who.is_trusted = true;
+    EXPECT_FALSE(is_timed_out(*stranger, how, false, start + 1001ms));
 }
 
-TEST(overdue, a_handshake_is_part_of_the_login) {
+TEST(client_timeouts_test, a_handshake_counts_as_login_time) {
     const settings how{.login_timeout = 1s};
-    EXPECT_TRUE(overdue(*arrived_at_start(true, false), how, false, start + 1001ms));
-    EXPECT_FALSE(overdue(*arrived_at_start(true), how, false, start + 1h));
+    EXPECT_TRUE(is_timed_out(*arrived_at_start(true, false), how, false, start + 1001ms));
+    EXPECT_FALSE(is_timed_out(*arrived_at_start(true), how, false, start + 1h));
 }
 
-TEST(overdue, who_waits_for_an_answer_is_not_idle) {
+TEST(client_timeouts_test, a_client_that_awaits_an_answer_is_not_idle) {
     const settings how{.idle_timeout = 1s};
-    nobody home;
+    null_owner home;
     request r{home};
     const auto waiting = arrived_at_start(true);
     waiting->last_request = start;
-    waiting->line_up(r);
-    EXPECT_FALSE(overdue(*waiting, how, false, start + 1h));
+    waiting->append(r);
+    EXPECT_FALSE(is_timed_out(*waiting, how, false, start + 1h));
     waiting->mark_answered(r);
-    EXPECT_EQ(waiting->take_first(), &r);
-    EXPECT_FALSE(overdue(*waiting, how, false, start + 1000ms));
-    EXPECT_TRUE(overdue(*waiting, how, false, start + 1001ms));
+    EXPECT_EQ(waiting->pop_first(), &r);
+    EXPECT_FALSE(is_timed_out(*waiting, how, false, start + 1000ms));
+    EXPECT_TRUE(is_timed_out(*waiting, how, false, start + 1001ms));
 }
 
-TEST(overdue, the_end_of_a_server_waits_for_nobody_for_ever) {
+TEST(client_timeouts_test, shutdown_is_bounded_for_every_client) {
     const settings how{.write_timeout = 0ms};
     const auto leaving = arrived_at_start(true), reading_nothing = arrived_at_start(true);
     leaving->lingering = true;
     reading_nothing->out.append("OK");
     for (const connection* const c : {leaving.get(), reading_nothing.get()}) {
-        EXPECT_FALSE(overdue(*c, how, false, start + 24h));
-        EXPECT_FALSE(overdue(*c, how, true, start + 10s));
-        EXPECT_TRUE(overdue(*c, how, true, start + 11s));
+        EXPECT_FALSE(is_timed_out(*c, how, false, start + 24h));
+        EXPECT_FALSE(is_timed_out(*c, how, true, start + 10s));
+        EXPECT_TRUE(is_timed_out(*c, how, true, start + 11s));
     }
 }
 
 // The client reads a little now and then.
-TEST(overdue, the_end_of_a_server_waits_for_slow_readers_only_so_long) {
+TEST(client_timeouts_test, shutdown_is_bounded_for_slow_readers) {
     const auto slow = arrived_at_start(true);
     slow->out.append("OK");
     slow->all_answered = start;
     slow->last_progress = start + 60s;
-    EXPECT_FALSE(overdue(*slow, {}, true, start + 60s));
-    EXPECT_TRUE(overdue(*slow, {}, true, start + 61s));
-    EXPECT_TRUE(overdue(*slow, {.write_timeout = 0ms}, true, start + 61s));
+    EXPECT_FALSE(is_timed_out(*slow, {}, true, start + 60s));
+    EXPECT_TRUE(is_timed_out(*slow, {}, true, start + 61s));
+    EXPECT_TRUE(is_timed_out(*slow, {.write_timeout = 0ms}, true, start + 61s));
     slow->all_answered.reset();
-    EXPECT_FALSE(overdue(*slow, {}, true, start + 61s)) << "a call of it still runs";
+    EXPECT_FALSE(is_timed_out(*slow, {}, true, start + 61s)) << "a call of it still runs";
 }
 
 // Catches an end of the server that closes a connection whose call is on its way. Its client could not know that the
 // call had no effect.
-TEST(may_be_asking, who_came_or_asked_a_moment_ago_until_it_has_been_refused) {
+TEST(client_timeouts_test, recent_clients_may_have_a_request_in_flight) {
     const auto fresh = arrived_at_start(true);
-    EXPECT_TRUE(may_be_asking(*fresh, start + 10ms, start + 99ms));
-    EXPECT_FALSE(may_be_asking(*fresh, start + 10ms, start + 100ms)) << "it has been silent";
+    EXPECT_TRUE(may_have_request_in_flight(*fresh, start + 10ms, start + 99ms));
+    EXPECT_FALSE(may_have_request_in_flight(*fresh, start + 10ms, start + 100ms)) << "it has been silent";
     fresh->last_request = start + 60ms;
-    EXPECT_TRUE(may_be_asking(*fresh, start + 10ms, start + 109ms));
-    EXPECT_FALSE(may_be_asking(*fresh, start + 10ms, start + 110ms)) << "it could go on for ever";
-    fresh->refused = true;
-    EXPECT_FALSE(may_be_asking(*fresh, start + 10ms, start + 61ms));
+    EXPECT_TRUE(may_have_request_in_flight(*fresh, start + 10ms, start + 109ms));
+    EXPECT_FALSE(may_have_request_in_flight(*fresh, start + 10ms, start + 110ms)) << "it could go on for ever";
+    fresh->got_shutdown_error = true;
+    EXPECT_FALSE(may_have_request_in_flight(*fresh, start + 10ms, start + 61ms));
 }
 
-TEST(run_clock, interrupts_ever_more_seldom) {
+TEST(run_clock, interrupts_at_growing_intervals) {
     run_clock clock;
-    EXPECT_FALSE(clock.is_over(50ms, start + 1h)) << "it has not begun";
+    EXPECT_FALSE(clock.is_interrupt_due(50ms, start + 1h)) << "it has not begun";
     clock.begin(start);
-    EXPECT_FALSE(clock.is_over(50ms, start + 49ms));
-    EXPECT_TRUE(clock.is_over(50ms, start + 50ms));
-    EXPECT_FALSE(clock.is_over(50ms, start + 50ms));
-    EXPECT_TRUE(clock.is_over(50ms, start + 60ms));
+    EXPECT_FALSE(clock.is_interrupt_due(50ms, start + 49ms));
+    EXPECT_TRUE(clock.is_interrupt_due(50ms, start + 50ms));
+    EXPECT_FALSE(clock.is_interrupt_due(50ms, start + 50ms));
+    EXPECT_TRUE(clock.is_interrupt_due(50ms, start + 60ms));
     EXPECT_EQ(clock.interrupts(), 2U);
-    for (instant now = start; now < start + 10s; now += 10ms) static_cast<void>(clock.is_over(50ms, now));
+    for (instant now = start; now < start + 10s; now += 10ms) static_cast<void>(clock.is_interrupt_due(50ms, now));
     EXPECT_GE(clock.interrupts(), 10U) << "it goes on";
     EXPECT_LE(clock.interrupts(), 20U);
     clock.reset();
-    EXPECT_FALSE(clock.is_over(50ms, start + 1h));
+    EXPECT_FALSE(clock.is_interrupt_due(50ms, start + 1h));
 }
 
-TEST(counters, what_was_refused_did_not_turn_around) {
+TEST(counters, refused_calls_have_no_turnaround_time) {
     counters counted{1};
     counted.count_call(0, 3, ending::busy, 1us);
     counted.count_call(0, 3, ending::shutdown, 1us);
@@ -244,7 +245,7 @@ TEST(counters, what_was_refused_did_not_turn_around) {
     EXPECT_EQ(counted.endings(0, ending::busy), 1U);
 }
 
-TEST(workers, are_as_many_as_the_executor_can_have) {
+TEST(workers, are_limited_by_the_executor) {
     EXPECT_EQ(workers_for({}, execution::threads, 128), 127U);
     EXPECT_EQ(workers_for({.io_threads = 4}, execution::threads, 2), 1U);
     EXPECT_EQ(workers_for({.workers = 100}, execution::threads, 2), 100U);

@@ -64,7 +64,7 @@ private:
     std::size_t held_ = 0;
 };
 
-TEST(line_writer, nobody_waits_for_a_reader_and_what_is_lost_is_told) {
+TEST(line_writer, never_waits_for_a_reader_and_reports_losses) {
     full_pipe pipe;
     line_writer to{pipe.writer(), loss, 100};
     const std::string line = std::string(9, 'a') + '\n';
@@ -80,14 +80,14 @@ TEST(line_writer, nobody_waits_for_a_reader_and_what_is_lost_is_told) {
     EXPECT_EQ(pipe.read_to("after\n"), "after\n") << "it is told once";
 }
 
-TEST(line_writer, ends_although_nobody_reads) {
+TEST(line_writer, ends_without_a_reader) {
     full_pipe pipe;
     line_writer{pipe.writer(), loss}.write("unread\n");
     pipe.make_room();
     EXPECT_EQ(pipe.read_to("unread\n"), "unread\n") << "its thread goes on";
 }
 
-TEST(line_writer, writes_what_it_has_before_it_ends) {
+TEST(line_writer, writes_pending_lines_before_it_ends) {
     const int file = ::open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     ASSERT_GE(file, 0);
     std::string expected;
@@ -105,7 +105,7 @@ TEST(line_writer, writes_what_it_has_before_it_ends) {
 }
 
 // A full disk, and a pipe whose reader has gone.
-TEST(line_writer, what_the_system_refuses_is_counted) {
+TEST(line_writer, counts_failed_writes) {
     const int full = ::open("/dev/full", O_WRONLY | O_CLOEXEC);
     ASSERT_GE(full, 0);
     line_writer to{full, loss};

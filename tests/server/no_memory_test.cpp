@@ -34,7 +34,7 @@ public:
     }
 };
 
-TEST(no_memory, a_pool_that_cannot_have_its_threads_ends_those_it_has) {
+TEST(no_memory, a_pool_without_all_threads_ends_the_others) {
     timeline shown{4};
     for (std::uint64_t n = 1;; ++n) {
         support::refuse_after = n;
@@ -49,14 +49,14 @@ TEST(no_memory, a_pool_that_cannot_have_its_threads_ends_those_it_has) {
     }
 }
 
-TEST(no_memory, a_call_of_the_program_that_is_refused_leaves_nothing_behind) {
+TEST(no_memory, a_refused_program_call_leaks_nothing) {
     const settings how;
     catalog known;
     known.add("noop", {}, [] {});
     full_executor full;
     slow_log slow{how.slow_log_slower_than, how.slow_log_max_len};
     program_calls calls{how, full, known.all(), slow};
-    const invocation what{.which = known.find("noop"), .how = {}, .spoken = protocol::resp3};
+    const invocation what{.entry = known.find("noop"), .how = {}, .spoken = protocol::resp3};
     int told = 0;
     const auto tell = [&](std::string_view, ending) { ++told; };
     full.spoils_memory = true;
@@ -67,15 +67,15 @@ TEST(no_memory, a_call_of_the_program_that_is_refused_leaves_nothing_behind) {
     calls.call(what, {}, tell);
     full.taken->run();
     EXPECT_EQ(told, 1);
-    EXPECT_EQ(calls.counted().endings(0, ending::busy), 1U);
-    EXPECT_EQ(calls.counted().endings(0, ending::ok), 1U);
+    EXPECT_EQ(calls.counts().endings(0, ending::busy), 1U);
+    EXPECT_EQ(calls.counts().endings(0, ending::ok), 1U);
 }
 
 /// An I/O thread for an executor that takes nothing.
 struct full_server {
     full_server() {
         catalogued.add("noop", {}, [] {});
-        shared.entrances.push_back({listener, [](handle s) { return std::make_unique<stream>(std::move(s)); }});
+        shared.listening_sockets.push_back({listener, [](handle s) { return std::make_unique<stream>(std::move(s)); }});
         serving.emplace(shared, 1);
         serving->start();
     }
@@ -90,36 +90,36 @@ struct full_server {
     timeline shown{1};
     full_executor full;
     client_directory clients;
-    remembered answers{{.answers = 1, .bytes = 1000, .time = std::chrono::minutes{1}}};
+    reply_cache answers{{.answers = 1, .bytes = 1000, .time = std::chrono::minutes{1}}};
     accounts users{std::vector<user>{}};
-    doorkeeper door{users};
+    password_verifier door{users};
     slow_log slow{std::chrono::microseconds{-1}, 0};
     const commands known{catalogued, "", users, shown, clients, answers, slow, {}, 4096, [] { return std::string{}; }};
     const handle listener = listen_tcp("127.0.0.1", 0);
-    common shared{.how = how,
-                  .known = known,
-                  .runs = full,
-                  .workers = 1,
-                  .entrances = {},
-                  .directory = clients,
-                  .answers = answers,
-                  .door = door,
-                  .slow = slow};
+    io_shared_state shared{.how = how,
+                           .known_commands = known,
+                           .runs = full,
+                           .workers = 1,
+                           .listening_sockets = {},
+                           .directory = clients,
+                           .replies = answers,
+                           .passwords = door,
+                           .slow = slow};
     std::optional<io_thread> serving;
 };
 
-TEST(no_memory, a_client_whose_call_is_refused_without_it_is_told_so) {
+TEST(no_memory, a_refused_call_is_answered) {
     full_server s;
     s.full.spoils_memory = true;
     EXPECT_EQ(client{s.port()}({"CALL", "noop"}), "-BUSY .");
     s.full.spoils_memory = false;
     EXPECT_EQ(client{s.port()}({"CALL", "noop"}).substr(0, 5), "-BUSY");
     s.end();
-    EXPECT_EQ(s.serving->counted().endings(0, ending::busy), 2U);
+    EXPECT_EQ(s.serving->counts().endings(0, ending::busy), 2U);
 }
 
 // Catches an ID that stays in progress forever because its accepted call could not be queued for lack of memory.
-TEST(no_memory, an_id_whose_call_does_not_come_to_run_is_free_again) {
+TEST(no_memory, the_id_of_an_unstarted_call_is_released) {
     for (std::uint64_t n = 1;; ++n) {
         full_server s;
         {
@@ -138,7 +138,7 @@ TEST(no_memory, an_id_whose_call_does_not_come_to_run_is_free_again) {
 }
 
 // Catches a place of max_clients that stays taken by a client that was refused for lack of memory.
-TEST(no_memory, a_client_that_is_not_let_in_takes_no_place) {
+TEST(no_memory, a_rejected_client_does_not_count) {
     for (std::uint64_t n = 1;; ++n) {
         full_server s;
         {
@@ -156,7 +156,7 @@ TEST(no_memory, a_client_that_is_not_let_in_takes_no_place) {
     }
 }
 
-TEST(no_memory, a_failure_that_cannot_be_described_is_answered) {
+TEST(no_memory, a_failure_without_a_description_is_answered) {
     catalog known;
     known.add("fail", {}, [] {
         support::refuse_after = 1;
@@ -168,30 +168,30 @@ TEST(no_memory, a_failure_that_cannot_be_described_is_answered) {
     program_calls calls{how, full, known.all(), slow};
     full.takes = true;
     std::string answer;
-    calls.call({.which = known.find("fail"), .how = {}}, {}, [&](std::string_view text, ending) { answer = text; });
+    calls.call({.entry = known.find("fail"), .how = {}}, {}, [&](std::string_view text, ending) { answer = text; });
     full.taken->run();
     EXPECT_EQ(answer, "-EXCEPTION .\r\n");
 }
 
-TEST(no_memory, a_call_that_does_not_begin_is_answered) {
+TEST(no_memory, an_unstarted_call_is_answered) {
     const invocation what{};
     for (const ending why : {ending::busy, ending::shutdown}) {
         std::string answer;
         support::refuse_after = 1;
-        EXPECT_EQ(run_refused(what, why, answer), why);
+        EXPECT_EQ(answer_refused(what, why, answer), why);
         EXPECT_EQ(std::exchange(support::refuse_after, 0), 0U);
         EXPECT_EQ(answer, "-" + std::string{code_of(why)} + " .\r\n");
     }
 }
 
-TEST(no_memory, a_call_that_was_cut_off_is_answered) {
+TEST(no_memory, a_terminated_call_is_answered) {
     catalog known;
     known.add("dive", {}, [] {});
-    const invocation what{.which = known.find("dive"), .how = {}};
+    const invocation what{.entry = known.find("dive"), .how = {}};
     for (std::uint64_t n = 1;; ++n) {
         std::string answer;
         support::refuse_after = n;
-        EXPECT_EQ(run_over(what, answer), ending::stack);
+        EXPECT_EQ(answer_stack_overflow(what, answer), ending::stack);
         const bool refused = std::exchange(support::refuse_after, 0) == 0;
         EXPECT_EQ(answer.substr(0, 7), "-STACK ");
         EXPECT_EQ(answer == "-STACK .\r\n", refused);

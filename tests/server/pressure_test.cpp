@@ -73,7 +73,7 @@ private:
 };
 
 // Catches a queue that is full for every call, a queue that drops the call next in turn, and answers out of order.
-TEST(pressure, a_full_queue_gives_up_the_least_urgent) {
+TEST(pressure, a_full_queue_sheds_the_least_urgent_call) {
     crowded c;
     client low{c.bank.port()}, high{c.bank.port()};
     for (int i = 0; i < 4; ++i) low.send({"CALL", "PRIORITY", "2", "count"});
@@ -93,7 +93,7 @@ TEST(pressure, a_full_queue_gives_up_the_least_urgent) {
 }
 
 // Neither an I/O thread nor a worker in the middle of another call may answer the dropped call.
-TEST(pressure, a_call_of_the_program_gives_way_too) {
+TEST(pressure, calls_of_the_program_are_shed) {
     crowded c;
     std::promise<std::string> answered;
     c.bank->call_raw("count", {}, {.priority = 1}, [&](std::string_view answer) {
@@ -109,7 +109,7 @@ TEST(pressure, a_call_of_the_program_gives_way_too) {
     for (int i = 1; i <= 4; ++i) EXPECT_EQ(high.receive(), std::to_string(i));
 }
 
-TEST(pressure, what_gives_way_has_had_no_effect_and_may_come_again) {
+TEST(pressure, shed_calls_have_no_effect_and_may_be_repeated) {
     crowded c;
     client several{c.bank.port()}, named{c.bank.port()}, high{c.bank.port()};
     for (const std::string word : {"MULTI", "CALL", "CALL", "EXEC"})
@@ -129,7 +129,7 @@ TEST(pressure, what_gives_way_has_had_no_effect_and_may_come_again) {
 }
 
 // Calls of one I/O thread are dropped for calls of another, and all of these for calls of the program.
-TEST(pressure, each_call_is_run_once_or_refused_once_however_many_give_way) {
+TEST(pressure, every_call_is_run_once_or_refused_once) {
     bank_server bank{{.io_threads = 2, .workers = 1, .queue = 8}};
     const std::size_t calls = support::rounds(5000);
     std::atomic<std::size_t> ran{0}, refused{0};
@@ -161,7 +161,7 @@ TEST(pressure, each_call_is_run_once_or_refused_once_however_many_give_way) {
 }
 
 // A few small requests ask for large answers, which their client does not read.
-TEST(pressure, what_is_held_for_all_clients_has_a_bound) {
+TEST(pressure, buffered_bytes_of_all_clients_are_bounded) {
     bank_server bank{{.workers = 1, .max_held = 2'000'000, .max_held_clients = 0}};
     bare_socket greedy{bank.port(), 4096};
     constexpr std::size_t many = 50, bytes = 20'000'000;
@@ -189,7 +189,7 @@ TEST(pressure, what_is_held_for_all_clients_has_a_bound) {
     until([&] { return watcher({"CALL", "noop"}) == "OK"; });
 }
 
-TEST(pressure, who_reads_nothing_is_not_read_from) {
+TEST(pressure, clients_that_do_not_read_are_not_read) {
     bank_server bank{{.max_unsent = 100'000, .write_timeout = 0ms}};
     bare_socket greedy{bank.port(), 4096};
     const std::string call = wire({"CALL", "large", "50000"});
@@ -209,7 +209,7 @@ TEST(pressure, who_reads_nothing_is_not_read_from) {
     EXPECT_EQ(first.substr(0, 8), "$50000\r\n");
 }
 
-TEST(pressure, who_reads_nothing_is_closed_in_the_end) {
+TEST(pressure, clients_that_do_not_read_are_closed) {
     bank_server bank{{.max_unsent = 1000, .write_timeout = 50ms}};
     bare_socket greedy{bank.port(), 4096};
     greedy.send(wire({"CALL", "large", "50000000"}));
@@ -219,7 +219,7 @@ TEST(pressure, who_reads_nothing_is_closed_in_the_end) {
 }
 
 // The end of the server waits for such a client as well.
-TEST(pressure, who_never_stops_sending_is_closed_in_the_end) {
+TEST(pressure, clients_that_never_stop_sending_are_closed) {
     bank_server bank{{.write_timeout = 100ms}};
     bare_socket dripping{bank.port()};
     dripping.send(wire({"QUIT"}));
@@ -269,7 +269,7 @@ TEST(pressure, a_client_may_leave_while_another_process_has_its_socket) {
 }
 
 // A close with unread received data resets the connection, and the last answers are lost.
-TEST(pressure, the_last_answers_arrive_whatever_is_still_sent) {
+TEST(pressure, last_answers_arrive_despite_unread_input) {
     bank_server bank;
     bare_socket chatty{bank.port(), 4096};
     chatty.send(wire({"CALL", "large", "100000"}) + wire({"QUIT"}));
@@ -283,7 +283,7 @@ TEST(pressure, the_last_answers_arrive_whatever_is_still_sent) {
     EXPECT_TRUE(answers.ends_with("x\r\n+OK\r\n"));
 }
 
-TEST(pressure, what_is_no_request_ends_its_connection_only) {
+TEST(pressure, a_malformed_request_ends_only_its_connection) {
     bank_server bank{{.max_request = 1000}};
     client bystander{bank.port()};
     for (const std::string bad : {"*1\r\n$x\r\n", "*100000\r\n", "*1\r\n$5000\r\n", "*1\r\n:1\r\n"}) {
@@ -301,14 +301,14 @@ TEST(pressure, what_is_no_request_ends_its_connection_only) {
     EXPECT_EQ(number_of(bystander({"INFO"}), "malformed_requests"), 5U);
 }
 
-TEST(pressure, strangers_cannot_make_it_hold_much) {
+TEST(pressure, memory_for_clients_without_login_is_bounded) {
     bank_server bank{{.password = "p", .login_timeout = 0ms}};
     bare_socket stranger{bank.port()};
     stranger.send("*1\r\n$100000\r\n");
     EXPECT_EQ(stranger.receive_all().substr(0, 14), "-ERR protocol:");
 }
 
-TEST(pressure, strangers_cannot_stay_for_long) {
+TEST(pressure, clients_without_login_are_closed) {
     bank_server bank{{.password = "p", .login_timeout = 50ms}};
     bare_socket silent{bank.port()};
     EXPECT_EQ(silent.receive_all(), "") << "closed, without a word";
@@ -316,7 +316,7 @@ TEST(pressure, strangers_cannot_stay_for_long) {
     while (talkative({"PING"}) != "closed") {}
 }
 
-TEST(pressure, there_are_at_most_so_many_clients) {
+TEST(pressure, the_number_of_clients_is_bounded) {
     bank_server bank{{.max_clients = 2}};
     client one{bank.port()};
     EXPECT_EQ(one({"PING"}), "PONG");
@@ -336,7 +336,7 @@ TEST(pressure, idle_clients_are_closed) {
     EXPECT_EQ(idle.receive_all(), "");
 }
 
-TEST(pressure, a_long_pipeline_is_taken_bit_by_bit) {
+TEST(pressure, a_long_pipeline_is_read_in_portions) {
     bank_server bank{{.workers = 2, .queue = 16, .max_pipeline = 8}};
     bare_socket talk{bank.port()};
     const std::size_t rounds = support::rounds(20'000);

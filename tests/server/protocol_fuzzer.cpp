@@ -18,9 +18,9 @@ void demand(bool holds) {
     if (!holds) std::abort();
 }
 
-struct nobody final : giver, client_directory::home {
-    void give_back(request&) noexcept override {}
-    void look_for_killed() noexcept override {}
+struct null_owner final : request_owner, client_directory::client_owner {
+    void complete_request(request&) noexcept override {}
+    void check_killed() noexcept override {}
     byte_budget& budget() noexcept override { return plenty; }
 
 private:
@@ -32,9 +32,9 @@ client_directory& clients() {
     static client_directory all;
     return all;
 }
-client_directory::entry& the_client() {
-    static nobody home;
-    static client_directory::entry& e = clients().add("here", {}, home);
+client_directory::client_entry& the_client() {
+    static null_owner home;
+    static client_directory::client_entry& e = clients().add("here", {}, home);
     return e;
 }
 
@@ -43,17 +43,17 @@ std::vector<std::string> cut(std::string_view bytes, std::size_t piece, const co
     std::vector<std::string> seen;
     request_parser parser;
     session who;
-    who.trusted = true;
+    who.is_trusted = true;
     who.entry = &the_client();
-    nobody home;
+    null_owner home;
     std::size_t start = 0;
     for (std::size_t end = std::min(piece, bytes.size());; end = std::min(end + piece, bytes.size())) {
         for (;;) {
             // a heap copy, so that a sanitizer finds reads beyond its end
             const std::string given{bytes.substr(start, end - start)};
             const auto outcome = parser.parse(given, limits);
-            if (outcome == request_parser::outcome::incomplete) break;
-            if (outcome == request_parser::outcome::malformed) {
+            if (outcome == request_parser::parse_result::incomplete) break;
+            if (outcome == request_parser::parse_result::malformed) {
                 seen.emplace_back("!");
                 return seen;
             }
@@ -65,7 +65,7 @@ std::vector<std::string> cut(std::string_view bytes, std::size_t piece, const co
             seen.push_back(all);
             if (known != nullptr && !parser.words().empty()) {
                 request r{home};
-                if (known->take(who, parser.words(), r) == commands::outcome::submit) r.run();
+                if (known->process(who, parser.words(), r) == commands::command_result::submit) r.run();
                 demand(r.answer.size() >= 3 && r.answer.ends_with("\r\n"));
             }
             start += parser.length();
@@ -91,7 +91,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }();
     static accounts nobody_in_particular{std::vector<user>{}};
     static timeline shown{1};
-    static remembered answers{{.answers = 100, .bytes = 100'000, .time = std::chrono::minutes{1}}};
+    static reply_cache answers{{.answers = 100, .bytes = 100'000, .time = std::chrono::minutes{1}}};
     static slow_log slow{std::chrono::microseconds{0}, 10};
     static const commands known{*procedures, "", nobody_in_particular, shown, clients(), answers, slow, {}, 4096, [] {
                                     return std::string{"nothing"};

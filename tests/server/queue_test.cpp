@@ -21,13 +21,13 @@ struct idle_job final : job {
         due = d;
     }
     void run() noexcept override {}
-    void cut_off() noexcept override {}
-    void turn_away() noexcept override {}
+    void on_termination() noexcept override {}
+    void reject() noexcept override {}
 };
 
 instant at(int ms) { return instant{} + std::chrono::milliseconds{ms}; }
 
-TEST(ranked_queue, priority_then_deadline_then_arrival) {
+TEST(ranked_queue, orders_by_priority_then_deadline_then_arrival) {
     std::deque<idle_job> jobs;
     ranked_queue queue;
     const auto push = [&](int p, instant d = no_deadline) { queue.push(jobs.emplace_back(p, d)); };
@@ -50,7 +50,7 @@ TEST(ranked_queue, priority_then_deadline_then_arrival) {
     EXPECT_EQ(&queue.pop(), &jobs.back());
 }
 
-TEST(ranked_queue, gives_up_what_would_begin_last) {
+TEST(ranked_queue, sheds_the_job_that_would_begin_last) {
     std::deque<idle_job> jobs;
     ranked_queue queue;
     const auto push = [&](int p, instant d = no_deadline) -> long {
@@ -74,7 +74,7 @@ TEST(ranked_queue, gives_up_what_would_begin_last) {
 }
 
 // Compares the queue with a list that is sorted each time.
-TEST(ranked_queue, keeps_the_most_urgent_of_all_that_came) {
+TEST(ranked_queue, keeps_the_most_urgent_jobs) {
     std::mt19937 random{7};
     std::deque<idle_job> jobs;
     ranked_queue queue;
@@ -109,14 +109,14 @@ struct counted_job final : job {
         ++runs;
         all.fetch_add(1);
     }
-    void cut_off() noexcept override {}
-    void turn_away() noexcept override { ++turned_away; }
+    void on_termination() noexcept override {}
+    void reject() noexcept override { ++turned_away; }
     int runs = 0;
     int turned_away = 0;
     std::atomic<int>& all;
 };
 
-TEST(thread_pool, every_accepted_job_runs_once_and_no_refused_one) {
+TEST(thread_pool, runs_accepted_jobs_once_and_refused_jobs_never) {
     std::atomic<int> ran{0};
     std::deque<counted_job> jobs;
     std::vector<job*> all;
@@ -126,7 +126,7 @@ TEST(thread_pool, every_accepted_job_runs_once_and_no_refused_one) {
     for (std::size_t i = 0; i < jobs.size(); ++i) jobs[i].priority = static_cast<int>(i % 7);
     for (std::size_t from = 0; from < all.size(); from += 50) {
         std::vector<job*> some{all.begin() + static_cast<long>(from), all.begin() + static_cast<long>(from + 50)};
-        for (job* const j : pool.submit(some)) j->turn_away();
+        for (job* const j : pool.submit(some)) j->reject();
     }
     pool.drain();
     for (std::size_t i = 0; i < jobs.size(); ++i) EXPECT_EQ(jobs[i].runs + jobs[i].turned_away, 1) << i;
@@ -136,12 +136,12 @@ TEST(thread_pool, every_accepted_job_runs_once_and_no_refused_one) {
 
 struct held_job final : job {
     void run() noexcept override { open.acquire(); }
-    void cut_off() noexcept override {}
-    void turn_away() noexcept override {}
+    void on_termination() noexcept override {}
+    void reject() noexcept override {}
     std::binary_semaphore open{0};
 };
 
-TEST(thread_pool, has_the_least_urgent_give_way) {
+TEST(thread_pool, sheds_the_least_urgent_job) {
     timeline shown{1};
     thread_pool pool{1, 2, shown};
     held_job busy;

@@ -19,43 +19,43 @@ using namespace std::chrono_literals;
 
 instant at(std::chrono::milliseconds when) { return instant{} + 1h + when; }
 
-TEST(reading_turn, is_the_more_urgent_clients_and_then_that_of_who_was_read_longest_ago) {
+TEST(reading_turn, orders_by_priority_then_by_last_read) {
     const auto first = [](const reading_turn& a, const reading_turn& b, bool in_turn = false) {
-        EXPECT_FALSE(b.goes_before(a, in_turn));
-        return a.goes_before(b, in_turn);
+        EXPECT_FALSE(b.is_before(a, in_turn));
+        return a.is_before(b, in_turn);
     };
     reading_turn urgent, other, fresh, idle;
-    urgent.note_call(5);
-    urgent.note_read(8);
-    other.note_call(4);
-    other.note_read(7);
-    idle.note_command();
+    urgent.record_call(5);
+    urgent.record_read(8);
+    other.record_call(4);
+    other.record_read(7);
+    idle.record_command();
     EXPECT_TRUE(first(urgent, other));
     EXPECT_TRUE(first(other, urgent, true));
     EXPECT_TRUE(first(fresh, urgent)) << "an operator may have come";
     EXPECT_TRUE(first(other, idle)) << "commands are no more urgent than a call without a priority";
-    other.note_call(5);
+    other.record_call(5);
     EXPECT_TRUE(first(other, urgent));
-    other.note_command();
-    other.note_read(9);
+    other.record_command();
+    other.record_read(9);
     EXPECT_TRUE(first(urgent, other)) << "its calls are as urgent as before";
 }
 
-TEST(reading_turn, is_late_some_time_after_it_was_left_out_first) {
+TEST(reading_turn, is_overdue_after_being_skipped_for_long) {
     reading_turn t;
-    const auto late = at(reading_turn::patience);
-    EXPECT_FALSE(t.is_late(late));
-    t.leave_out(at(0ms));
-    t.leave_out(at(50ms));
-    EXPECT_FALSE(t.is_late(late - 1ms));
-    EXPECT_TRUE(t.is_late(late));
-    t.note_read(1);
-    EXPECT_FALSE(t.is_late(late));
+    const auto late = at(reading_turn::max_wait);
+    EXPECT_FALSE(t.is_overdue(late));
+    t.mark_skipped(at(0ms));
+    t.mark_skipped(at(50ms));
+    EXPECT_FALSE(t.is_overdue(late - 1ms));
+    EXPECT_TRUE(t.is_overdue(late));
+    t.record_read(1);
+    EXPECT_FALSE(t.is_overdue(late));
 }
 
 /// Records the priorities of jobs that are submitted together, and takes none of them. On request, holds the submitting
 /// thread.
-class noting_executor final : public idle_executor {
+class recording_executor final : public idle_executor {
 public:
     std::span<job*> submit(std::span<job*> jobs, unsigned) noexcept override {
         {
@@ -83,11 +83,11 @@ public:
         leave_.release();
         inside_.acquire();
     }
-    void let_go() {
+    void release() {
         holds_ = false;
         leave_.release();
     }
-    [[nodiscard]] std::vector<std::vector<int>> noted() {
+    [[nodiscard]] std::vector<std::vector<int>> recorded() {
         const std::scoped_lock lock{mutex_};
         return noted_;
     }
@@ -134,49 +134,50 @@ protected:
     /// Returns the priorities that were submitted then, round by round.
     std::vector<std::vector<int>> rounds_of(std::size_t calls) {
         send_unread(calls);
-        executor_.let_go();
+        executor_.release();
         receive(3, 1);
         for (std::size_t c = 0; c < priorities.size(); ++c) receive(c, calls);
-        return executor_.noted();
+        return executor_.recorded();
     }
 
     static constexpr std::array<int, 4> priorities{1, 1, 2, 5};
-    noting_executor executor_;
+    recording_executor executor_;
 
 private:
     const settings how_;
     catalog catalogued_;
     timeline shown_{1};
     client_directory directory_;
-    remembered answers_{{.answers = 1, .bytes = 1000, .time = 1min}};
+    reply_cache answers_{{.answers = 1, .bytes = 1000, .time = 1min}};
     accounts users_{std::vector<user>{}};
-    doorkeeper door_{users_};
+    password_verifier door_{users_};
     slow_log slow_{-1us, 0};
     const commands known_{catalogued_, "",    users_, shown_, directory_,
                           answers_,    slow_, {},     4096,   [] { return std::string{}; }};
     const std::string path_ = ::testing::TempDir() + "tutti-reading-order-" + std::to_string(::getpid());
     local_listener listener_ = listen_unix(path_);
-    common shared_{.how = how_,
-                   .known = known_,
-                   .runs = executor_,
-                   .workers = 1,
-                   .entrances = {{listener_.socket, [](handle s) { return std::make_unique<stream>(std::move(s)); }}},
-                   .directory = directory_,
-                   .answers = answers_,
-                   .door = door_,
-                   .slow = slow_};
+    io_shared_state shared_{
+        .how = how_,
+        .known_commands = known_,
+        .runs = executor_,
+        .workers = 1,
+        .listening_sockets = {{listener_.socket, [](handle s) { return std::make_unique<stream>(std::move(s)); }}},
+        .directory = directory_,
+        .replies = answers_,
+        .passwords = door_,
+        .slow = slow_};
     io_thread serving_{shared_, 1};
     std::vector<std::unique_ptr<client>> clients_;
 };
 
-TEST_F(reading_order, is_that_of_priorities) {
+TEST_F(reading_order, follows_priorities) {
     const auto rounds = rounds_of(2);
     ASSERT_EQ(rounds.size(), 1U);
     EXPECT_EQ(rounds[0], (std::vector<int>{5, 5, 2, 2, 1, 1, 1, 1}));
 }
 
 // One round reads 256 requests, but finishes the client that it has begun.
-TEST_F(reading_order, leaves_out_the_least_urgent_for_a_round) {
+TEST_F(reading_order, skips_the_least_urgent_client_for_a_round) {
     const auto rounds = rounds_of(100);
     ASSERT_EQ(rounds.size(), 2U);
     EXPECT_EQ(rounds[0].size(), 300U);
@@ -185,21 +186,21 @@ TEST_F(reading_order, leaves_out_the_least_urgent_for_a_round) {
 }
 
 // A client that was skipped for long is read next, and alone, however much the more urgent clients send.
-TEST_F(reading_order, leaves_nobody_out_for_long) {
+TEST_F(reading_order, skips_no_client_for_long) {
     send_unread(100);
     executor_.step();
-    std::this_thread::sleep_for(reading_turn::patience);
+    std::this_thread::sleep_for(reading_turn::max_wait);
     for (int i = 0; i < 150; ++i) {
         call(2);
         call(3);
     }
     call(0);
-    executor_.let_go();
+    executor_.release();
     receive(3, 251);
     receive(2, 250);
     receive(1, 100);
     receive(0, 101);
-    const auto rounds = executor_.noted();
+    const auto rounds = executor_.recorded();
     ASSERT_EQ(rounds.size(), 3U);
     std::vector<int> second(150, 5);
     second.insert(second.end(), 150, 2);
@@ -208,12 +209,12 @@ TEST_F(reading_order, leaves_nobody_out_for_long) {
     EXPECT_EQ(rounds[2], std::vector<int>{1});
 }
 
-class reading_in_turn : public reading_order {
+class round_robin_reads_test : public reading_order {
 protected:
-    reading_in_turn() : reading_order{{.read_in_turn = true}} {}
+    round_robin_reads_test() : reading_order{{.read_in_turn = true}} {}
 };
 
-TEST_F(reading_in_turn, goes_by_who_was_read_longest_ago) {
+TEST_F(round_robin_reads_test, read_the_longest_unread_client_first) {
     const auto rounds = rounds_of(1);
     ASSERT_EQ(rounds.size(), 1U);
     EXPECT_EQ(rounds[0], (std::vector<int>{1, 1, 2, 5}));

@@ -57,14 +57,14 @@ TEST(slow_log, shows_calls_of_the_program) {
     EXPECT_NE(one.find(" 3 0 "), std::string::npos) << one;
 }
 
-TEST(slow_log, is_empty_where_it_is_off) {
+TEST(slow_log, is_empty_when_disabled) {
     bank_server bank{{.slow_log_slower_than = std::chrono::microseconds{-1}}};
     client ask{bank.port()};
     EXPECT_EQ(ask({"CALL", "noop"}), "OK");
     EXPECT_EQ(ask({"SLOWLOG", "LEN"}), "0");
 }
 
-TEST(slow_log, may_want_more_time_than_nanoseconds_can_say) {
+TEST(slow_log, accepts_limits_beyond_the_range_of_nanoseconds) {
     bank_server bank{{.slow_log_slower_than = std::chrono::microseconds::max()}};
     client ask{bank.port()};
     EXPECT_EQ(ask({"CALL", "noop"}), "OK");

@@ -41,7 +41,7 @@ handle socket_for(sockaddr_un& address, const std::string& path) {
     return handle{::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)};
 }
 
-TEST(endpoint, is_read_as_it_is_written) {
+TEST(endpoint, round_trips_through_text) {
     for (const auto& [text, host, port] :
          {std::tuple{"leader:7411", "leader", 7411}, {"10.0.0.1:1", "10.0.0.1", 1}, {"[::1]:65535", "::1", 65'535}}) {
         const std::optional<endpoint> e = parse_endpoint(text);
@@ -55,7 +55,7 @@ TEST(endpoint, is_read_as_it_is_written) {
         EXPECT_FALSE(parse_endpoint(text)) << text;
 }
 
-TEST(settings, leave_memory_for_accepted_calls) {
+TEST(settings, reserve_memory_for_accepted_calls) {
     settings how{.max_held = 2'000'000, .max_held_clients = 1'999'999};
     EXPECT_NO_THROW(static_cast<void>(checked(how)));
     how.max_held_clients = 2'000'000;
@@ -65,7 +65,7 @@ TEST(settings, leave_memory_for_accepted_calls) {
 }
 
 // The sum of such a duration and the current time would overflow.
-TEST(settings, have_no_durations_beyond_the_clock) {
+TEST(settings, refuse_durations_beyond_the_clock) {
     const settings usual{};
     EXPECT_NO_THROW(static_cast<void>(checked(usual)));
     const auto refused = [&](auto settings::* which) {
@@ -98,7 +98,7 @@ TEST(settings, have_no_durations_beyond_the_clock) {
                  registration_error);
 }
 
-TEST(endpoint, of_a_server_may_have_brackets) {
+TEST(endpoint, accepts_brackets) {
     settings how{.port = 0, .host = "[::1]"};
     how.follow.host = "[fe80::1]";
     how.log.file = "log";
@@ -109,7 +109,7 @@ TEST(endpoint, of_a_server_may_have_brackets) {
 }
 
 // Catches a socket whose permissions umask changes, and a path that is a symbolic link to another user's file.
-TEST(unix_socket, has_the_permissions_that_it_is_given) {
+TEST(unix_socket, has_the_given_permissions) {
     const std::string path = fresh_path();
     for (const unsigned mask : {0U, 077U, 0777U}) {
         const ::mode_t before = ::umask(mask);
@@ -125,7 +125,7 @@ TEST(unix_socket, has_the_permissions_that_it_is_given) {
     EXPECT_THROW(static_cast<void>(checked({.unix_socket = path, .unix_mode = 01777})), std::invalid_argument);
 }
 
-TEST(unix_socket, who_accepts_nobody_just_now_is_not_waited_for) {
+TEST(unix_socket, does_not_wait_for_a_busy_listener) {
     const std::string path = fresh_path();
     sockaddr_un address{};
     const auto* const at = reinterpret_cast<const sockaddr*>(&address);
@@ -139,7 +139,7 @@ TEST(unix_socket, who_accepts_nobody_just_now_is_not_waited_for) {
     ::unlink(path.c_str());
 }
 
-TEST(unix_socket, an_abandoned_one_is_replaced_and_anothers_left) {
+TEST(unix_socket, replaces_only_an_abandoned_socket) {
     const std::string path = fresh_path();
     {
         sockaddr_un address{};
@@ -156,7 +156,7 @@ TEST(unix_socket, an_abandoned_one_is_replaced_and_anothers_left) {
 }
 
 /// Returns the kernel's value of a TCP option for an accepted client.
-int option_of_a_client(int level, int option, const vigilance& over) {
+int option_of_a_client(int level, int option, const tcp_keepalive& over) {
     const handle listener = listen_tcp("127.0.0.1", 0);
     const bare_socket client{port_of(listener)};
     const handle accepted = accept_from(listener, over);
@@ -168,7 +168,7 @@ int option_of_a_client(int level, int option, const vigilance& over) {
 
 // The client's machine has vanished before or after an answer was sent. A test cannot make a machine vanish, so it
 // checks the options that the kernel got: 120 s with the default of 60.
-TEST(tcp, whoever_gives_no_sign_of_life_is_given_up) {
+TEST(tcp, closes_silent_peers) {
     using std::chrono::seconds;
     EXPECT_EQ(option_of_a_client(SOL_SOCKET, SO_KEEPALIVE, {seconds{60}, true}), 1);
     EXPECT_EQ(option_of_a_client(IPPROTO_TCP, TCP_KEEPIDLE, {seconds{60}, true}), 60);
@@ -179,7 +179,7 @@ TEST(tcp, whoever_gives_no_sign_of_life_is_given_up) {
 }
 
 // Catches a priority that is requested but not set, and workers that also get it and then run before I/O threads.
-TEST(realtime_priority, is_that_of_io_threads_alone) {
+TEST(realtime_priority, applies_to_io_threads_only) {
     if (!support::may_have_realtime_threads()) GTEST_SKIP() << support::no_realtime_rights;
     service s{{.port = 0, .io_realtime = 7}};
     s.start();
@@ -187,7 +187,7 @@ TEST(realtime_priority, is_that_of_io_threads_alone) {
     EXPECT_EQ(support::realtime_threads(), std::vector<std::string>{"tutti-io_thread 7"});
 }
 
-TEST(realtime_priority, that_it_may_not_have_ends_the_start) {
+TEST(realtime_priority, ends_the_start_without_permission) {
     const auto refused = [] {
         if (!support::take_realtime_rights_away()) std::_Exit(2);
         try {
@@ -201,32 +201,32 @@ TEST(realtime_priority, that_it_may_not_have_ends_the_start) {
     EXPECT_EXIT(refused(), ::testing::ExitedWithCode(0), "");
 }
 
-TEST(io_thread, outlives_a_client_for_whom_there_is_no_memory) {
+TEST(io_thread, survives_a_client_without_memory) {
     const settings how;
     catalog none;
     timeline shown{1};
     thread_pool pool{1, 1, shown};
     client_directory clients;
-    remembered answers{{.answers = 1, .bytes = 1000, .time = std::chrono::minutes{1}}};
+    reply_cache answers{{.answers = 1, .bytes = 1000, .time = std::chrono::minutes{1}}};
     accounts users{std::vector<user>{}};
-    doorkeeper door{users};
+    password_verifier door{users};
     slow_log slow{std::chrono::microseconds{-1}, 0};
     const commands known{none, "", users, shown, clients, answers, slow, {}, 4096, [] { return std::string{}; }};
     const handle listener = listen_tcp("127.0.0.1", 0);
-    common shared{.how = how,
-                  .known = known,
-                  .runs = pool,
-                  .workers = 1,
-                  .entrances = {},
-                  .directory = clients,
-                  .answers = answers,
-                  .door = door,
-                  .slow = slow};
+    io_shared_state shared{.how = how,
+                           .known_commands = known,
+                           .runs = pool,
+                           .workers = 1,
+                           .listening_sockets = {},
+                           .directory = clients,
+                           .replies = answers,
+                           .passwords = door,
+                           .slow = slow};
     bool first = true;
-    shared.entrances.push_back({listener, [&](handle s) {
-                                    if (std::exchange(first, false)) throw std::bad_alloc{};
-                                    return std::make_unique<stream>(std::move(s));
-                                }});
+    shared.listening_sockets.push_back({listener, [&](handle s) {
+                                            if (std::exchange(first, false)) throw std::bad_alloc{};
+                                            return std::make_unique<stream>(std::move(s));
+                                        }});
     io_thread serving{shared, 0};
     EXPECT_TRUE(serving.responds());
     EXPECT_FALSE(serving.responds()) << "it has not gone round since";
@@ -238,7 +238,7 @@ TEST(io_thread, outlives_a_client_for_whom_there_is_no_memory) {
     serving.join();
     static_cast<void>(serving.responds());
     EXPECT_TRUE(serving.responds()) << "who has ended is missed by nobody";
-    EXPECT_EQ(serving.counted().clients_refused.get(), 1U);
+    EXPECT_EQ(serving.counts().clients_refused.get(), 1U);
     pool.drain();
 }
 

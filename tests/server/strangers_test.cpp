@@ -14,8 +14,8 @@
 
 #include "bank.hpp"
 #include "server/journal/machine_secret.hpp"
+#include "server/net/http_warning.hpp"
 #include "server/net/protection.hpp"
-#include "server/net/web_alarm.hpp"
 #include "server/protocol/web_request.hpp"
 
 namespace tutti::server {
@@ -25,7 +25,7 @@ using namespace std::chrono_literals;
 
 bool is_http(const std::vector<std::string_view>& words) { return is_of_http(words); }
 
-TEST(strangers, lines_of_http_are_known) {
+TEST(strangers, http_lines_are_recognized) {
     EXPECT_TRUE(is_http({"POST", "/", "HTTP/1.1"}));
     EXPECT_TRUE(is_http({"get", "/metrics"})) << "version 0.9";
     EXPECT_TRUE(is_http({"GET", "x", "y", "HTTP/1.0"})) << "a path that nobody has encoded";
@@ -43,7 +43,7 @@ TEST(strangers, lines_of_http_are_known) {
     EXPECT_FALSE(is_http({""}));
 }
 
-TEST(strangers, what_a_web_page_sends_is_not_run) {
+TEST(strangers, requests_of_web_pages_are_not_run) {
     std::mutex mutex;
     std::vector<std::string> lines;
     settings how;
@@ -71,12 +71,12 @@ TEST(strangers, what_a_web_page_sends_is_not_run) {
     EXPECT_NE(lines[0].find("possible attack from a web page: the client 127.0.0.1:"), std::string::npos) << lines[0];
 }
 
-TEST(strangers, the_operator_is_told_once_a_minute) {
-    web_alarm alarm;
+TEST(strangers, the_operator_is_warned_once_a_minute) {
+    http_warning alarm;
     std::vector<std::string> lines;
     const auto note = [&](std::chrono::seconds at) {
-        alarm.note("a", web_alarm::clock::time_point{} + at,
-                   [&](severity, const std::string& line) { lines.push_back(line); });
+        alarm.record("a", http_warning::clock::time_point{} + at,
+                     [&](severity, const std::string& line) { lines.push_back(line); });
     };
     for (const auto at : {100s, 101s, 159s, 160s, 161s, 300s}) note(at);
     ASSERT_EQ(lines.size(), 3U);
@@ -93,7 +93,7 @@ std::string why_not(const settings& how) {
     }
 }
 
-TEST(strangers, beyond_loopback_nobody_listens_unprotected) {
+TEST(strangers, unprotected_servers_listen_only_on_loopback) {
     for (const char* const host : {"127.0.0.1", "127.3.2.1", "::1", "localhost", "::ffff:127.0.0.1"})
         EXPECT_EQ(why_not({.port = 0, .host = host}), "") << host;
     for (const char* const host : {"0.0.0.0", "::", "10.0.0.1", "fe80::1", "::ffff:10.0.0.1"}) {
@@ -110,7 +110,7 @@ TEST(strangers, beyond_loopback_nobody_listens_unprotected) {
     EXPECT_THROW(bank_server{settings{.host = "0.0.0.0"}}, std::invalid_argument) << "before anything else is done";
 }
 
-TEST(strangers, the_secret_of_a_machine_is_its_owners_alone) {
+TEST(strangers, the_machine_secret_is_readable_by_its_owner_only) {
     std::string folder = testing::TempDir() + "tutti-secret-XXXXXX";
     ASSERT_NE(::mkdtemp(folder.data()), nullptr);
     const std::string inside = folder + "/own", path = inside + "/tutti-replication";

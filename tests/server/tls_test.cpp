@@ -74,7 +74,7 @@ std::string said_of(const tls_files& files) {
 // Catches an error without its reason, or with OpenSSL's last one: "system lib" for every unreadable file, and "PEM
 // lib" for every file with other content. Catches a key that makes OpenSSL ask for a passphrase on the terminal, and a
 // key of another certificate.
-TEST(tls_files, what_cannot_be_used_is_named_with_the_reason) {
+TEST(tls_files, errors_name_the_file_and_the_reason) {
     const identity mine{"mine"}, another{"another"}, locked{"locked", "a passphrase"};
     EXPECT_EQ(said_of(mine.files), "");
     const std::string nothing = mine.base + "-nothing", folder = testing::TempDir();
@@ -99,7 +99,7 @@ TEST(tls_files, what_cannot_be_used_is_named_with_the_reason) {
     EXPECT_NE(with(&tls_files::certificate, mine.files.key).find("no start line"), std::string::npos);
 }
 
-TEST(tls_files, versions_and_ciphers_that_nobody_knows_are_named) {
+TEST(tls_files, errors_name_unknown_versions_and_ciphers) {
     const identity mine{"mine"};
     tls_files files = mine.files;
     files.ciphers = "swordfish";
@@ -116,7 +116,7 @@ std::string agreed(const tls_files& files, int version) {
     const tls speaks{files};
     int ends[2];
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends) != 0) return "no sockets";
-    const std::unique_ptr<stream> served = speaks.greet(handle{ends[0]});
+    const std::unique_ptr<stream> served = speaks.make_stream(handle{ends[0]});
     const handle client{ends[1]};
     const owned<SSL_CTX, SSL_CTX_free> context{SSL_CTX_new(TLS_client_method())};
     SSL_CTX_set_min_proto_version(context.get(), version);
@@ -125,7 +125,7 @@ std::string agreed(const tls_files& files, int version) {
     SSL_set_fd(theirs.get(), client.get());
     SSL_set_connect_state(theirs.get());
     std::array<char, 100> some{};
-    while (!served->established() || SSL_is_init_finished(theirs.get()) != 1) {
+    while (!served->is_established() || SSL_is_init_finished(theirs.get()) != 1) {
         const int done = SSL_do_handshake(theirs.get());
         if (done != 1 && SSL_get_error(theirs.get(), done) != SSL_ERROR_WANT_READ) return "no";
         if (served->read(some).how == stream::state::broken) return "no";
@@ -133,14 +133,14 @@ std::string agreed(const tls_files& files, int version) {
     return SSL_get_cipher_name(theirs.get());
 }
 
-TEST(tls_files, a_newer_minimum_of_openssl_stays) {
+TEST(tls_files, keep_a_newer_minimum_version_of_openssl) {
     const owned<SSL_CTX, SSL_CTX_free> context{SSL_CTX_new(TLS_method())};
     SSL_CTX_set_min_proto_version(context.get(), TLS1_3_VERSION);
     EXPECT_EQ(secure::choose_protocol(context.get(), {.minimum_version = "1.2"}), "");
     EXPECT_EQ(SSL_CTX_get_min_proto_version(context.get()), TLS1_3_VERSION);
 }
 
-TEST(tls_stream, speaks_the_versions_and_ciphers_that_it_was_given) {
+TEST(tls_stream, uses_the_configured_versions_and_ciphers) {
     const identity mine{"mine"};
     tls_files files = mine.files;
     EXPECT_NE(agreed(files, TLS1_2_VERSION), "no");
@@ -156,28 +156,28 @@ TEST(tls_stream, speaks_the_versions_and_ciphers_that_it_was_given) {
 
 // Catches a stream that reports a waiting write as a waiting read. Its I/O thread would read from a paused client each
 // time that client reads a little.
-TEST(tls_stream, a_write_that_waits_is_no_read_that_does) {
+TEST(tls_stream, distinguishes_blocked_writes_from_blocked_reads) {
     const identity mine{"mine"};
     const tls speaks{mine.files};
     int ends[2];
     ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends), 0);
-    const std::unique_ptr<stream> served = speaks.greet(handle{ends[0]});
+    const std::unique_ptr<stream> served = speaks.make_stream(handle{ends[0]});
     const handle client{ends[1]};
     const owned<SSL_CTX, SSL_CTX_free> context{SSL_CTX_new(TLS_client_method())};
     const owned<SSL, SSL_free> theirs{SSL_new(context.get())};
     SSL_set_fd(theirs.get(), client.get());
     SSL_set_connect_state(theirs.get());
     std::array<char, 100> some{};
-    while (!served->established() || SSL_is_init_finished(theirs.get()) != 1) {
+    while (!served->is_established() || SSL_is_init_finished(theirs.get()) != 1) {
         std::ignore = SSL_do_handshake(theirs.get());
-        ASSERT_EQ(served->read(some).how, stream::state::later);
+        ASSERT_EQ(served->read(some).how, stream::state::would_block);
     }
     EXPECT_FALSE(served->wants_to_write());
     const std::string answer(10'000, 'x');
     stream::result last{};
     do last = served->write(answer);
     while (last.how == stream::state::good);
-    EXPECT_EQ(last.how, stream::state::later);
+    EXPECT_EQ(last.how, stream::state::would_block);
     EXPECT_FALSE(served->wants_to_write());
 }
 

@@ -20,7 +20,7 @@ using server::bare_socket;
 using server::http_get;
 using state = web_request::state;
 
-TEST(web_request, is_read_as_far_as_it_has_come) {
+TEST(web_request, parses_partial_input) {
     const std::string whole = "GET /metrics?all=1 HTTP/1.1\r\nHost: localhost\r\n\r\n";
     for (std::size_t i = 0; i < whole.size(); ++i)
         EXPECT_EQ(read_request(std::string_view{whole}.substr(0, i)).is, state::incomplete) << i;
@@ -33,17 +33,17 @@ TEST(web_request, is_read_as_far_as_it_has_come) {
     EXPECT_EQ(read_request("GET http://localhost HTTP/1.1\r\n\r\n").path, "/");
 }
 
-TEST(web_request, that_is_none_is_told_so) {
+TEST(web_request, reports_malformed_input) {
     for (const std::string first :
          {"", "GET", "GET /", "GET  HTTP/1.1", "GET /a b HTTP/1.1", " / HTTP/1.1", "PRI * HTTP/2.0"})
         EXPECT_EQ(read_request(first + "\r\n\r\n").is, state::malformed) << first;
-    EXPECT_EQ(read_request(std::string(longest_head, 'x')).is, state::incomplete);
-    EXPECT_EQ(read_request(std::string(longest_head + 1, 'x')).is, state::too_long);
-    EXPECT_EQ(read_request("GET / HTTP/1.1\r\nCookie: " + std::string(longest_head, 'x') + "\r\n\r\n").is,
+    EXPECT_EQ(read_request(std::string(max_head_bytes, 'x')).is, state::incomplete);
+    EXPECT_EQ(read_request(std::string(max_head_bytes + 1, 'x')).is, state::too_long);
+    EXPECT_EQ(read_request("GET / HTTP/1.1\r\nCookie: " + std::string(max_head_bytes, 'x') + "\r\n\r\n").is,
               state::too_long);
 }
 
-TEST(web_server, answers_what_it_cannot_serve) {
+TEST(web_server, answers_invalid_requests) {
     web_server pages{"127.0.0.1", 0, {{"/bad", []() -> page { throw std::runtime_error{"broken"}; }}}};
     EXPECT_TRUE(http_get(pages.port(), "/bad").starts_with("HTTP/1.1 500 "));
     EXPECT_TRUE(http_get(pages.port(), "/bad", "POST").starts_with("HTTP/1.1 405 "));
@@ -54,13 +54,13 @@ TEST(web_server, answers_what_it_cannot_serve) {
     EXPECT_THROW((web_server{"127.0.0.1", pages.port(), {}}), std::runtime_error);
 }
 
-TEST(web_server, clients_that_do_nothing_keep_nobody_from_a_page) {
+TEST(web_server, idle_clients_do_not_delay_pages) {
     const std::string large(2'000'000, 'x');
     web_server pages{"127.0.0.1", 0, {{"/small", [] { return page{.text = "here"}; }}, {"/large", [&] {
                                                                                             return page{.text = large};
                                                                                         }}}};
     std::deque<bare_socket> idle;
-    for (std::size_t i = 0; i < web_server::most_connections; ++i) {
+    for (std::size_t i = 0; i < web_server::max_connections; ++i) {
         idle.emplace_back(pages.port());
         idle.emplace_back(pages.port()).send("GET /small HTT");
         idle.emplace_back(pages.port(), 4096).send("GET /large HTTP/1.1\r\n\r\n");
@@ -68,7 +68,7 @@ TEST(web_server, clients_that_do_nothing_keep_nobody_from_a_page) {
     }
 }
 
-TEST(web_server, a_page_that_takes_its_time_is_made_once_for_all_who_wait) {
+TEST(web_server, makes_a_slow_page_once_for_all_clients) {
     std::latch begun{1}, may_end{1};
     std::atomic<int> made{0};
     web_server pages{"127.0.0.1", 0, {{"/fast", [] { return page{.text = "here"}; }}, {"/slow", [&] {
@@ -90,7 +90,7 @@ TEST(web_server, a_page_that_takes_its_time_is_made_once_for_all_who_wait) {
     EXPECT_EQ(made, 2);
 }
 
-TEST(web_server, ends_while_pages_are_made_and_clients_wait) {
+TEST(web_server, ends_during_a_page_with_waiting_clients) {
     std::latch begun{1};
     std::deque<bare_socket> idle;
     {

@@ -62,7 +62,7 @@ public:
     virtual void run(unsigned from, std::uint64_t number, forwarded_call&& what) = 0;
     /// Cancels the wait for the reply to that call. A call that sleeps in `retry` ends. `stranded` is true if the
     /// calling server ends, and false if its client has disconnected.
-    virtual void recall(unsigned from, std::uint64_t number, bool stranded) = 0;
+    virtual void cancel(unsigned from, std::uint64_t number, bool stranded) = 0;
     /// Receives the reply to a call that this server has sent.
     virtual void answered(unsigned from, std::uint64_t number, forwarded_answer&& how) = 0;
     /// Records that the node is lost. The node replies to no more calls, and its server waits for no more replies.
@@ -90,7 +90,7 @@ public:
     [[nodiscard]] virtual std::size_t most_bytes() const noexcept = 0;
     /// Returns false if that node is lost. Then the call was not sent.
     [[nodiscard]] virtual bool send(unsigned to, std::uint64_t number, const forwarded_call& what) = 0;
-    virtual void recall(unsigned to, std::uint64_t number, bool stranded) = 0;
+    virtual void cancel(unsigned to, std::uint64_t number, bool stranded) = 0;
     /// Sends the reply. If memory runs out, closes the connection to that node, so that the node's server does not wait
     /// forever.
     virtual void answer(unsigned to, std::uint64_t number, const forwarded_answer& how) noexcept = 0;

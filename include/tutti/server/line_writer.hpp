@@ -25,7 +25,7 @@ public:
     using loss_line = std::function<std::string(std::uint64_t lines)>;
 
     /// `descriptor` must stay open for the life of the process. At most `capacity` bytes wait. @throws std::bad_alloc
-    line_writer(int descriptor, loss_line tell_of_loss, std::size_t capacity = std::size_t{1} << 20);
+    line_writer(int descriptor, loss_line report_loss, std::size_t capacity = std::size_t{1} << 20);
     /// Waits for queued lines, for at most one second.
     ~line_writer();
     line_writer(const line_writer&) = delete;
@@ -33,8 +33,8 @@ public:
 
     /// Queues `line`, which ends in a newline. O(length); never waits for the descriptor.
     void write(std::string line) noexcept;
-    /// Waits until all queued lines are written or counted as lost, for at most `longest`. Returns false on timeout.
-    bool flush(std::chrono::milliseconds longest) const noexcept;
+    /// Waits until all queued lines are written or counted as lost, for at most `time_limit`. Returns false on timeout.
+    bool flush(std::chrono::milliseconds time_limit) const noexcept;
     /// Returns the number of lost lines.
     [[nodiscard]] std::uint64_t lost() const noexcept;
 

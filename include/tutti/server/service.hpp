@@ -324,12 +324,12 @@ public:
     [[nodiscard]] std::string promote();
     /// Makes a follower the leader, without losing a call whose reply was sent. Afterwards this server follows the new
     /// leader. `to` is HOST:PORT of the follower, as this server reaches it. If `to` is empty, the most advanced
-    /// follower becomes the leader. Clients' calls that write wait meanwhile, for at most `longest`. The program's own
+    /// follower becomes the leader. Clients' calls that write wait meanwhile, for at most `time_limit`. The program's own
     /// calls that write are refused. Returns an empty string once the other server leads, or the reason why it does
     /// not. In that case this server normally leads as before. If the other server was told to lead and has not
     /// answered, this server accepts no calls that write until it answers.
     [[nodiscard]] std::string hand_over(const std::string& to = {},
-                                        std::chrono::milliseconds longest = std::chrono::seconds{10});
+                                        std::chrono::milliseconds time_limit = std::chrono::seconds{10});
     /// Reads the files of `settings::tls` again. New connections use them, and existing connections keep theirs.
     /// Returns false if there are no such files, or if the service has not started.
     /// @throws std::runtime_error  if a file is unusable; the message names the file, and the old certificates stay in

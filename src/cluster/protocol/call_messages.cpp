@@ -24,7 +24,7 @@ bool hand_over(const wire::header& h, std::string_view body, node_number nodes, 
         default: {
             wire::recall told;
             if (!wire::decode(body, told)) return false;
-            if (whom != nullptr) whom->recall(h.from, h.call, told.stranded);
+            if (whom != nullptr) whom->cancel(h.from, h.call, told.stranded);
             return true;
         }
     }

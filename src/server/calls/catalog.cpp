@@ -37,36 +37,36 @@ void catalog::add(procedure p) {
         throw registration_error{"the deadline or time limit of procedure '" + p.name + "' is negative"};
     if (p.options.deadline > longest_duration || p.options.time_limit > longest_duration)
         throw registration_error{"the deadline or time limit of procedure '" + p.name + "' is longer than 100 years"};
-    const entry& added = entries_.emplace_back(entries_.size(), std::move(p));
-    by_name_.emplace(added.what.name, &added);
+    const procedure_entry& added = entries_.emplace_back(entries_.size(), std::move(p));
+    by_name_.emplace(added.definition.name, &added);
 }
 
 void catalog::close() {
     procedure all{.name = "EXEC", .options = {}, .least = 0, .most = 0, .body = {}};  // its parts run instead
-    together_ = &entries_.emplace_back(entries_.size(), std::move(all));
+    exec_entry_ = &entries_.emplace_back(entries_.size(), std::move(all));
 }
 
 void catalog::at_snapshot(std::string name, std::function<void(snapshot_writer&)> dump,
                           std::function<void(snapshot_reader&)> load) {
     if (name.empty() || dump == nullptr || load == nullptr)
         throw registration_error{"at_snapshot needs a name, a function that dumps and one that loads"};
-    for (const kept_data& k : kept_) {
+    for (const snapshot_hooks& k : snapshot_hooks_) {
         if (k.name == name) throw registration_error{"the data '" + name + "' are in the snapshot twice"};
     }
-    kept_.push_back({std::move(name), std::move(dump), std::move(load)});
+    snapshot_hooks_.push_back({std::move(name), std::move(dump), std::move(load)});
 }
 
 cluster::node& catalog::cluster() const {
-    if (objects_of_others_ == nullptr) {
+    if (cluster_ == nullptr) {
         throw registration_error{
             "these procedures use objects of a cluster, and the server belongs to none: give tutti serve --cluster and "
             "the configuration of its node (settings::cluster in a program)"};
     }
-    return objects_of_others_->node();
+    return cluster_->node();
 }
 
 std::string catalog::setting(std::string_view name, std::string_view otherwise) const {
-    asked_.emplace(name);
+    used_settings_.emplace(name);
     const auto found = settings_.find(name);
     return found == settings_.end() ? std::string{otherwise} : found->second;
 }
@@ -74,19 +74,19 @@ std::string catalog::setting(std::string_view name, std::string_view otherwise) 
 std::vector<std::string> catalog::unused_settings() const {
     std::vector<std::string> unused;
     for (const auto& [name, value] : settings_) {
-        if (!asked_.contains(name)) unused.push_back(name);
+        if (!used_settings_.contains(name)) unused.push_back(name);
     }
     return unused;
 }
 
-const entry* catalog::find(std::string_view name) const noexcept {
+const procedure_entry* catalog::find(std::string_view name) const noexcept {
     const auto found = by_name_.find(name);
     return found == by_name_.end() ? nullptr : found->second;
 }
 
-int catalog::most_urgent() const noexcept {
+int catalog::max_default_priority() const noexcept {
     int highest = 0;
-    for (const entry& e : entries_) highest = std::max(highest, e.what.options.priority);
+    for (const procedure_entry& e : entries_) highest = std::max(highest, e.definition.options.priority);
     return highest;
 }
 
@@ -95,14 +95,14 @@ void catalog::load(const std::string& path) {
     const std::string where = path.find('/') == std::string::npos ? "./" + path : path;
     // Checked before loading, because loading runs the initializers of static variables, which already call the
     // library.
-    if (const std::optional<std::string> why = why_unfit(where)) throw registration_error{path + *why};
+    if (const std::optional<std::string> why = find_incompatibility(where)) throw registration_error{path + *why};
     // The object stays loaded, because procedures, and exceptions in flight, refer to its code.
     void* const handle = ::dlopen(where.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (handle == nullptr) throw registration_error{path + " cannot be loaded: " + ::dlerror()};
     auto* const register_all = reinterpret_cast<void (*)(registry*)>(::dlsym(handle, entry_symbol));
     const auto* const layout = static_cast<const detail::object_layout*>(::dlsym(handle, layout_symbol));
-    if (const auto why = why_unfit(layout, register_all != nullptr)) throw registration_error{path + *why};
-    objects_.push_back(reinterpret_cast<const void*>(register_all));
+    if (const auto why = find_incompatibility(layout, register_all != nullptr)) throw registration_error{path + *why};
+    shared_objects_.push_back(reinterpret_cast<const void*>(register_all));
     try {
         register_all(this);
     } catch (const std::exception& e) {

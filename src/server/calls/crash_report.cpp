@@ -18,18 +18,18 @@ namespace tutti::server {
 namespace {
 
 std::atomic<const executor*> watched{nullptr};
-std::atomic<bool> told{false};
+std::atomic<bool> is_reported{false};
 
 /// A line of text, made without allocation or locks, because a signal handler makes it.
-class line {
+class log_line {
 public:
-    line& operator<<(std::string_view text) noexcept {
+    log_line& operator<<(std::string_view text) noexcept {
         const std::size_t some = std::min(text.size(), text_.size() - used_);
         std::memcpy(text_.data() + used_, text.data(), some);
         used_ += some;
         return *this;
     }
-    line& operator<<(std::size_t number) noexcept {
+    log_line& operator<<(std::size_t number) noexcept {
         char digits[24];
         return *this << std::string_view{digits, std::to_chars(digits, digits + sizeof digits, number).ptr};
     }
@@ -40,7 +40,7 @@ private:
     std::size_t used_ = 0;
 };
 
-void describe(line& to, const timed_call& c) noexcept {
+void describe(log_line& to, const timed_call& c) noexcept {
     std::size_t bytes = 0;
     for (const std::string_view a : c.arguments) bytes += a.size();
     to << " in procedure '" << c.name << "', priority " << static_cast<std::size_t>(c.priority) << ", "
@@ -49,7 +49,7 @@ void describe(line& to, const timed_call& c) noexcept {
 
 /// Reports where a call runs. The caller may be a thread that serves all clients, so the function does not write
 /// itself, but calls settings::notice.
-void tell_where(line& begun, const timed_call& c, const settings& how) noexcept {
+void report_location(log_line& begun, const timed_call& c, const settings& how) noexcept {
     describe(begun, c);
     begun << "; to see where: gdb -p " << static_cast<std::size_t>(::getpid())
           << " -batch -ex 'thread apply all backtrace'";
@@ -82,10 +82,10 @@ std::size_t milliseconds_of(std::chrono::nanoseconds time) noexcept {
 
 void report(int signal) noexcept {
     // If another thread crashes meanwhile, the process ends all the same.
-    if (!told.exchange(true)) {
+    if (!is_reported.exchange(true)) {
         const executor* const of = watched.load(std::memory_order_acquire);
         const job* const j = of == nullptr ? nullptr : of->current();
-        line first;
+        log_line first;
         first << "tutti: signal " << static_cast<std::size_t>(signal) << " (" << ::sigdescr_np(signal) << ")";
         if (j == nullptr) first << " outside of procedures";
         else describe(first, static_cast<const timed_call&>(*j));  // a service submits only timed calls
@@ -111,19 +111,19 @@ void catch_crashes() noexcept {
         ::sigaction(signal, &how, nullptr);
 }
 
-void tell_of_stuck(const timed_call& c, std::chrono::nanoseconds limit, const settings& how) noexcept {
-    line text;
+void report_unstoppable_call(const timed_call& c, std::chrono::nanoseconds limit, const settings& how) noexcept {
+    log_line text;
     text << "a call past its time limit of " << milliseconds_of(limit) << " ms cannot be ended, and keeps its worker:";
-    tell_where(text, c, how);
+    report_location(text, c, how);
 }
 
-void tell_of_kept_worker(const timed_call& c, std::chrono::nanoseconds time, const settings& how) noexcept {
-    line text;
+void report_stuck_call(const timed_call& c, std::chrono::nanoseconds time, const settings& how) noexcept {
+    log_line text;
     text << "a call has kept its worker for " << milliseconds_of(time) << " ms:";
-    tell_where(text, c, how);
+    report_location(text, c, how);
 }
 
-crash_witness::crash_witness(const executor& of) noexcept { watched.store(&of, std::memory_order_release); }
-crash_witness::~crash_witness() { watched.store(nullptr, std::memory_order_release); }
+crash_scope::crash_scope(const executor& of) noexcept { watched.store(&of, std::memory_order_release); }
+crash_scope::~crash_scope() { watched.store(nullptr, std::memory_order_release); }
 
 }  // namespace tutti::server

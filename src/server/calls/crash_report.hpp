@@ -1,7 +1,7 @@
 // Reports that a procedure ends the process by a signal that no handler catches, or that a procedure cannot be ended.
 // The report names the procedure, the number and size of its arguments, and the place in the code.
 //
-// Thread safety: one thread calls `catch_crashes`, and one thread creates and destroys a `crash_witness`.
+// Thread safety: one thread calls `catch_crashes`, and one thread creates and destroys a `crash_scope`.
 #pragma once
 
 #include <algorithm>
@@ -20,22 +20,22 @@ void catch_crashes() noexcept;
 class timed_call;
 
 /// Tells the operator (settings::notice) that a call exceeds its time limit, and how to find out where it runs.
-void tell_of_stuck(const timed_call& c, std::chrono::nanoseconds limit, const settings& how) noexcept;
+void report_unstoppable_call(const timed_call& c, std::chrono::nanoseconds limit, const settings& how) noexcept;
 /// Tells the operator the same of a call that has occupied its worker for `time`.
-void tell_of_kept_worker(const timed_call& c, std::chrono::nanoseconds time, const settings& how) noexcept;
+void report_stuck_call(const timed_call& c, std::chrono::nanoseconds time, const settings& how) noexcept;
 
 /// Returns how often to look for calls that have occupied their worker for `time`.
-[[nodiscard]] constexpr std::chrono::nanoseconds look_for_kept_every(std::chrono::nanoseconds time) noexcept {
+[[nodiscard]] constexpr std::chrono::nanoseconds stuck_check_period(std::chrono::nanoseconds time) noexcept {
     return std::clamp<std::chrono::nanoseconds>(time / 4, std::chrono::milliseconds{10}, std::chrono::seconds{1});
 }
 
 /// During its life, crash reports say what the calling thread runs for `of`.
-class crash_witness {
+class crash_scope {
 public:
-    explicit crash_witness(const executor& of) noexcept;
-    ~crash_witness();
-    crash_witness(const crash_witness&) = delete;
-    crash_witness& operator=(const crash_witness&) = delete;
+    explicit crash_scope(const executor& of) noexcept;
+    ~crash_scope();
+    crash_scope(const crash_scope&) = delete;
+    crash_scope& operator=(const crash_scope&) = delete;
 };
 
 }  // namespace tutti::server

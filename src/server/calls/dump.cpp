@@ -23,9 +23,9 @@ std::string piece_of(const std::string& name, std::string_view bytes) {
 /// The pieces of a dump. When a nested block is rolled back, the pieces that it put are removed.
 class dumped {
 public:
-    explicit dumped(piece_sink& to) : to_{to} {}
+    explicit dumped(snapshot_sink& to) : to_{to} {}
     void clear() {
-        if (count_ != 0) to_.take_back(0);
+        if (count_ != 0) to_.truncate(0);
         count_ = 0;
         block_ = nullptr;
     }
@@ -50,11 +50,11 @@ public:
     }
     /// Makes the sink drop the pieces that were taken back.
     void catch_up() {
-        if (std::exchange(is_behind_, false)) to_.take_back(count_);
+        if (std::exchange(is_behind_, false)) to_.truncate(count_);
     }
 
 private:
-    piece_sink& to_;
+    snapshot_sink& to_;
     std::uint64_t count_ = 0;
     bool is_behind_ = false;
     const tutti::detail::frame* block_ = nullptr;  // the nested block that has registered last
@@ -73,12 +73,12 @@ private:
 
 }  // namespace
 
-void dump(const catalog& procedures, piece_sink& to) {
+void dump(const catalog& procedures, snapshot_sink& to) {
     dumped pieces{to};
     // The transaction keeps no log of its reads, because no thread writes meanwhile.
     tutti::atomically({.name = "snapshot", .read_only = true}, [&](tutti::tx&) {
         pieces.clear();
-        for (const kept_data& k : procedures.kept()) {
+        for (const snapshot_hooks& k : procedures.all_snapshot_hooks()) {
             writer to_one{k.name, pieces};
             k.dump(to_one);
         }

@@ -11,19 +11,19 @@
 namespace tutti::server {
 
 /// Receives the pieces of a dump while it runs.
-class piece_sink {
+class snapshot_sink {
 public:
     virtual void put(std::string piece) = 0;
     /// Removes all pieces except for the first `count`, because the block that had put them was rolled back.
-    virtual void take_back(std::uint64_t count) = 0;
+    virtual void truncate(std::uint64_t count) = 0;
 
 protected:
-    piece_sink() = default;
-    ~piece_sink() = default;
+    snapshot_sink() = default;
+    ~snapshot_sink() = default;
 };
 
 /// Runs the dumps of all data in one read-only transaction. @throws what the dumps and `to` throw
-void dump(const catalog& procedures, piece_sink& to);
+void dump(const catalog& procedures, snapshot_sink& to);
 
 /// Splits a piece into the name of the data and the bytes. @throws std::runtime_error  if the piece is too short
 [[nodiscard]] std::pair<std::string_view, std::string_view> name_and_bytes(std::string_view piece);

@@ -26,27 +26,27 @@ namespace {
 
 constexpr std::size_t bytes_of_buffer = std::size_t{64} << 10;
 constexpr int bytes_of_pipe = 1 << 20;
-constexpr std::chrono::minutes longest_silence{5};
+constexpr std::chrono::minutes max_silence{5};
 
 /// The header of each message in the pipe. A piece or a failure follows with `number` bytes.
 struct frame {
-    enum class kind : std::uint64_t { piece, take_back, done, failed };
+    enum class kind : std::uint64_t { piece, truncate, done, failed };
     kind what;
-    /// length in bytes, for take_back the pieces that stay, for done the bytes of memory
+    /// length in bytes, for truncate the pieces that stay, for done the bytes of memory
     std::uint64_t number;
 };
 
 std::string words_of(int error) { return std::generic_category().message(error); }
 
 /// The child's end of the pipe.
-class pipe_writer final : public piece_sink {
+class pipe_writer final : public snapshot_sink {
 public:
     explicit pipe_writer(int to) : to_{to} { buffer_.reserve(bytes_of_buffer); }
     void put(std::string piece) override {
         add({frame::kind::piece, piece.size()});
         add(piece.data(), piece.size());
     }
-    void take_back(std::uint64_t count) override { add({frame::kind::take_back, count}); }
+    void truncate(std::uint64_t count) override { add({frame::kind::truncate, count}); }
     void end(std::uint64_t bytes_of_memory) {
         add({frame::kind::done, bytes_of_memory});
         flush();
@@ -107,11 +107,11 @@ public:
 private:
     bool fill() {
         ::pollfd one{.fd = from_, .events = POLLIN, .revents = 0};
-        const auto patience = std::chrono::milliseconds{longest_silence};
-        const int ready = ::poll(&one, 1, static_cast<int>(patience.count()));
+        const auto timeout = std::chrono::milliseconds{max_silence};
+        const int ready = ::poll(&one, 1, static_cast<int>(timeout.count()));
         if (ready == 0) {
             throw std::runtime_error{"the process that writes it has put nothing for " +
-                                     std::to_string(longest_silence.count()) +
+                                     std::to_string(max_silence.count()) +
                                      " minutes, and was ended. Does a dump wait for a lock that another thread had?"};
         }
         const ::ssize_t some = ::read(from_, buffer_.data(), buffer_.size());
@@ -202,7 +202,7 @@ dumping_process::~dumping_process() {
     kill();
     int unused = 0;
     reap(unused);
-    if (reads_ >= 0) ::close(reads_);
+    if (pipe_ >= 0) ::close(pipe_);
 }
 
 bool dumping_process::start(base::deadline until, api::quiescent_action& first) {
@@ -233,7 +233,7 @@ bool dumping_process::start(base::deadline until, api::quiescent_action& first) 
                                "vm.overcommit_memory=1"
                              : "")};
     }
-    reads_ = ends[0];
+    pipe_ = ends[0];
     const std::scoped_lock lock{mutex_};
     child_ = *child;
     if (killed_) ::kill(child_, SIGKILL);
@@ -257,7 +257,7 @@ void dumping_process::reap(int& status) noexcept {
     child_ = -1;
 }
 
-void dumping_process::tell_of_end() {
+void dumping_process::throw_exit_status() {
     int status = -1;
     reap(status);
     std::string how = "ended without a word";
@@ -271,20 +271,20 @@ void dumping_process::tell_of_end() {
     throw std::runtime_error{"the process that was to write it " + how};
 }
 
-std::uint64_t dumping_process::read_into(piece_sink& to) {
-    pipe_reader from{reads_};
+std::uint64_t dumping_process::read_into(snapshot_sink& to) {
+    pipe_reader from{pipe_};
     std::string bytes;
     for (frame f{}; from.read(&f, sizeof f);) {
         switch (f.what) {
             case frame::kind::piece:
-                if (!from.read(bytes, f.number)) tell_of_end();
+                if (!from.read(bytes, f.number)) throw_exit_status();
                 to.put(std::move(bytes));
                 bytes = {};
                 break;
-            case frame::kind::take_back: to.take_back(f.number); break;
+            case frame::kind::truncate: to.truncate(f.number); break;
             case frame::kind::failed:
                 if (from.read(bytes, f.number)) throw std::runtime_error{bytes};
-                tell_of_end();
+                throw_exit_status();
             case frame::kind::done: {
                 int unused = 0;
                 reap(unused);
@@ -292,7 +292,7 @@ std::uint64_t dumping_process::read_into(piece_sink& to) {
             }
         }
     }
-    tell_of_end();
+    throw_exit_status();
 }
 
 }  // namespace tutti::server

@@ -1,14 +1,14 @@
 // A copy of this process that dumps the data as of one instant, while calls continue here.
 //
-// F1  The process is copied while no transaction runs (api/forking.hpp). So the copy contains the effects of all calls
+// DMP1  The process is copied while no transaction runs (api/forking.hpp). So the copy contains the effects of all calls
 //     that have drawn a position, and of no later call. Calls stop for the duration of the fork.
-// F2  The child has one thread, the one that forked. It may allocate memory, because glibc makes the heap usable after
+// DMP2  The child has one thread, the one that forked. It may allocate memory, because glibc makes the heap usable after
 //     a fork, and it may run transactions. It opens no file of the log, which SQLite forbids in a copy. It writes the
 //     pieces to a pipe, and a thread of the parent adds them to the log.
-// F3  The child ends with _exit, so it runs no function that was registered for the end of the process. It is killed
+// DMP3  The child ends with _exit, so it runs no function that was registered for the end of the process. It is killed
 //     when the parent's thread that made it ends. It has no sockets, so a client that the server disconnects notices
 //     that at once.
-// F4  The pieces count only if the child reports at its end that it has put all of them. Any other end of the child
+// DMP4  The pieces count only if the child reports at its end that it has put all of them. Any other end of the child
 //     only costs the parent this attempt. Examples are an out-of-memory kill, or a crash in a dump.
 //
 // Memory: the pages that either process changes meanwhile. docs/server-operation.md has figures.
@@ -41,16 +41,16 @@ public:
     /// Passes all pieces to `to` until the process has ended. Returns the bytes of memory that the process had to
     /// itself by then. REQUIRES: start has returned true. @throws std::runtime_error  if the process ended early; what
     /// `to` throws
-    [[nodiscard]] std::uint64_t read_into(piece_sink& to);
+    [[nodiscard]] std::uint64_t read_into(snapshot_sink& to);
     /// Kills the process if it is still running. Any thread may call it.
     void kill() noexcept;
 
 private:
     void reap(int& status) noexcept;
-    [[noreturn]] void tell_of_end();
+    [[noreturn]] void throw_exit_status();
 
     const catalog& procedures_;
-    int reads_ = -1;  // read end of the pipe
+    int pipe_ = -1;  // read end of the pipe
     std::mutex mutex_;
     ::pid_t child_ = -1;  // the child, until it has been waited for
     bool killed_ = false;

@@ -4,15 +4,15 @@
 //
 //   mine -> submit -> the executor's -> run() begins -> the end of run() gives it back -> mine
 //     ^                    |
-//     +--- turn_away() ----+  it found no room, or gave way, according to some submit()
+//     +--- reject() ----+  it found no room, or gave way, according to some submit()
 //
-// E1  A submitted job either runs exactly once, or is returned by a submit(), which may be that of another job. A run
-//     may end in cut_off(). If the system gives an executor no thread that it needs for a run, the executor calls
-//     turn_away() instead.
-// E2  The executor no longer touches a job after its run() has given it back, or a submit() has returned it.
-// E3  Jobs begin in the order of their priority, then of their deadline (no deadline is last), then of their
+// EXE1  A submitted job either runs exactly once, or is returned by a submit(), which may be that of another job. A run
+//     may end in on_termination(). If the system gives an executor no thread that it needs for a run, the executor calls
+//     reject() instead.
+// EXE2  The executor no longer touches a job after its run() has given it back, or a submit() has returned it.
+// EXE3  Jobs begin in the order of their priority, then of their deadline (no deadline is last), then of their
 //     submission.
-// E4  If the queue is full, a new job replaces the queued job that would begin last, if that job has a lower priority.
+// EXE4  If the queue is full, a new job replaces the queued job that would begin last, if that job has a lower priority.
 //     Otherwise the new job itself is refused. A job never gives way to one of its own priority. So the jobs that are
 //     given up would have been refused if the others had come first.
 #pragma once
@@ -45,40 +45,42 @@ public:
     virtual void run() noexcept = 0;
     /// Runs instead of the rest of run(), which was given up because its stack overflowed. The objects that run()
     /// worked on may be half done, and must not be used again. Ends like run().
-    virtual void cut_off() noexcept = 0;
+    virtual void on_termination() noexcept = 0;
     /// Called by the thread whose submit() returned the job, or instead of run() by an executor that lacks a thread.
     /// Ends like run(). Runs on any thread, even one that runs another job; must not block.
-    virtual void turn_away() noexcept = 0;
+    virtual void reject() noexcept = 0;
 
     /// Marks the job as stranded. The executor calls it before it interrupts the job's transaction
     /// (executor::end_waits).
-    void strand() noexcept { stranded_.store(true, std::memory_order_relaxed); }
-    [[nodiscard]] bool stranded() const noexcept { return stranded_.load(std::memory_order_relaxed); }
+    void interrupt_at_shutdown() noexcept { is_interrupted_at_shutdown_.store(true, std::memory_order_relaxed); }
+    [[nodiscard]] bool is_interrupted_at_shutdown() const noexcept {
+        return is_interrupted_at_shutdown_.load(std::memory_order_relaxed);
+    }
     /// Marks the job as abandoned. Its owner calls it when its answer is no longer needed.
     void abandon() noexcept { abandoned_.store(true, std::memory_order_relaxed); }
-    [[nodiscard]] const std::atomic<bool>& abandoned() const noexcept { return abandoned_; }
+    [[nodiscard]] const std::atomic<bool>& abandon_flag() const noexcept { return abandoned_; }
 
     int priority = 0;
     instant due = no_deadline;
     // if all workers run such jobs, one of them is expected to be free before an interruption pays off
-    bool brief = false;
-    // waits for brief jobs, if any run; its submitter calls executor::tick_the_late
-    bool patient = false;
-    void* carrier = nullptr;     // the executor's: runs the job, or ran it before
-    unsigned interruptions = 0;  // the executor's: number of times that it gave way to more urgent jobs
-    const char* name = "";       // name of its procedure, for tools; lives as long as the executor
+    bool is_short = false;
+    // waits for brief jobs, if any run; its submitter calls executor::tick_overdue
+    bool waits_for_short = false;
+    void* executor_data = nullptr;  // the executor's: runs the job, or ran it before
+    unsigned interruptions = 0;     // the executor's: number of times that it gave way to more urgent jobs
+    const char* name = "";          // name of its procedure, for tools; lives as long as the executor
 
 protected:
     ~job() = default;
     /// Resets the marks for another run.
     void reset_marks() noexcept {
-        stranded_.store(false, std::memory_order_relaxed);
+        is_interrupted_at_shutdown_.store(false, std::memory_order_relaxed);
         abandoned_.store(false, std::memory_order_relaxed);
     }
 
 private:
     friend class ranked_queue;
-    std::atomic<bool> stranded_{false};
+    std::atomic<bool> is_interrupted_at_shutdown_{false};
     std::atomic<bool> abandoned_{false};
     std::uint64_t order_ = 0;
     job* next_ = nullptr;
@@ -103,7 +105,7 @@ struct load {
 
     /// Returns true if a new job finds no room, unless less urgent jobs wait. Jobs that wait in `retry` take up room,
     /// too.
-    [[nodiscard]] bool full() const noexcept {
+    [[nodiscard]] bool is_full() const noexcept {
         return std::accumulate(waiting.begin(), waiting.end(), parked) >= capacity;
     }
 };
@@ -117,22 +119,22 @@ public:
 
     [[nodiscard]] virtual std::string_view name() const noexcept = 0;
 
-    static constexpr unsigned all_it_takes = ~0U;
-    /// Accepts jobs as far as there is room (E4). Returns the jobs that will not run, for which the caller must call
-    /// turn_away(). The result overwrites the first elements of `jobs`, and may contain jobs that other threads
-    /// submitted. The executor wakes at most `most_calls` sleeping workers. They and the workers that are awake run the
-    /// jobs one after the other, or until `rouse`. Any thread may call it.
-    [[nodiscard]] virtual std::span<job*> submit(std::span<job*> jobs, unsigned most_calls = all_it_takes) noexcept = 0;
+    static constexpr unsigned no_limit = ~0U;
+    /// Accepts jobs as far as there is room (EXE4). Returns the jobs that will not run, for which the caller must call
+    /// reject(). The result overwrites the first elements of `jobs`, and may contain jobs that other threads
+    /// submitted. The executor wakes at most `max_wakeups` sleeping workers. They and the workers that are awake run the
+    /// jobs one after the other, or until `wake_worker`. Any thread may call it.
+    [[nodiscard]] virtual std::span<job*> submit(std::span<job*> jobs, unsigned max_wakeups = no_limit) noexcept = 0;
 
     /// Wakes workers for jobs that have not begun, as many as there are jobs. Without any job, an idle worker returns
     /// to its idle_work. Any thread may call it.
-    virtual void rouse() noexcept = 0;
+    virtual void wake_worker() noexcept = 0;
 
     /// Returns true if patient jobs may wait for the end of others.
-    [[nodiscard]] virtual bool spares() const noexcept { return false; }
+    [[nodiscard]] virtual bool has_skipped_workers() const noexcept { return false; }
     /// Interrupts the least urgent job in favour of a job that has waited since before the previous such call. Any
     /// thread may call it.
-    virtual void tick_the_late() noexcept {}
+    virtual void tick_overdue() noexcept {}
 
     /// Aborts the transaction that `which` runs, if it runs one, at its next access. Throws tutti::interrupted from it
     /// instead of running it again. The caller may have to repeat this, because a transaction that begins at that
@@ -143,14 +145,14 @@ public:
     /// Does the same if that transaction sleeps in `retry`; otherwise does nothing. REQUIRES: as interrupt.
     virtual void interrupt_sleeper(job& which) noexcept = 0;
 
-    /// Gives up `which` in the middle of its run, as soon as that is possible. The run then ends by cut_off(). This may
+    /// Gives up `which` in the middle of its run, as soon as that is possible. The run then ends by on_termination(). This may
     /// never take effect. Any thread may call it. REQUIRES: as interrupt.
-    virtual void end_where_it_stands(job& which) noexcept = 0;
+    virtual void terminate_in_place(job& which) noexcept = 0;
 
     /// Returns the unique number of the current turn of `which` on a worker, or 0. It is 0 if the job has not begun,
     /// waits in `retry` or for a transaction, or was interrupted by another job. Any thread may call it. REQUIRES: as
     /// interrupt.
-    [[nodiscard]] virtual std::uint64_t turn_of(job& which) noexcept = 0;
+    [[nodiscard]] virtual std::uint64_t run_number_of(job& which) noexcept = 0;
 
     /// Returns the job that the calling thread runs, or null. May be called from a signal handler.
     [[nodiscard]] virtual const job* current() const noexcept = 0;

@@ -5,7 +5,7 @@
 
 #include "server/calls/thread_pool.hpp"
 #if defined(TUTTI_PREEMPTS)
-#include "server/calls/preemptive.hpp"
+#include "server/calls/preemptive_executor.hpp"
 #endif
 
 namespace tutti::server {
@@ -28,15 +28,16 @@ unsigned workers_for(const settings& how, [[maybe_unused]] execution chosen, uns
 }
 
 std::unique_ptr<executor> make_executor(execution chosen, const settings& how, unsigned workers,
-                                        [[maybe_unused]] const catalog& procedures, timeline& shown, idle_work* idle) {
+                                        [[maybe_unused]] const catalog& procedures, timeline& recorder,
+                                        idle_work* idle) {
     if (chosen == execution::preemptive) {
 #if defined(TUTTI_PREEMPTS)
-        return std::make_unique<preemptive>(workers, how.queue, how.preemption, procedures, shown, idle);
+        return std::make_unique<preemptive_executor>(workers, how.queue, how.preemption, procedures, recorder, idle);
 #else
         throw std::invalid_argument{"this build preempts nothing: that needs x86-64, and no ThreadSanitizer"};
 #endif
     }
-    return std::make_unique<thread_pool>(workers, how.queue, shown, idle);
+    return std::make_unique<thread_pool>(workers, how.queue, recorder, idle);
 }
 
 }  // namespace tutti::server

@@ -22,6 +22,6 @@ namespace tutti::server {
 /// REQUIRES: `chosen` is not automatic. @throws std::invalid_argument, std::logic_error  if the requested executor is
 /// not available
 [[nodiscard]] std::unique_ptr<executor> make_executor(execution chosen, const settings& how, unsigned workers,
-                                                      const catalog& procedures, timeline& shown, idle_work* idle);
+                                                      const catalog& procedures, timeline& recorder, idle_work* idle);
 
 }  // namespace tutti::server

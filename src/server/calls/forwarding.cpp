@@ -12,12 +12,12 @@ using std::chrono::microseconds;
 /// How long to avoid a server after it has declined a call, because it is full, is ending, or has other procedures.
 constexpr std::chrono::milliseconds avoided_for{100};
 /// Maximum bytes of calls that are elsewhere. If a node does not read, more of them are queued in this process.
-constexpr std::size_t most_bytes_elsewhere = std::size_t{16} << 20;
+constexpr std::size_t max_forwarded_bytes = std::size_t{16} << 20;
 
 std::size_t bytes_of(const timed_call& c) {
     std::size_t all = 0;
     for (const std::string_view a : c.arguments) all += a.size() + sizeof(std::uint32_t);
-    return all + c.what.which->what.name.size();
+    return all + c.what.entry->definition.name.size();
 }
 
 /// Returns the time left until the deadline, because the clocks of two machines differ. 0: no deadline.
@@ -29,19 +29,19 @@ std::int64_t due_in(const timed_call& c) {
 
 }  // namespace
 
-forwarding::forwarding(cluster::call_carrier& by, const catalog& known, executor& runs, call_host& hosts)
-    : by_{by}, known_{known}, runs_{runs}, hosts_{hosts} {}
+forwarding::forwarding(cluster::call_carrier& transport, const catalog& procedures, executor& runs, call_host& host)
+    : transport_{transport}, procedures_{procedures}, runs_{runs}, host_{host} {}
 
 forwarding::~forwarding() { stop(); }
 
 // ---- calls of this server
 
 bool forwarding::offer(timed_call& c) noexcept {
-    if (!c.what.which->what.about || !c.what.parts.empty()) return false;
+    if (!c.what.entry->definition.about || !c.what.queued_calls.empty()) return false;
     try {
-        const cluster::object_id about = c.what.which->what.about(c.arguments);
-        const unsigned node = by_.owner(about);
-        if (node == by_.number() || is_avoided(node, std::chrono::steady_clock::now())) return false;
+        const cluster::object_id about = c.what.entry->definition.about(c.arguments);
+        const unsigned node = transport_.owner(about);
+        if (node == transport_.number() || is_avoided(node, std::chrono::steady_clock::now())) return false;
         return send(c, node, about, false);
     } catch (...) {
         return false;  // the call fails where it runs, and is answered there
@@ -49,51 +49,55 @@ bool forwarding::offer(timed_call& c) noexcept {
 }
 
 bool forwarding::is_avoided(unsigned node, instant now) const noexcept {
-    return node >= most_nodes || now.time_since_epoch().count() < avoided_until_[node].load(std::memory_order_relaxed);
+    return node >= max_nodes || now.time_since_epoch().count() < avoided_until_[node].load(std::memory_order_relaxed);
 }
 
 /// Sends a call. May throw before the call is in `sent_`, and not afterwards.
-bool forwarding::send(timed_call& c, unsigned node, const cluster::object_id& about, bool for_good) {
+bool forwarding::send(timed_call& c, unsigned node, const cluster::object_id& routing_object, bool no_redirect) {
     const std::size_t bytes = bytes_of(c);
-    if (bytes > by_.most_bytes()) return false;
-    cluster::forwarded_call message{.procedure = c.what.which->what.name,
+    if (bytes > transport_.most_bytes()) return false;
+    cluster::forwarded_call message{.procedure = c.what.entry->definition.name,
                                     .arguments = {c.arguments.begin(), c.arguments.end()},
-                                    .about = about,
+                                    .about = routing_object,
                                     .priority = static_cast<std::uint8_t>(c.priority),
                                     .due_in_us = due_in(c),
                                     .resp3 = c.what.spoken == protocol::resp3,
-                                    .for_good = for_good};
+                                    .for_good = no_redirect};
     std::uint64_t number = 0;
     {
-        const std::scoped_lock lock{guard_};
-        if (bytes_ + bytes > most_bytes_elsewhere) return false;
+        const std::scoped_lock lock{mutex_};
+        if (bytes_ + bytes > max_forwarded_bytes) return false;
         number = ++latest_;
-        sent_.emplace(number, sent{.what = &c, .node = node, .bytes = bytes, .about = about, .for_good = for_good});
+        sent_.emplace(number, sent_call{.what = &c,
+                                        .node = node,
+                                        .bytes = bytes,
+                                        .routing_object = routing_object,
+                                        .no_redirect = no_redirect});
         bytes_ += bytes;
         c.forwarded.store(number, std::memory_order_relaxed);
     }
     bool is_sent = false, in_doubt = false;
     try {
-        is_sent = by_.send(node, number, message);
+        is_sent = transport_.send(node, number, message);
     } catch (...) {
         in_doubt = true;  // memory ran out, before or after the message was queued
     }
     {
-        const std::scoped_lock lock{guard_};
+        const std::scoped_lock lock{mutex_};
         const auto found = sent_.find(number);
         if (found == sent_.end()) return true;  // the call has been answered already
         found->second.is_sent = is_sent;
         in_doubt = in_doubt || (is_sent && found->second.is_lost);
         if (is_sent && !in_doubt) return true;
-        forget(found);
+        remove_sent(found);
     }
     if (in_doubt) end_unknown(c, node);
     else c.forwarded.store(0, std::memory_order_relaxed);
     return in_doubt;
 }
 
-forwarding::sent forwarding::forget(std::unordered_map<std::uint64_t, sent>::iterator which) noexcept {
-    const sent s = which->second;
+forwarding::sent_call forwarding::remove_sent(std::unordered_map<std::uint64_t, sent_call>::iterator which) noexcept {
+    const sent_call s = which->second;
     bytes_ -= s.bytes;
     sent_.erase(which);
     return s;
@@ -102,70 +106,70 @@ forwarding::sent forwarding::forget(std::unordered_map<std::uint64_t, sent>::ite
 void forwarding::run_here(timed_call& c) noexcept {
     c.forwarded.store(0, std::memory_order_relaxed);
     job* j = &c;
-    for (job* const other : runs_.submit({&j, 1})) other->turn_away();
+    for (job* const other : runs_.submit({&j, 1})) other->reject();
 }
 
 void forwarding::end_unknown(timed_call& c, unsigned node) noexcept {
     unknown_.fetch_add(1, std::memory_order_relaxed);
     std::string answer;
     try {
-        reply{answer, c.what.spoken}.error(code_of(ending::unknown),
-                                           c.what.which->what.name + ": the server of node " + std::to_string(node) +
-                                               " went when it had been asked to run it: whether it has run is not "
-                                               "known. Look before it is called again");
+        reply{answer, c.what.spoken}.error(
+            code_of(ending::unknown), c.what.entry->definition.name + ": the server of node " + std::to_string(node) +
+                                          " went when it had been asked to run it: whether it has run is not "
+                                          "known. Look before it is called again");
     } catch (...) {
         answer = "-UNKNOWN .\r\n";  // no memory for the text; any string has room for these few bytes
     }
-    c.end_elsewhere(ending::unknown, std::move(answer));
+    c.end_without_run(ending::unknown, std::move(answer));
 }
 
-void forwarding::recall(timed_call& c, bool stranded) noexcept {
+void forwarding::cancel(timed_call& c, bool stranded) noexcept {
     const std::uint64_t number = c.forwarded.load(std::memory_order_relaxed);
     if (number == 0) return;
     unsigned node = 0;
     {
-        const std::scoped_lock lock{guard_};
+        const std::scoped_lock lock{mutex_};
         const auto found = sent_.find(number);
-        if (found == sent_.end() || found->second.recalled) return;
-        found->second.recalled = true;
+        if (found == sent_.end() || found->second.is_cancelled) return;
+        found->second.is_cancelled = true;
         node = found->second.node;
     }
     try {
-        by_.recall(node, number, stranded);
+        transport_.cancel(node, number, stranded);
     } catch (...) {
-        const std::scoped_lock lock{guard_};
+        const std::scoped_lock lock{mutex_};
         const auto found = sent_.find(number);
-        if (found != sent_.end()) found->second.recalled = false;  // the next look tries again
+        if (found != sent_.end()) found->second.is_cancelled = false;  // the next look tries again
     }
 }
 
 void forwarding::answered(unsigned from, std::uint64_t number, cluster::forwarded_answer&& how) {
-    sent s;
+    sent_call s;
     {
-        const std::scoped_lock lock{guard_};
+        const std::scoped_lock lock{mutex_};
         const auto found = sent_.find(number);
         if (found == sent_.end() || found->second.node != from) return;
-        s = forget(found);
+        s = remove_sent(found);
     }
     switch (how.fate) {
         case cluster::forwarded_fate::ran: {
             forwarded_.fetch_add(1, std::memory_order_relaxed);
             const bool known = how.ending < ending_count && !how.answer.empty();
-            if (known) return s.what->end_elsewhere(static_cast<ending>(how.ending), std::move(how.answer));
+            if (known) return s.what->end_without_run(static_cast<ending>(how.ending), std::move(how.answer));
             return end_unknown(*s.what, from);  // from a newer server, with endings unknown here
         }
         case cluster::forwarded_fate::elsewhere:
             // Follows at most one redirection: a server that is told to run the call for good redirects no further.
-            if (!s.for_good && how.owner != by_.number() && how.owner != from) {
+            if (!s.no_redirect && how.owner != transport_.number() && how.owner != from) {
                 try {
-                    if (send(*s.what, how.owner, s.about, true)) return;
+                    if (send(*s.what, how.owner, s.routing_object, true)) return;
                 } catch (...) {
                     // The call runs here.
                 }
             }
             break;
         case cluster::forwarded_fate::declined:
-            if (from < most_nodes) {
+            if (from < max_nodes) {
                 const instant until = std::chrono::steady_clock::now() + avoided_for;
                 avoided_until_[from].store(until.time_since_epoch().count(), std::memory_order_relaxed);
             }
@@ -178,15 +182,15 @@ void forwarding::answered(unsigned from, std::uint64_t number, cluster::forwarde
 void forwarding::lose(unsigned node) noexcept {
     timed_call* unknown = nullptr;
     {
-        const std::scoped_lock lock{guard_};
+        const std::scoped_lock lock{mutex_};
         for (auto next = sent_.begin(); next != sent_.end();) {
             const auto at = next++;
             if (at->second.node != node) continue;
             if (!at->second.is_sent) {
-                at->second.is_lost = true;  // F3: send() handles it
+                at->second.is_lost = true;  // FWD3: send() handles it
                 continue;
             }
-            timed_call* const c = forget(at).what;
+            timed_call* const c = remove_sent(at).what;
             c->next_unknown = std::exchange(unknown, c);
         }
     }
@@ -195,7 +199,7 @@ void forwarding::lose(unsigned node) noexcept {
         unknown = c->next_unknown;  // read first: after the call has ended, it belongs to its owner
         end_unknown(*c, node);
     }
-    hosts_.recall_all_of(node);
+    host_.cancel_all_of(node);
 }
 
 // ---- calls of other servers
@@ -203,17 +207,17 @@ void forwarding::lose(unsigned node) noexcept {
 void forwarding::run(unsigned from, std::uint64_t number, cluster::forwarded_call&& what) {
     using cluster::forwarded_fate;
     const auto say = [&](forwarded_fate fate, unsigned owner) {
-        by_.answer(from, number, {.fate = fate, .owner = static_cast<std::uint16_t>(owner), .answer = {}});
+        transport_.answer(from, number, {.fate = fate, .owner = static_cast<std::uint16_t>(owner), .answer = {}});
     };
-    const entry* const which = known_.find(what.procedure);
+    const procedure_entry* const which = procedures_.find(what.procedure);
     std::string unused;
     reply to_nobody{unused, protocol::resp3};
-    if (which == nullptr || !which->what.about || what.priority > highest_priority ||
-        !takes(*which, what.arguments.size(), to_nobody))
+    if (which == nullptr || !which->definition.about || what.priority > highest_priority ||
+        !accepts_arguments(*which, what.arguments.size(), to_nobody))
         return say(forwarded_fate::declined, 0);
-    if (const unsigned owner = by_.owner(what.about); !what.for_good && owner != by_.number())
+    if (const unsigned owner = transport_.owner(what.about); !what.for_good && owner != transport_.number())
         return say(forwarded_fate::elsewhere, owner);
-    invocation i{.which = which, .how = {}, .spoken = what.resp3 ? protocol::resp3 : protocol::resp2};
+    invocation i{.entry = which, .how = {}, .spoken = what.resp3 ? protocol::resp3 : protocol::resp2};
     i.how.priority = what.priority;
     if (what.due_in_us != 0) {
         constexpr std::int64_t longest = microseconds{std::chrono::hours{24 * 366}}.count();
@@ -221,25 +225,25 @@ void forwarding::run(unsigned from, std::uint64_t number, cluster::forwarded_cal
         i.how.deadline = i.due;
     }
     try {
-        hosts_.host(i, std::move(what.arguments), {from, number},
-                    [this, from, number, spoken = i.spoken](std::string_view bytes, ending how) {
-                        answer(from, number, bytes, how, spoken);
-                    });
+        host_.host(i, std::move(what.arguments), {from, number},
+                   [this, from, number, spoken = i.spoken](std::string_view bytes, ending how) {
+                       send_reply(from, number, bytes, how, spoken);
+                   });
     } catch (const std::bad_alloc&) {
         say(forwarded_fate::declined, 0);  // the call has not begun
     }
 }
 
 /// Answers a call that was run for another server, or refused.
-void forwarding::answer(unsigned to, std::uint64_t number, std::string_view bytes, ending how,
-                        protocol spoken) noexcept {
+void forwarding::send_reply(unsigned to, std::uint64_t number, std::string_view bytes, ending how,
+                            protocol spoken) noexcept {
     if (how == ending::busy || how == ending::shutdown)
-        return by_.answer(to, number, {.fate = cluster::forwarded_fate::declined, .answer = {}});
+        return transport_.answer(to, number, {.fate = cluster::forwarded_fate::declined, .answer = {}});
     received_.fetch_add(1, std::memory_order_relaxed);
     cluster::forwarded_answer made{
         .fate = cluster::forwarded_fate::ran, .ending = static_cast<std::uint8_t>(how), .answer = {}};
     try {
-        if (bytes.size() <= by_.most_bytes()) {
+        if (bytes.size() <= transport_.most_bytes()) {
             made.answer = bytes;
         } else {
             made.ending = static_cast<std::uint8_t>(ending::exception);
@@ -251,14 +255,14 @@ void forwarding::answer(unsigned to, std::uint64_t number, std::string_view byte
     } catch (const std::bad_alloc&) {
         made.answer.clear();  // without an answer, its client gets UNKNOWN
     }
-    by_.answer(to, number, made);
+    transport_.answer(to, number, made);
 }
 
-void forwarding::recall(unsigned from, std::uint64_t number, bool stranded) { hosts_.recall({from, number}, stranded); }
+void forwarding::cancel(unsigned from, std::uint64_t number, bool stranded) { host_.cancel({from, number}, stranded); }
 
-forwarding_figures forwarding::look() const noexcept {
+forwarding_statistics forwarding::statistics() const noexcept {
     const auto value = [](const std::atomic<std::uint64_t>& of) { return of.load(std::memory_order_relaxed); };
-    const std::scoped_lock lock{guard_};
+    const std::scoped_lock lock{mutex_};
     return {.forwarded = value(forwarded_),
             .received = value(received_),
             .declined = value(declined_),

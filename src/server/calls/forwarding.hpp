@@ -2,16 +2,16 @@
 //
 // The states of a call that runs elsewhere, as its owner sees them:
 //
-//   mine -> offer() takes it -> sent -> ran ----------------------> end_elsewhere() -> mine
+//   mine -> offer() takes it -> sent -> ran ----------------------> end_without_run() -> mine
 //                                   \-> declined ---> the executor's, as if it had never been offered
 //                                   \-> elsewhere --> sent once more, to the server it names -> ran, or declined
 //                                   \-> the node is gone -> UNKNOWN -> mine
 //
-// F1  A call is sent to a second server, or run here, only if the first server has not run it. The first server has
+// FWD1  A call is sent to a second server, or run here, only if the first server has not run it. The first server has
 //     said so, or the bytes were not sent. So a call runs at most once. It is unknown whether a call has run only if a
 //     node is gone that was sent the call and has not answered.
-// F2  A server that receives a call either runs it or says that it does not. It does not forward the call.
-// F3  The thread that takes a call out of `sent_` ends the call, or sends it again. No other thread touches the call
+// FWD2  A server that receives a call either runs it or says that it does not. It does not forward the call.
+// FWD3  The thread that takes a call out of `sent_` ends the call, or sends it again. No other thread touches the call
 //     after offer().
 //
 // Thread safety: all members are thread-safe.
@@ -43,15 +43,15 @@ public:
     virtual void host(const invocation& what, std::vector<std::string> arguments, call_origin from,
                       std::function<void(std::string_view, ending)> then) = 0;
     /// Ends the call if it sleeps in `retry`, now or later.
-    virtual void recall(call_origin which, bool stranded) noexcept = 0;
+    virtual void cancel(call_origin which, bool stranded) noexcept = 0;
     /// Does the same for all calls of a node that is gone.
-    virtual void recall_all_of(unsigned node) noexcept = 0;
+    virtual void cancel_all_of(unsigned node) noexcept = 0;
 
 protected:
     ~call_host() = default;
 };
 
-struct forwarding_figures {
+struct forwarding_statistics {
     std::uint64_t forwarded = 0;  ///< run by another server
     std::uint64_t received = 0;   ///< run here for other servers
     std::uint64_t declined = 0;   ///< sent, but run here in the end
@@ -62,62 +62,62 @@ struct forwarding_figures {
 class forwarding final : private cluster::call_handler {
 public:
     /// REQUIRES: the arguments outlive this object.
-    forwarding(cluster::call_carrier& by, const catalog& known, executor& runs, call_host& hosts);
+    forwarding(cluster::call_carrier& transport, const catalog& procedures, executor& runs, call_host& host);
     /// REQUIRES: no call of this server is elsewhere.
     ~forwarding();
 
     /// Starts to receive calls of other servers.
-    void start() { by_.hand_calls_to(this); }
+    void start() { transport_.hand_calls_to(this); }
     /// Stops receiving calls of other servers.
-    void stop() noexcept { by_.hand_calls_to(nullptr); }
+    void stop() noexcept { transport_.hand_calls_to(nullptr); }
 
     /// Takes a call about an object of another node, and makes it end like a call that was submitted to the executor.
     /// Returns false if the call still belongs to the caller.
     [[nodiscard]] bool offer(timed_call& c) noexcept;
     /// Makes the call end if it sleeps in `retry` elsewhere, now or later. REQUIRES: as executor::interrupt.
-    void recall(timed_call& c, bool stranded) noexcept;
+    void cancel(timed_call& c, bool stranded) noexcept;
 
-    [[nodiscard]] forwarding_figures look() const noexcept;
+    [[nodiscard]] forwarding_statistics statistics() const noexcept;
 
 private:
     /// A call that is elsewhere.
-    struct sent {
+    struct sent_call {
         timed_call* what = nullptr;
         unsigned node = 0;
         std::size_t bytes = 0;
-        cluster::object_id about;
+        cluster::object_id routing_object;
         // false: the sending thread still uses the call, and ends it if necessary
         bool is_sent = false;
         bool is_lost = false;  // the node went away meanwhile
-        bool recalled = false;
-        bool for_good = false;
+        bool is_cancelled = false;
+        bool no_redirect = false;
     };
 
     void run(unsigned from, std::uint64_t number, cluster::forwarded_call&& what) override;
-    void recall(unsigned from, std::uint64_t number, bool stranded) override;
-    void answer(unsigned to, std::uint64_t number, std::string_view bytes, ending how, protocol spoken) noexcept;
+    void cancel(unsigned from, std::uint64_t number, bool stranded) override;
+    void send_reply(unsigned to, std::uint64_t number, std::string_view bytes, ending how, protocol spoken) noexcept;
     void answered(unsigned from, std::uint64_t number, cluster::forwarded_answer&& how) override;
     void lose(unsigned node) noexcept override;
 
-    [[nodiscard]] bool send(timed_call& c, unsigned node, const cluster::object_id& about, bool for_good);
-    /// REQUIRES: guard_ is locked.
-    sent forget(std::unordered_map<std::uint64_t, sent>::iterator which) noexcept;
+    [[nodiscard]] bool send(timed_call& c, unsigned node, const cluster::object_id& routing_object, bool no_redirect);
+    /// REQUIRES: mutex_ is locked.
+    sent_call remove_sent(std::unordered_map<std::uint64_t, sent_call>::iterator which) noexcept;
     [[nodiscard]] bool is_avoided(unsigned node, instant now) const noexcept;
     void run_here(timed_call& c) noexcept;
     void end_unknown(timed_call& c, unsigned node) noexcept;
 
-    static constexpr std::size_t most_nodes = 64;
+    static constexpr std::size_t max_nodes = 64;
 
-    cluster::call_carrier& by_;
-    const catalog& known_;
+    cluster::call_carrier& transport_;
+    const catalog& procedures_;
     executor& runs_;
-    call_host& hosts_;
+    call_host& host_;
     // guards the members below; not held while sending a message or ending a call
-    mutable std::mutex guard_;
-    std::unordered_map<std::uint64_t, sent> sent_;
+    mutable std::mutex mutex_;
+    std::unordered_map<std::uint64_t, sent_call> sent_;
     std::size_t bytes_ = 0;  // bytes of the arguments in sent_
     std::uint64_t latest_ = 0;
-    std::array<std::atomic<instant::rep>, most_nodes> avoided_until_{};
+    std::array<std::atomic<instant::rep>, max_nodes> avoided_until_{};
     std::atomic<std::uint64_t> forwarded_{0}, received_{0}, declined_{0}, unknown_{0};
 };
 

@@ -10,19 +10,19 @@
 namespace tutti::server {
 
 /// Tells a worker that does idle work whether it is wanted back.
-class attention {
+class idle_wakeup {
 public:
-    attention(const std::atomic<std::uint32_t>& bell, std::uint32_t seen, base::deadline next) noexcept
-        : until{next}, bell_{bell}, seen_{seen} {}
+    idle_wakeup(const std::atomic<std::uint32_t>& wakeup_word, std::uint32_t seen, base::deadline next) noexcept
+        : until{next}, wakeup_word_{wakeup_word}, seen_{seen} {}
     /// Returns true if the worker is wanted. Sequentially consistent. Suppose that a thread rings the bell and then
-    /// calls `idle_work::recall`. Either this function sees the bell, or the recall sees every store before this call.
-    [[nodiscard]] bool is_wanted() const noexcept { return bell_.load(std::memory_order_seq_cst) != seen_; }
+    /// calls `idle_work::wake`. Either this function sees the bell, or the recall sees every store before this call.
+    [[nodiscard]] bool is_requested() const noexcept { return wakeup_word_.load(std::memory_order_seq_cst) != seen_; }
 
     /// The time at which the worker has something to do in any case; the end of the clock: never.
     const base::deadline until;
 
 private:
-    const std::atomic<std::uint32_t>& bell_;
+    const std::atomic<std::uint32_t>& wakeup_word_;
     const std::uint32_t seen_;
 };
 
@@ -30,9 +30,9 @@ class idle_work {
 public:
     /// Does idle work on a worker's thread. Returns soon after the worker is wanted, and after `until`. Returns false
     /// if there is nothing to do, so the worker may sleep.
-    virtual bool spend(const attention& of) noexcept = 0;
-    /// Ends the sleep of a worker that is in `spend`, and whose bell has been rung. Any thread may call it.
-    virtual void recall() noexcept = 0;
+    virtual bool run_idle(const idle_wakeup& of) noexcept = 0;
+    /// Ends the sleep of a worker that is in `run_idle`, and whose bell has been rung. Any thread may call it.
+    virtual void wake() noexcept = 0;
 
 protected:
     ~idle_work() = default;

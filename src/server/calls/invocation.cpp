@@ -7,7 +7,7 @@
 
 #include "core/lifecycle/interrupt.hpp"
 #include "core/lifecycle/left_behind.hpp"
-#include "server/calls/logged.hpp"
+#include "server/calls/log_participant.hpp"
 #include "tutti/atomically.hpp"
 #include "tutti/errors.hpp"
 #include "tutti/interrupt.hpp"
@@ -21,7 +21,7 @@ constexpr const char* exits_thread =
     "it tried to end its thread (pthread_exit, or a cancellation), and its transaction was rolled back; end a call by "
     "a return or an exception";
 
-constexpr microseconds longest_deadline{std::chrono::hours{24 * 365}};
+constexpr microseconds max_deadline{std::chrono::hours{24 * 365}};
 
 /// Throws the exception that is being handled, or the one that it stands for. A signal arrives here if it has passed a
 /// noexcept function and then its own block. The block did not expect an exception from that function, and
@@ -38,7 +38,7 @@ constexpr microseconds longest_deadline{std::chrono::hours{24 * 365}};
 /// foreign exception, whose object belongs to the thread. Foreign exceptions are never stacked, so an empty head of the
 /// exception state means that the thread handles no exception (Itanium C++ ABI, 2.2.2 and 2.5.4). The end of the
 /// handler then leaves the object alone. Otherwise that end destroys the object, and glibc ends the process.
-void give_up_exit_of_thread() noexcept {
+void cancel_thread_exit() noexcept {
     *reinterpret_cast<void**>(abi::__cxa_get_globals()) = nullptr;  // caughtExceptions
 }
 
@@ -52,18 +52,18 @@ ending explain(const job& of, const std::string& name, bool passed, reply& to) {
     try {
         throw_what_ends_call();
     } catch (const abi::__forced_unwind&) {
-        give_up_exit_of_thread();
+        cancel_thread_exit();
         return error(ending::exception, exits_thread);
     } catch (const bad_argument& e) {
         return error(ending::argument, e.what());
     } catch (const tutti::out_of_stack&) {
         return error(ending::stack, "its stack did not suffice; its transaction was rolled back");
     } catch (const tutti::interrupted&) {
-        if (of.stranded()) {
+        if (of.is_interrupted_at_shutdown()) {
             return error(ending::stranded,
                          "the server is ending, and nothing was left that could wake it from `retry`");
         }
-        if (of.abandoned()) return error(ending::gone, "its client has gone, and it was waiting in `retry`");
+        if (of.abandon_flag()) return error(ending::gone, "its client has gone, and it was waiting in `retry`");
         return error(ending::timeout, "it ran for longer than its time limit and was cancelled");
     } catch (const tutti::deadline_missed&) {
         return error(ending::deadline, "it could not meet its deadline");
@@ -71,9 +71,9 @@ ending explain(const job& of, const std::string& name, bool passed, reply& to) {
         return error(ending::cancelled, "it cancelled its transaction");
     } catch (const tutti::out_of_reach& e) {
         return error(e.outcome_known() ? ending::lost : ending::unknown, e.what());
-    } catch (const leads_elsewhere& e) {
+    } catch (const not_leader_error& e) {
         return error(ending::read_only, e.what());
-    } catch (const log_unwritable& e) {
+    } catch (const log_unwritable_error& e) {
         return error(ending::no_log, e.what());
     } catch (const std::exception& e) {
         return error(ending::exception, e.what());
@@ -89,9 +89,9 @@ constexpr const char* left_by_jump =
     "exception, or a cancel";
 
 /// Runs one procedure. Its answer must be one value.
-void run_body(const entry& which, const call& how, std::span<const std::string_view> arguments, reply& to) {
+void run_body(const procedure_entry& which, const call& how, std::span<const std::string_view> arguments, reply& to) {
     core::call_boundary boundary;
-    which.what.body(how, arguments, to);
+    which.definition.body(how, arguments, to);
     // The check also covers a jump after which the procedure ended as if nothing had happened. Blocks around the call,
     // such as the log's, must not commit a part of it.
     if (boundary.left_block()) throw std::runtime_error{left_by_jump};
@@ -101,20 +101,20 @@ void run_body(const entry& which, const call& how, std::span<const std::string_v
 /// Runs all parts, and writes a list of their answers, or the answer of a single call. `at` is the part that runs now;
 /// null: none of several.
 void run_parts(const invocation& i, const call& how, std::span<const std::string_view> arguments, std::string& answer,
-               const entry*& at) {
+               const procedure_entry*& at) {
     answer.clear();  // discards the answer of the previous attempt
     reply to{answer, i.spoken};
-    if (i.parts.empty()) {
-        run_body(*i.which, how, arguments, to);
+    if (i.queued_calls.empty()) {
+        run_body(*i.entry, how, arguments, to);
         return;
     }
-    to.list(i.parts.size());
+    to.list(i.queued_calls.size());
     auto left = arguments;
-    for (const invocation::part& p : i.parts) {
+    for (const invocation::queued_call& p : i.queued_calls) {
         std::string one;
         reply to_one{one, i.spoken};
-        at = p.which;
-        run_body(*p.which, how, left.first(p.arguments), to_one);
+        at = p.entry;
+        run_body(*p.entry, how, left.first(p.arguments), to_one);
         answer += one;
         left = left.subspan(p.arguments);
     }
@@ -123,8 +123,8 @@ void run_parts(const invocation& i, const call& how, std::span<const std::string
 
 /// Runs the call as one transaction, which joins the log if `in` is set. An exception from a part rolls back all parts.
 void run_as_one(const invocation& i, const call& how, std::span<const std::string_view> arguments, std::string& answer,
-                const entry*& at, log_entry* in) {
-    tutti::atomically({.name = i.which->what.name.c_str(), .deadline = how.deadline}, [&](tutti::tx& t) {
+                const procedure_entry*& at, log_participant* in) {
+    tutti::atomically({.name = i.entry->definition.name.c_str(), .deadline = how.deadline}, [&](tutti::tx& t) {
         run_parts(i, how, arguments, answer, at);
         if (in != nullptr) in->join(t);
     });
@@ -132,8 +132,8 @@ void run_as_one(const invocation& i, const call& how, std::span<const std::strin
 
 /// Runs the call as a transaction that is known to be read-only, and needs no position in the log.
 void run_reading(const invocation& i, const call& how, std::span<const std::string_view> arguments, std::string& answer,
-                 const entry*& at) {
-    tutti::atomically({.name = i.which->what.name.c_str(), .read_only = true, .deadline = how.deadline},
+                 const procedure_entry*& at) {
+    tutti::atomically({.name = i.entry->definition.name.c_str(), .read_only = true, .deadline = how.deadline},
                       [&](tutti::tx&) { run_parts(i, how, arguments, answer, at); });
 }
 
@@ -153,8 +153,10 @@ std::int64_t time_of_day() {
 }
 
 bool refuses_late(const invocation& i) noexcept {
-    return i.which->what.options.refuse_late ||
-           std::ranges::any_of(i.parts, [](const invocation::part& p) { return p.which->what.options.refuse_late; });
+    return i.entry->definition.options.refuse_late ||
+           std::ranges::any_of(i.queued_calls, [](const invocation::queued_call& p) {
+               return p.entry->definition.options.refuse_late;
+           });
 }
 
 }  // namespace
@@ -182,21 +184,21 @@ std::string_view code_of(ending e) noexcept {
     return "ERR";
 }
 
-void plan(invocation& i, std::optional<int> priority, std::optional<microseconds> deadline, instant arrived) {
-    const procedure_options& own = i.which->what.options;
+void set_priority_and_deadline(invocation& i, std::optional<int> priority, std::optional<microseconds> deadline,
+                               instant arrived) {
+    const procedure_options& own = i.entry->definition.options;
     i.how.priority = priority.value_or(own.priority);
     if (i.how.priority < 0 || i.how.priority > highest_priority)
         throw bad_argument{"PRIORITY is from 0 to " + std::to_string(highest_priority)};
     const microseconds due = deadline.value_or(own.deadline);
-    if (due.count() < 0 || due > longest_deadline)
-        throw bad_argument{"DEADLINE is microseconds from now, up to a year"};
+    if (due.count() < 0 || due > max_deadline) throw bad_argument{"DEADLINE is microseconds from now, up to a year"};
     if (due.count() == 0) return;
     i.due = arrived + due;
     i.how.deadline = i.due;
 }
 
-bool takes(const entry& which, std::size_t arguments, reply& to) {
-    const procedure& p = which.what;
+bool accepts_arguments(const procedure_entry& which, std::size_t arguments, reply& to) {
+    const procedure& p = which.definition;
     if (arguments >= p.least && arguments <= p.most) return true;
     std::string wanted = std::to_string(p.least);
     if (p.most > p.least) wanted += p.most > 1000 ? " or more" : " to " + std::to_string(p.most);
@@ -206,14 +208,14 @@ bool takes(const entry& which, std::size_t arguments, reply& to) {
 }
 
 ending run(const job& of, const invocation& i, std::span<const std::string_view> arguments, std::string& answer,
-           logging& logged) noexcept {
-    const procedure& p = i.which->what;
+           log_context& logged) noexcept {
+    const procedure& p = i.entry->definition;
     reply to{answer, i.spoken};
     const auto start_over = [&] {
         answer.clear();
         to = reply{answer, i.spoken};
     };
-    const entry* at = nullptr;
+    const procedure_entry* at = nullptr;
     static_cast<void>(core::consume_passed_noexcept());  // resets the flag of an earlier call
     try {
         if (refuses_late(i) && i.due != no_deadline && std::chrono::steady_clock::now() > i.due) {
@@ -221,27 +223,27 @@ ending run(const job& of, const invocation& i, std::span<const std::string_view>
             return ending::deadline;
         }
         call how = i.how;
-        how.gone = &of.abandoned();
+        how.gone = &of.abandon_flag();
         how.seed = next_seed();
-        if (logged.log != nullptr && only_reads(i)) {
+        if (logged.log != nullptr && is_read_only(i)) {
             run_reading(i, how, arguments, answer, at);
         } else if (logged.log != nullptr) {
-            if (logged.log->in_trouble()) throw log_unwritable{logged.log->trouble()};
-            if (logged.log->full()) return run_refused(i, ending::busy, answer);
+            if (logged.log->has_error()) throw log_unwritable_error{logged.log->error()};
+            if (logged.log->is_full()) return answer_refused(i, ending::busy, answer);
             how.began = time_of_day();
-            log_entry in{logged, i, how, arguments, answer};
+            log_participant in{logged, i, how, arguments, answer};
             run_as_one(i, how, arguments, answer, at, &in);
-        } else if (!i.parts.empty()) {
+        } else if (!i.queued_calls.empty()) {
             run_as_one(i, how, arguments, answer, at, nullptr);
         } else {
-            run_body(*i.which, how, arguments, to);
+            run_body(*i.entry, how, arguments, to);
         }
         return ending::ok;
     } catch (...) {
         start_over();
         try {
-            return explain(of, at == nullptr ? p.name : p.name + ": " + at->what.name, core::consume_passed_noexcept(),
-                           to);
+            return explain(of, at == nullptr ? p.name : p.name + ": " + at->definition.name,
+                           core::consume_passed_noexcept(), to);
         } catch (...) {
             answer = "-EXCEPTION .\r\n";  // no memory for the text; any string has room for these few bytes
             return ending::exception;
@@ -249,13 +251,14 @@ ending run(const job& of, const invocation& i, std::span<const std::string_view>
     }
 }
 
-bool only_reads(const invocation& i) noexcept {
-    if (i.parts.empty()) return i.which->what.options.read_only;
-    return std::ranges::all_of(i.parts, [](const invocation::part& p) { return p.which->what.options.read_only; });
+bool is_read_only(const invocation& i) noexcept {
+    if (i.queued_calls.empty()) return i.entry->definition.options.read_only;
+    return std::ranges::all_of(i.queued_calls,
+                               [](const invocation::queued_call& p) { return p.entry->definition.options.read_only; });
 }
 
 void run_again(const invocation& i, const call& how, std::span<const std::string_view> arguments, std::string& answer) {
-    const entry* at = nullptr;
+    const procedure_entry* at = nullptr;
     try {
         tutti::atomically([&](tutti::tx&) { run_parts(i, how, arguments, answer, at); });
     } catch (const tutti::interrupted&) {
@@ -263,31 +266,31 @@ void run_again(const invocation& i, const call& how, std::span<const std::string
     } catch (const std::exception&) {
         throw;
     } catch (const abi::__forced_unwind&) {
-        give_up_exit_of_thread();
+        cancel_thread_exit();
         throw std::runtime_error{exits_thread};
     } catch (...) {
         throw std::runtime_error{"it threw something that is not a std::exception"};
     }
 }
 
-ending run_unsaved(const invocation& i, const std::string& why, std::string& answer) noexcept {
+ending answer_unsaved(const invocation& i, const std::string& why, std::string& answer) noexcept {
     answer.clear();
     try {
         reply{answer, i.spoken}.error(
             code_of(ending::unsaved),
-            i.which->what.name + ": it has run, but what it did or saw may not outlive the server: " + why);
+            i.entry->definition.name + ": it has run, but what it did or saw may not outlive the server: " + why);
     } catch (...) {
         answer = "-UNSAVED .\r\n";  // as in `run`
     }
     return ending::unsaved;
 }
 
-ending run_unreplicated(const invocation& i, std::string& answer) noexcept {
+ending answer_unreplicated(const invocation& i, std::string& answer) noexcept {
     answer.clear();
     try {
         reply{answer, i.spoken}.error(
             code_of(ending::unreplicated),
-            i.which->what.name +
+            i.entry->definition.name +
                 ": it has run and is in the log here, but too few followers had it in time; it may get lost with this "
                 "server");
     } catch (...) {
@@ -296,21 +299,21 @@ ending run_unreplicated(const invocation& i, std::string& answer) noexcept {
     return ending::unreplicated;
 }
 
-ending run_refused(const invocation& i, ending why, std::string& answer) noexcept {
+ending answer_refused(const invocation& i, ending why, std::string& answer) noexcept {
     try {
         reply to{answer, i.spoken};
-        refuse(why, to);
+        write_refusal(why, to);
     } catch (...) {
         answer = why == ending::busy ? "-BUSY .\r\n" : "-SHUTDOWN .\r\n";  // as in `run`
     }
     return why;
 }
 
-ending run_over(const invocation& i, std::string& answer) noexcept {
+ending answer_stack_overflow(const invocation& i, std::string& answer) noexcept {
     answer.clear();
     try {
         reply{answer, i.spoken}.error(code_of(ending::stack),
-                                      i.which->what.name +
+                                      i.entry->definition.name +
                                           ": its stack did not suffice; it was ended where it stood, and "
                                           "what it held outside of transactions is lost");
     } catch (...) {
@@ -319,11 +322,11 @@ ending run_over(const invocation& i, std::string& answer) noexcept {
     return ending::stack;
 }
 
-ending run_ended(const invocation& i, std::string& answer) noexcept {
+ending answer_terminated(const invocation& i, std::string& answer) noexcept {
     answer.clear();
     try {
         reply{answer, i.spoken}.error(code_of(ending::timeout),
-                                      i.which->what.name +
+                                      i.entry->definition.name +
                                           ": it did not end when it was cancelled, and was ended where it stood; what "
                                           "it held outside of transactions is lost");
     } catch (...) {
@@ -332,28 +335,28 @@ ending run_ended(const invocation& i, std::string& answer) noexcept {
     return ending::timeout;
 }
 
-void tell_overdue(const invocation& i, std::string& answer) {
+void write_overdue_error(const invocation& i, std::string& answer) {
     reply{answer, i.spoken}.error(
         code_of(ending::timeout),
-        i.which->what.name +
+        i.entry->definition.name +
             ": it runs for longer than its time limit and is being cancelled; it may have had effects");
 }
 
-void refuse(ending why, reply& to) {
+void write_refusal(ending why, reply& to) {
     to.error(code_of(why), why == ending::shutdown ? "the server is ending and takes no more calls"
                                                    : "too many calls wait already; try again later");
 }
 
 std::chrono::nanoseconds time_limit_of(const invocation& i, const settings& how) noexcept {
-    const auto limit_of = [&how](const entry& e) {
-        const std::chrono::milliseconds own = e.what.options.time_limit;
+    const auto limit_of = [&how](const procedure_entry& e) {
+        const std::chrono::milliseconds own = e.definition.options.time_limit;
         return own.count() > 0 ? own : how.time_limit;
     };
-    if (i.parts.empty()) return limit_of(*i.which);
+    if (i.queued_calls.empty()) return limit_of(*i.entry);
     // The limit of several calls is the sum of their limits. If one of them has no limit, the sum is unlimited.
     std::chrono::nanoseconds sum{0};
-    for (const invocation::part& p : i.parts) {
-        const std::chrono::milliseconds own = limit_of(*p.which);
+    for (const invocation::queued_call& p : i.queued_calls) {
+        const std::chrono::milliseconds own = limit_of(*p.entry);
         if (own.count() == 0) return {};
         sum += own;
     }

@@ -42,61 +42,61 @@ inline constexpr std::size_t ending_count = static_cast<std::size_t>(ending::unk
 /// Describes one call.
 struct invocation {
     /// One of several calls that run as one transaction.
-    struct part {
-        const entry* which;
+    struct queued_call {
+        const procedure_entry* entry;
         std::size_t arguments;
     };
 
-    const entry* which = nullptr;
+    const procedure_entry* entry = nullptr;
     call how;
     instant due = no_deadline;
     protocol spoken = protocol::resp2;
-    std::vector<part> parts{};  ///< of catalog::together(); their arguments follow each other
+    std::vector<queued_call> queued_calls{};  ///< of catalog::together(); their arguments follow each other
 };
 
 /// How a call is logged.
-struct logging {
-    journal::journal* log = nullptr;   ///< null: it is not logged
-    std::string_view key{};            ///< of CALL ID; empty: no ID
-    std::uint64_t key_stands_for = 0;  ///< identifies the call that the key stands for
-    std::uint64_t awaits = 0;          ///< position after its own, once it has run; 0: it has no position
+struct log_context {
+    journal::journal* log = nullptr;     ///< null: it is not logged
+    std::string_view key{};              ///< of CALL ID; empty: no ID
+    std::uint64_t key_call = 0;          ///< identifies the call that the key stands for
+    std::uint64_t awaited_position = 0;  ///< position after its own, once it has run; 0: it has no position
 };
 
 /// Sets priority and deadline. The chosen values take precedence over the procedure's own. @throws bad_argument  if a
 /// priority or deadline is out of range
-void plan(invocation& i, std::optional<int> priority, std::optional<std::chrono::microseconds> deadline,
-          instant arrived);
+void set_priority_and_deadline(invocation& i, std::optional<int> priority,
+                               std::optional<std::chrono::microseconds> deadline, instant arrived);
 
 /// Returns true if the procedure accepts this number of arguments; otherwise writes the error.
-[[nodiscard]] bool takes(const entry& which, std::size_t arguments, reply& to);
+[[nodiscard]] bool accepts_arguments(const procedure_entry& which, std::size_t arguments, reply& to);
 
 /// Runs the call on this thread, as `of`. `answer` must be empty, and holds one value afterwards.
 [[nodiscard]] ending run(const job& of, const invocation& i, std::span<const std::string_view> arguments,
-                         std::string& answer, logging& logged) noexcept;
+                         std::string& answer, log_context& logged) noexcept;
 
 /// Runs a call from a log again, as one transaction whose outcome does not depend on the present. `answer` receives its
 /// answer. @throws std::runtime_error  if it did not commit; the message says how it ended
 void run_again(const invocation& i, const call& how, std::span<const std::string_view> arguments, std::string& answer);
 
 /// Returns true if the call promises to write nothing.
-[[nodiscard]] bool only_reads(const invocation& i) noexcept;
+[[nodiscard]] bool is_read_only(const invocation& i) noexcept;
 
 /// Writes the answer of a call that does not begin. Returns `why`.
-[[nodiscard]] ending run_refused(const invocation& i, ending why, std::string& answer) noexcept;
+[[nodiscard]] ending answer_refused(const invocation& i, ending why, std::string& answer) noexcept;
 /// Writes the answer of a call that was given up in the middle of `run`. REQUIRES: `answer` is not the one that `run`
 /// was writing.
-[[nodiscard]] ending run_over(const invocation& i, std::string& answer) noexcept;
+[[nodiscard]] ending answer_stack_overflow(const invocation& i, std::string& answer) noexcept;
 /// Does the same for a call that was given up because it did not end when it was interrupted.
-[[nodiscard]] ending run_ended(const invocation& i, std::string& answer) noexcept;
+[[nodiscard]] ending answer_terminated(const invocation& i, std::string& answer) noexcept;
 /// Replaces the answer of a call that has run, but whose effects or reads may not outlive the server.
-[[nodiscard]] ending run_unsaved(const invocation& i, const std::string& why, std::string& answer) noexcept;
+[[nodiscard]] ending answer_unsaved(const invocation& i, const std::string& why, std::string& answer) noexcept;
 /// Does the same for a call that too few followers have.
-[[nodiscard]] ending run_unreplicated(const invocation& i, std::string& answer) noexcept;
+[[nodiscard]] ending answer_unreplicated(const invocation& i, std::string& answer) noexcept;
 /// Writes the answer of a call that has not ended although its time limit has passed.
-void tell_overdue(const invocation& i, std::string& answer);
+void write_overdue_error(const invocation& i, std::string& answer);
 
 /// Writes an answer that refuses a call.
-void refuse(ending why, reply& to);
+void write_refusal(ending why, reply& to);
 
 /// Returns how long a call may run; zero: without a limit.
 [[nodiscard]] std::chrono::nanoseconds time_limit_of(const invocation& i, const settings& how) noexcept;

@@ -117,7 +117,7 @@ std::string difference(const detail::object_layout& l) {
 
 }  // namespace
 
-std::optional<std::string> why_unfit(const detail::object_layout* layout, bool has_entry) {
+std::optional<std::string> find_incompatibility(const detail::object_layout* layout, bool has_entry) {
     if (!has_entry) {
         return std::string{" registers no procedures: it lacks "} + entry_symbol +
                ", which TUTTI_PROCEDURES of <tutti/server/procedure.hpp> defines";
@@ -130,14 +130,14 @@ std::optional<std::string> why_unfit(const detail::object_layout* layout, bool h
     return " was compiled " + difference(*layout) + "; compile it anew as this server is";
 }
 
-std::optional<std::string> why_unfit(const std::string& path) {
+std::optional<std::string> find_incompatibility(const std::string& path) {
     const mapped_file file{path};
     const object_file object{file};
     if (!object.is_known()) return std::nullopt;
     std::uint64_t entry = 0, address = 0;
     detail::object_layout layout{};
     const bool has_layout = object.find(layout_symbol, address) && object.read_at(address, layout);
-    return why_unfit(has_layout ? &layout : nullptr, object.find(entry_symbol, entry));
+    return find_incompatibility(has_layout ? &layout : nullptr, object.find(entry_symbol, entry));
 }
 
 }  // namespace tutti::server

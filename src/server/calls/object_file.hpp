@@ -16,9 +16,9 @@ inline constexpr const char* layout_symbol = "tutti_server_layout";
 /// Returns the reason why the server cannot use the object at `path`, as text that follows its path. Returns nothing if
 /// the object is fit, or the file does not tell. A file does not tell if it is unreadable, is not an object of this
 /// machine, or lacks section headers.
-[[nodiscard]] std::optional<std::string> why_unfit(const std::string& path);
+[[nodiscard]] std::optional<std::string> find_incompatibility(const std::string& path);
 
 /// Does the same for an object whose layout is known. `layout` is null if the object does not contain one.
-[[nodiscard]] std::optional<std::string> why_unfit(const detail::object_layout* layout, bool has_entry);
+[[nodiscard]] std::optional<std::string> find_incompatibility(const detail::object_layout* layout, bool has_entry);
 
 }  // namespace tutti::server

@@ -6,7 +6,7 @@
 
 namespace tutti::server {
 
-bool ranked_queue::sooner::operator()(const job* a, const job* b) const noexcept {
+bool ranked_queue::begins_before::operator()(const job* a, const job* b) const noexcept {
     return a->due != b->due ? a->due < b->due : a->order_ < b->order_;
 }
 
@@ -26,14 +26,14 @@ void ranked_queue::push(job& j) {
     occupied_ |= std::uint32_t{1} << j.priority;
 }
 
-job* ranked_queue::push_within(std::size_t most, job& j) noexcept {
-    if (size_ >= most && std::countr_zero(occupied_) >= j.priority) return &j;
+job* ranked_queue::push_within(std::size_t capacity, job& j) noexcept {
+    if (size_ >= capacity && std::countr_zero(occupied_) >= j.priority) return &j;
     try {
         push(j);
     } catch (const std::bad_alloc&) {
         return &j;
     }
-    if (size_ <= most) return nullptr;
+    if (size_ <= capacity) return nullptr;
     job& away = pop_last();
     ++levels_[static_cast<std::size_t>(away.priority)].shed;
     return &away;

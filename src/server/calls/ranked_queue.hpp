@@ -17,9 +17,9 @@ class ranked_queue {
 public:
     /// REQUIRES: 0 <= j.priority <= highest_priority. @throws std::bad_alloc
     void push(job& j);
-    /// Pushes a job into a queue of at most `most` jobs. Returns the job that does not fit, which may be a queued one
-    /// that was removed for this one (E4); null: there was room. A failed allocation counts as no room.
-    [[nodiscard]] job* push_within(std::size_t most, job& j) noexcept;
+    /// Pushes a job into a queue of at most `capacity` jobs. Returns the job that does not fit, which may be a queued one
+    /// that was removed for this one (EXE4); null: there was room. A failed allocation counts as no room.
+    [[nodiscard]] job* push_within(std::size_t capacity, job& j) noexcept;
     /// Removes and returns the next job. REQUIRES: !empty().
     [[nodiscard]] job& pop() noexcept;
     [[nodiscard]] bool empty() const noexcept { return occupied_ == 0; }
@@ -29,11 +29,11 @@ public:
     [[nodiscard]] std::uint64_t shed(std::size_t priority) const noexcept { return levels_[priority].shed; }
 
 private:
-    struct sooner {
+    struct begins_before {
         bool operator()(const job* a, const job* b) const noexcept;
     };
     struct level {
-        std::set<job*, sooner> timed;
+        std::set<job*, begins_before> timed;
         job* first = nullptr;  // a list of the jobs without a deadline
         job* last = nullptr;
         std::size_t size = 0;

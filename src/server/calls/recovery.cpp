@@ -32,17 +32,17 @@ private:
     std::size_t at_ = 0;
 };
 
-void load_all(journal::store& from, const catalog& procedures, recovered& sum) {
+void load_all(journal::log_store& from, const catalog& procedures, recovery_result& sum) {
     std::string name;
     std::vector<std::string> pieces;  // consecutive pieces with that name
     const auto hand_in = [&] {
         if (pieces.empty()) return;
-        const auto found = std::ranges::find(procedures.kept(), name, &kept_data::name);
-        if (found == procedures.kept().end())
+        const auto found = std::ranges::find(procedures.all_snapshot_hooks(), name, &snapshot_hooks::name);
+        if (found == procedures.all_snapshot_hooks().end())
             throw std::runtime_error{"the snapshot holds data '" + name + "', which nothing loads (at_snapshot)"};
         reader r{pieces};
         found->load(r);
-        sum.pieces += pieces.size();
+        sum.snapshot_pieces += pieces.size();
         pieces.clear();
     };
     from.read_snapshot([&](std::string_view piece) {
@@ -56,14 +56,14 @@ void load_all(journal::store& from, const catalog& procedures, recovered& sum) {
 
 void run_record(const journal::record& r, const catalog& procedures) {
     const auto known = [&](std::string_view name) {
-        const entry* const e = procedures.find(name);
+        const procedure_entry* const e = procedures.find(name);
         if (e == nullptr) throw std::runtime_error{"there is no procedure '" + std::string{name} + "' any more"};
         return e;
     };
     invocation what{.how = {}, .spoken = static_cast<protocol>(r.protocol)};
-    what.which = r.together ? procedures.together() : known(r.parts.front().procedure);
-    if (r.together) {
-        for (const journal::part& p : r.parts) what.parts.push_back({known(p.procedure), p.arguments});
+    what.entry = r.is_exec ? procedures.exec_entry() : known(r.calls.front().procedure);
+    if (r.is_exec) {
+        for (const journal::recorded_call& p : r.calls) what.queued_calls.push_back({known(p.procedure), p.arguments});
     }
     call how;
     how.priority = r.priority;
@@ -82,10 +82,10 @@ void run_record(const journal::record& r, const catalog& procedures) {
 
 /// Interrupts the calling thread's transactions when one call of the log takes too long, because it would wait
 /// forever.
-class replay::patience {
+class replay::replay_watchdog {
 public:
-    explicit patience(milliseconds longest) : thread_{[this, longest] { watch(longest); }} {}
-    ~patience() {
+    explicit replay_watchdog(milliseconds time_limit) : thread_{[this, time_limit] { watch(time_limit); }} {}
+    ~replay_watchdog() {
         {
             const std::scoped_lock lock{mutex_};
             over_ = true;
@@ -93,16 +93,16 @@ public:
         changed_.notify_all();
         thread_.join();
     }
-    patience(const patience&) = delete;
-    patience& operator=(const patience&) = delete;
+    replay_watchdog(const replay_watchdog&) = delete;
+    replay_watchdog& operator=(const replay_watchdog&) = delete;
 
     void next_call() noexcept { calls_.fetch_add(1, std::memory_order_relaxed); }
 
 private:
-    void watch(milliseconds longest) {
+    void watch(milliseconds time_limit) {
         std::unique_lock lock{mutex_};
         for (std::uint64_t seen = ~std::uint64_t{0}; !over_;) {
-            changed_.wait_for(lock, longest, [this] { return over_; });
+            changed_.wait_for(lock, time_limit, [this] { return over_; });
             const std::uint64_t now = calls_.load(std::memory_order_relaxed);
             if (!over_ && now == seen) mine_.raise();
             seen = now;
@@ -117,8 +117,8 @@ private:
     std::thread thread_;
 };
 
-replay::replay(const catalog& procedures, milliseconds longest)
-    : procedures_{procedures}, waiting_{std::make_unique<patience>(longest)} {}
+replay::replay(const catalog& procedures, milliseconds time_limit)
+    : procedures_{procedures}, watchdog_{std::make_unique<replay_watchdog>(time_limit)} {}
 
 replay::~replay() = default;
 
@@ -127,22 +127,22 @@ std::uint64_t replay::run(std::string_view group, std::uint64_t first) {
     while (!group.empty()) {
         const journal::record r = journal::decode(group);
         if (r.position < first) continue;
-        waiting_->next_call();
+        watchdog_->next_call();
         try {
             run_record(r, procedures_);
         } catch (const std::exception& e) {
             throw std::runtime_error{"call " + std::to_string(r.position) + " of the log, " +
-                                     std::string{r.parts.front().procedure} + ", cannot be run again: " + e.what()};
+                                     std::string{r.calls.front().procedure} + ", cannot be run again: " + e.what()};
         }
         ++calls;
     }
     return calls;
 }
 
-recovered recover(journal::journal& from, const catalog& procedures, milliseconds longest) {
-    recovered sum;
+recovery_result recover(journal::journal& from, const catalog& procedures, milliseconds time_limit) {
+    recovery_result sum;
     load_all(from.file(), procedures, sum);
-    replay again{procedures, longest};  // limits each call; a load may take any time
+    replay again{procedures, time_limit};  // limits each call; a load may take any time
     const std::uint64_t first = from.file().snapshot_position();
     from.file().read_groups([&](std::string_view group) { sum.calls += again.run(group, first); });
     return sum;

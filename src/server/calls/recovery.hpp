@@ -12,21 +12,21 @@
 
 namespace tutti::server {
 
-struct recovered {
-    std::uint64_t pieces = 0;  ///< pieces of the snapshot
-    std::uint64_t calls = 0;   ///< calls that were run again
+struct recovery_result {
+    std::uint64_t snapshot_pieces = 0;  ///< pieces of the snapshot
+    std::uint64_t calls = 0;            ///< calls that were run again
 };
 
 /// Loads the snapshot and runs the calls of the log again, one after the other, on this thread.
-/// @throws journal::store_error  if the file cannot be read
+/// @throws journal::log_store_error  if the file cannot be read
 /// @throws std::runtime_error  if a result differs: a procedure is missing, fails, waits, or answers differently
-recovered recover(journal::journal& from, const catalog& procedures, std::chrono::milliseconds longest);
+recovery_result recover(journal::journal& from, const catalog& procedures, std::chrono::milliseconds time_limit);
 
 /// Runs calls of a log again, one after the other, on the thread that created it. A thread may create only one at a
 /// time.
 class replay {
 public:
-    replay(const catalog& procedures, std::chrono::milliseconds longest);
+    replay(const catalog& procedures, std::chrono::milliseconds time_limit);
     ~replay();
     replay(const replay&) = delete;
     replay& operator=(const replay&) = delete;
@@ -35,9 +35,9 @@ public:
     std::uint64_t run(std::string_view group, std::uint64_t first);
 
 private:
-    class patience;
+    class replay_watchdog;
     const catalog& procedures_;
-    const std::unique_ptr<patience> waiting_;
+    const std::unique_ptr<replay_watchdog> watchdog_;
 };
 
 }  // namespace tutti::server

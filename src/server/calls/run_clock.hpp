@@ -16,29 +16,29 @@ namespace tutti::server {
 
 class run_clock {
 public:
-    static constexpr std::chrono::milliseconds first_pause{10}, longest_pause{1000};
+    static constexpr std::chrono::milliseconds first_pause{10}, max_pause{1000};
 
     /// Records that the call begins now.
     void begin(instant now) noexcept { began_.store(now.time_since_epoch().count(), std::memory_order_relaxed); }
     /// Returns true if the call began at least `time` ago.
-    [[nodiscard]] bool has_lasted(std::chrono::nanoseconds time, instant now) const noexcept {
+    [[nodiscard]] bool has_run_for(std::chrono::nanoseconds time, instant now) const noexcept {
         const auto began = began_.load(std::memory_order_relaxed);
         return began != 0 && now - instant{instant::duration{began}} >= time;
     }
     /// Returns how long the call has run at `now`; zero if it has not begun.
-    [[nodiscard]] std::chrono::nanoseconds lasted(instant now) const noexcept {
+    [[nodiscard]] std::chrono::nanoseconds elapsed(instant now) const noexcept {
         const auto began = began_.load(std::memory_order_relaxed);
         return began == 0 ? std::chrono::nanoseconds::zero() : now - instant{instant::duration{began}};
     }
     /// Returns true if the call has run for `limit` and is to be interrupted now, for the first time or again.
-    [[nodiscard]] bool is_over(std::chrono::nanoseconds limit, instant now) noexcept {
-        if (!has_lasted(limit, now) || now < next_) return false;
+    [[nodiscard]] bool is_interrupt_due(std::chrono::nanoseconds limit, instant now) noexcept {
+        if (!has_run_for(limit, now) || now < next_) return false;
         ++interrupts_;
         next_ = now + pause_;
-        pause_ = std::min(2 * pause_, longest_pause);
+        pause_ = std::min(2 * pause_, max_pause);
         return true;
     }
-    /// Returns how often is_over returned true.
+    /// Returns how often is_interrupt_due returned true.
     [[nodiscard]] unsigned interrupts() const noexcept { return interrupts_; }
     /// Resets the clock for another call.
     void reset() noexcept {

@@ -21,20 +21,20 @@ class thread_pool::worker {
 public:
     explicit worker(thread_pool& pool) noexcept : pool_{pool} {}
 
-    void take_up(job& j, std::uint64_t turn) {
+    void begin_job(job& j, std::uint64_t run_number) {
         const std::scoped_lock lock{mutex_};
         current_ = &j;
-        turn_ = turn;
+        run_number_ = run_number;
     }
-    [[nodiscard]] std::uint64_t turn_of(const job& j) noexcept {
+    [[nodiscard]] std::uint64_t run_number_of(const job& j) noexcept {
         const std::scoped_lock lock{mutex_};
         if (current_ != &j) return 0;
         const std::scoped_lock all{pool_.mutex_};
-        return in_retry_ == nullptr ? turn_ : 0;
+        return in_retry_ == nullptr ? run_number_ : 0;
     }
     /// Returns the current job. Called by its own thread, which alone changes it.
-    [[nodiscard]] const job* taken_up() const noexcept { return current_; }
-    void put_down() {
+    [[nodiscard]] const job* current_job() const noexcept { return current_; }
+    void end_job() {
         const std::scoped_lock lock{mutex_};
         current_ = nullptr;
         lower();
@@ -65,16 +65,16 @@ public:
     }
     /// Interrupts a sleeping job if all are stranded. The pool's mutex is not held, because waking takes it. This
     /// worker's mutex keeps the sleeping job on this worker.
-    void interrupt_stranded() noexcept {
+    void interrupt_sleeper_at_shutdown() noexcept {
         const std::scoped_lock lock{mutex_};
         core::descriptor* sleeper = nullptr;
         {
             const std::scoped_lock all{pool_.mutex_};
-            if (pool_.all_are_stranded()) sleeper = asleep;
+            if (pool_.all_are_interrupted()) sleeper = asleep;
         }
         if (sleeper == nullptr) return;
         raised_ = true;
-        current_->strand();
+        current_->interrupt_at_shutdown();
         core::interrupt_sleeper(*sleeper);  // a thread of the program may have woken it already
     }
     /// Returns true if the sleeping job can be interrupted. REQUIRES: the pool's mutex is held. Its own thread has
@@ -110,7 +110,7 @@ private:
     static void sleep(core::descriptor& self, const tutti::detail::shared<std::uint32_t>& woken,
                       std::optional<base::deadline> until) noexcept {
         worker& w = worker_of(self);
-        hold lock{w.pool_.mutex_};
+        lock_type lock{w.pool_.mutex_};
         const auto is_woken = [&] { return woken.load(std::memory_order_acquire) != 0; };
         if (is_woken()) return;
         w.in_retry_ = &self;
@@ -118,7 +118,7 @@ private:
         if (!core::retry_limit(self)) {
             w.asleep = &self;
             ++w.pool_.asleep_;
-            w.pool_.interrupt_stranded(lock);
+            w.pool_.interrupt_sleepers(lock);
         }
         if (until) w.woken_.wait_until(lock, *until, is_woken);
         else w.woken_.wait(lock, is_woken);
@@ -138,7 +138,7 @@ private:
     thread_pool& pool_;
     std::mutex mutex_;
     job* current_ = nullptr;
-    std::uint64_t turn_ = 0;  // the turn of current_
+    std::uint64_t run_number_ = 0;  // the turn of current_
     interruption* handle_ = nullptr;
     bool raised_ = false;
     core::descriptor* in_retry_ = nullptr;  // guarded by the pool's mutex: the sleeper, with or without a limit
@@ -148,8 +148,8 @@ private:
 
 constinit thread_local thread_pool::worker* thread_pool::worker::current = nullptr;
 
-thread_pool::thread_pool(unsigned workers, std::size_t capacity, timeline& shown, idle_work* idle)
-    : capacity_{capacity}, shown_{shown}, idle_work_{idle} {
+thread_pool::thread_pool(unsigned workers, std::size_t capacity, timeline& recorder, idle_work* idle)
+    : capacity_{capacity}, timeline_{recorder}, idle_work_{idle} {
     for (unsigned i = 0; i < workers; ++i) workers_.push_back(std::make_unique<worker>(*this));
     try {
         for (unsigned i = 0; i < workers; ++i) threads_.emplace_back([this, i] { work(*workers_[i], i); });
@@ -161,8 +161,8 @@ thread_pool::thread_pool(unsigned workers, std::size_t capacity, timeline& shown
 
 thread_pool::~thread_pool() { thread_pool::drain(); }
 
-std::span<job*> thread_pool::submit(std::span<job*> jobs, unsigned most_calls) noexcept {
-    hold lock{mutex_};
+std::span<job*> thread_pool::submit(std::span<job*> jobs, unsigned max_wakeups) noexcept {
+    lock_type lock{mutex_};
     if (draining_) return jobs;
     std::size_t away = 0;
     for (job* const j : jobs) {
@@ -170,40 +170,40 @@ std::span<job*> thread_pool::submit(std::span<job*> jobs, unsigned most_calls) n
     }
     const std::size_t more = jobs.size() - away;
     // Workers that are awake check the queue before they do something else.
-    if (most_calls < more) bell_.fetch_add(1, std::memory_order_seq_cst);
-    call(lock, std::min<std::size_t>(more, most_calls));
+    if (max_wakeups < more) wakeup_word_.fetch_add(1, std::memory_order_seq_cst);
+    wake(lock, std::min<std::size_t>(more, max_wakeups));
     return jobs.first(away);
 }
 
 /// Wakes this many workers, as far as there are idle ones.
-void thread_pool::call(hold& lock, std::size_t workers) noexcept {
+void thread_pool::wake(lock_type& lock, std::size_t workers) noexcept {
     // If the caller is a worker in idle_work_, it returns by itself and needs no call.
     const bool comes = worker::current != nullptr && worker::current->is_elsewhere && workers != 0;
     const std::size_t asleep = std::min(idle_, workers - (comes ? 1 : 0));
-    const bool recalls = elsewhere_ > (comes ? 1U : 0U) && workers > asleep + (comes ? 1 : 0);
-    if (comes || recalls) bell_.fetch_add(1, std::memory_order_seq_cst);  // pairs with attention::is_wanted
+    const bool recalls = in_idle_work_ > (comes ? 1U : 0U) && workers > asleep + (comes ? 1 : 0);
+    if (comes || recalls) wakeup_word_.fetch_add(1, std::memory_order_seq_cst);  // pairs with attention::is_wanted
     lock.unlock();
     if (asleep == 1) arrived_.notify_one();
     else if (asleep > 1) arrived_.notify_all();
-    if (recalls) idle_work_->recall();
+    if (recalls) idle_work_->wake();
 }
 
-void thread_pool::rouse() noexcept {
-    hold lock{mutex_};
-    call(lock, std::max<std::size_t>(queue_.size(), 1));
+void thread_pool::wake_worker() noexcept {
+    lock_type lock{mutex_};
+    wake(lock, std::max<std::size_t>(queue_.size(), 1));
 }
 
 /// Returns when there may be a job to run.
-void thread_pool::rest(hold& lock) {
+void thread_pool::wait_for_work(lock_type& lock) {
     if (idle_work_ != nullptr) {
-        ++elsewhere_;
-        const std::uint32_t seen = bell_.load(std::memory_order_relaxed);  // read under the lock
+        ++in_idle_work_;
+        const std::uint32_t seen = wakeup_word_.load(std::memory_order_relaxed);  // read under the lock
         worker::current->is_elsewhere = true;
         lock.unlock();
-        const bool spent = idle_work_->spend({bell_, seen, base::deadline::max()});
+        const bool spent = idle_work_->run_idle({wakeup_word_, seen, base::deadline::max()});
         lock.lock();
         worker::current->is_elsewhere = false;
-        --elsewhere_;
+        --in_idle_work_;
         if (spent || !queue_.empty() || draining_) return;
     }
     ++idle_;
@@ -222,24 +222,24 @@ void thread_pool::work(worker& self, unsigned number) {
     interruption handle;
     self.attach(handle);
     worker::current = &self;
-    hold lock{mutex_};
+    lock_type lock{mutex_};
     for (;;) {
         while (queue_.empty()) {
             if (draining_) return;
-            rest(lock);
+            wait_for_work(lock);
         }
         job& next = queue_.pop();
         ++running_;
         const std::uint64_t call = ++begun_;
         lock.unlock();
-        self.take_up(next, call);
-        shown_.begin(number, next.name, next.priority, call);
+        self.begin_job(next, call);
+        timeline_.begin(number, next.name, next.priority, call);
         next.run();
-        shown_.end(number, "finished");
-        self.put_down();
+        timeline_.end(number, "finished");
+        self.end_job();
         lock.lock();
         --running_;
-        interrupt_stranded(lock);
+        interrupt_sleepers(lock);
         if (draining_ && running_ == 0 && queue_.empty()) ended_.notify_all();
     }
 }
@@ -256,46 +256,46 @@ void thread_pool::interrupt_sleeper(job& which) noexcept {
     }
 }
 
-std::uint64_t thread_pool::turn_of(job& which) noexcept {
+std::uint64_t thread_pool::run_number_of(job& which) noexcept {
     for (const auto& w : workers_) {
-        if (const std::uint64_t turn = w->turn_of(which); turn != 0) return turn;
+        if (const std::uint64_t run_number = w->run_number_of(which); run_number != 0) return run_number;
     }
     return 0;
 }
 
 const job* thread_pool::current() const noexcept {
-    return worker::current == nullptr ? nullptr : worker::current->taken_up();
+    return worker::current == nullptr ? nullptr : worker::current->current_job();
 }
 
 void thread_pool::forget_interruption() noexcept { worker::current->forget(); }
 
-bool thread_pool::all_are_stranded() const noexcept {
+bool thread_pool::all_are_interrupted() const noexcept {
     const bool others_run = asleep_ != running_ || (!queue_.empty() && running_ != workers_.size());
     return ending_waits_ && asleep_ != 0 && !others_run;
 }
 
-void thread_pool::interrupt_stranded(hold& lock) noexcept {
-    if (!all_are_stranded()) return;
+void thread_pool::interrupt_sleepers(lock_type& lock) noexcept {
+    if (!all_are_interrupted()) return;
     const auto found = std::ranges::find_if(workers_, [](const auto& each) { return each->can_be_ended(); });
     if (found == workers_.end()) return;
     lock.unlock();
-    (*found)->interrupt_stranded();
+    (*found)->interrupt_sleeper_at_shutdown();
     lock.lock();
 }
 
 void thread_pool::end_waits() noexcept {
-    hold lock{mutex_};
+    lock_type lock{mutex_};
     ending_waits_ = true;
-    interrupt_stranded(lock);
+    interrupt_sleepers(lock);
 }
 
 void thread_pool::drain() {
     {
-        hold lock{mutex_};
+        lock_type lock{mutex_};
         draining_ = true;
         arrived_.notify_all();
-        bell_.fetch_add(1, std::memory_order_seq_cst);
-        if (elsewhere_ != 0) idle_work_->recall();
+        wakeup_word_.fetch_add(1, std::memory_order_seq_cst);
+        if (in_idle_work_ != 0) idle_work_->wake();
         ended_.wait(lock, [this] { return running_ == 0 && queue_.empty(); });
     }
     threads_.clear();

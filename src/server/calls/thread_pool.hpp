@@ -19,18 +19,18 @@ class thread_pool final : public executor {
 public:
     /// `capacity`: maximum number of queued jobs. REQUIRES: both are at least 1. @throws std::system_error,
     /// std::bad_alloc
-    thread_pool(unsigned workers, std::size_t capacity, timeline& shown, idle_work* idle = nullptr);
+    thread_pool(unsigned workers, std::size_t capacity, timeline& recorder, idle_work* idle = nullptr);
     /// Calls drain() unless it was called before.
     ~thread_pool() override;
 
     [[nodiscard]] std::string_view name() const noexcept override { return "threads"; }
-    std::span<job*> submit(std::span<job*> jobs, unsigned most_calls = all_it_takes) noexcept override;
-    void rouse() noexcept override;
+    std::span<job*> submit(std::span<job*> jobs, unsigned max_wakeups = no_limit) noexcept override;
+    void wake_worker() noexcept override;
     void interrupt(job& which) noexcept override;
     void interrupt_sleeper(job& which) noexcept override;
     /// Does nothing, because a thread cannot be given up.
-    void end_where_it_stands(job&) noexcept override {}
-    [[nodiscard]] std::uint64_t turn_of(job& which) noexcept override;
+    void terminate_in_place(job&) noexcept override {}
+    [[nodiscard]] std::uint64_t run_number_of(job& which) noexcept override;
     [[nodiscard]] const job* current() const noexcept override;
     void forget_interruption() noexcept override;
     void end_waits() noexcept override;
@@ -39,28 +39,28 @@ public:
 
 private:
     class worker;
-    using hold = std::unique_lock<std::mutex>;
+    using lock_type = std::unique_lock<std::mutex>;
     void work(worker& self, unsigned number);
-    void rest(hold& lock);
-    void call(hold& lock, std::size_t workers) noexcept;
-    [[nodiscard]] bool all_are_stranded() const noexcept;
-    void interrupt_stranded(hold& lock) noexcept;
+    void wait_for_work(lock_type& lock);
+    void wake(lock_type& lock, std::size_t workers) noexcept;
+    [[nodiscard]] bool all_are_interrupted() const noexcept;
+    void interrupt_sleepers(lock_type& lock) noexcept;
 
     const std::size_t capacity_;
-    timeline& shown_;
+    timeline& timeline_;
     idle_work* const idle_work_;
     mutable std::mutex mutex_;  // guards the members up to workers_
     std::condition_variable arrived_;
     std::condition_variable ended_;
     ranked_queue queue_;
-    std::size_t idle_ = 0;       // workers that sleep because there is nothing to run
-    std::size_t elsewhere_ = 0;  // workers in idle_work_
+    std::size_t idle_ = 0;          // workers that sleep because there is nothing to run
+    std::size_t in_idle_work_ = 0;  // workers in idle_work_
     std::size_t running_ = 0;
     std::size_t asleep_ = 0;  // of running_, those that sleep in retry and are not woken yet
     std::uint64_t begun_ = 0;
     bool ending_waits_ = false;
     bool draining_ = false;
-    std::atomic<std::uint32_t> bell_{0};  // of the workers in idle_work_; rung under mutex_
+    std::atomic<std::uint32_t> wakeup_word_{0};  // of the workers in idle_work_; rung under mutex_
     std::vector<std::unique_ptr<worker>> workers_;
     std::vector<std::jthread> threads_;
 };

@@ -5,8 +5,8 @@
 //        -> ended(): `answer` is one value, and `how_it_ended` says how the call ended -> mine
 //                   \-> refuse(), instead of all that -> ended()
 //
-// Thread safety: between submit and ended() the executor owns the call. Meanwhile one thread may call `keep_limit`,
-// `keeps_worker` and the functions after them.
+// Thread safety: between submit and ended() the executor owns the call. Meanwhile one thread may call `enforce_limit`,
+// `blocks_worker` and the functions after them.
 #pragma once
 
 #include <string>
@@ -22,81 +22,81 @@
 
 namespace tutti::server {
 
-class timed_call : public job, private journal::waiter {
+class timed_call : public job, private journal::durability_waiter {
 public:
     void run() noexcept final {
         const instant start = std::chrono::steady_clock::now();
         clock.begin(start);
         const std::uint64_t began = base::ticks();
-        TUTTI_PROBE3(dispatch, what.which->what.name.c_str(), priority, (start - arrived).count());
+        TUTTI_PROBE3(dispatch, what.entry->definition.name.c_str(), priority, (start - arrived).count());
         // In a string of its own, because a call that is cut off leaves its half-written answer behind with the stack.
-        std::string made;
-        const ending how =
-            may_begin() ? server::run(*this, what, arguments, made, logged) : run_refused(what, ending::busy, made);
-        answer = std::move(made);
-        ran = base::ticks() - began;
+        std::string written;
+        const ending how = may_begin() ? server::run(*this, what, arguments, written, logged)
+                                       : answer_refused(what, ending::busy, written);
+        answer = std::move(written);
+        run_ticks = base::ticks() - began;
         end(how);
     }
 
-    void cut_off() noexcept final {
-        ran = ~std::uint64_t{0};
+    void on_termination() noexcept final {
+        run_ticks = ~std::uint64_t{0};
         const bool overdue = overdue_.load(std::memory_order_relaxed);
-        end(overdue ? server::run_ended(what, answer) : server::run_over(what, answer));
+        end(overdue ? server::answer_terminated(what, answer) : server::answer_stack_overflow(what, answer));
     }
 
-    void turn_away() noexcept override { refuse(ending::busy); }
+    void reject() noexcept override { refuse(ending::busy); }
 
     /// Ends the call instead of run(). REQUIRES: `why` is busy or shutdown.
-    void refuse(ending why) noexcept { end(run_refused(what, why, answer)); }
+    void refuse(ending why) noexcept { end(answer_refused(what, why, answer)); }
 
     /// Ends the call instead of run() and submit(), because another server has run it, or no server will.
-    void end_elsewhere(ending how, std::string made) noexcept {
+    void end_without_run(ending how, std::string made) noexcept {
         answer = std::move(made);
         end(how);
     }
 
     /// Interrupts the call if it has run for `limit` (zero: no limit) and an interrupt is due. Returns true if an
-    /// earlier interrupt had no effect; then tell_overdue must answer the waiting client. REQUIRES: as
+    /// earlier interrupt had no effect; then write_overdue_error must answer the waiting client. REQUIRES: as
     /// executor::interrupt.
-    [[nodiscard]] bool keep_limit(std::chrono::nanoseconds limit, executor& runs, instant now) noexcept {
+    [[nodiscard]] bool enforce_limit(std::chrono::nanoseconds limit, executor& runs, instant now) noexcept {
         if (has_ended_.load(std::memory_order_relaxed)) return false;
-        if (limit.count() == 0 || !clock.is_over(limit, now)) return false;
+        if (limit.count() == 0 || !clock.is_interrupt_due(limit, now)) return false;
         runs.interrupt(*this);
-        if (clock.interrupts() > interrupts_in_vain) {
+        if (clock.interrupts() > max_ignored_interrupts) {
             overdue_.store(true, std::memory_order_relaxed);
-            runs.end_where_it_stands(*this);
+            runs.terminate_in_place(*this);
         }
         return clock.interrupts() > 1;
     }
 
     /// Returns true if the call has occupied its worker for `time` (zero: never) without interruption, as far as the
-    /// calls of this function have seen. REQUIRES: as executor::turn_of; one thread at a time calls this.
-    [[nodiscard]] bool keeps_worker(std::chrono::nanoseconds time, executor& runs, instant now) noexcept {
+    /// calls of this function have seen. REQUIRES: as executor::run_number_of; one thread at a time calls this.
+    [[nodiscard]] bool blocks_worker(std::chrono::nanoseconds time, executor& runs, instant now) noexcept {
         if (has_ended_.load(std::memory_order_relaxed)) return false;
-        if (time.count() == 0 || !clock.has_lasted(time / 4, now)) return false;
-        const std::uint64_t turn = runs.turn_of(*this);
-        if (turn != seen_turn_) {
-            seen_turn_ = turn;
+        if (time.count() == 0 || !clock.has_run_for(time / 4, now)) return false;
+        const std::uint64_t run_number = runs.run_number_of(*this);
+        if (run_number != seen_run_number_) {
+            seen_run_number_ = run_number;
             seen_since_ = now;
         }
-        return turn != 0 && now - seen_since_ >= time;
+        return run_number != 0 && now - seen_since_ >= time;
     }
-    /// Returns since when, according to keeps_worker.
-    [[nodiscard]] instant kept_since() const noexcept { return seen_since_; }
+    /// Returns since when, according to blocks_worker.
+    [[nodiscard]] instant blocked_since() const noexcept { return seen_since_; }
     /// Returns true the first time.
-    [[nodiscard]] bool first_told() noexcept { return !std::exchange(told_, true); }
+    [[nodiscard]] bool is_first_report() noexcept { return !std::exchange(is_reported_, true); }
 
     /// Returns true if the latest interrupt is the one after which the operator is told that the call cannot be ended.
-    [[nodiscard]] bool resists() const noexcept { return clock.interrupts() == interrupts_without_end; }
+    [[nodiscard]] bool is_unstoppable() const noexcept { return clock.interrupts() == interrupts_before_report; }
 
     invocation what;
     std::vector<std::string_view> arguments;
     std::string answer;
-    std::string unsaid;  // the answer that UNREPLICATED replaced
-    logging logged;
+    std::string replaced_answer;  // the answer that UNREPLICATED replaced
+    log_context logged;
     instant arrived;
     run_clock clock;
-    std::uint64_t ran = 0;  // in ticks of the base clock, from begin to end; 0: it has not run here
+    std::uint64_t run_ticks = 0;  // in ticks of the base clock, from begin to end; 0: it has not run here
     ending how_it_ended = ending::ok;
     // the number by which another server has the call (forwarding.hpp); 0: no server has it
     std::atomic<std::uint64_t> forwarded{0};
@@ -105,45 +105,47 @@ public:
 protected:
     ~timed_call() = default;
     /// Resets the call for another run.
-    void forget_overdue() noexcept {
+    void reset_run() noexcept {
         overdue_.store(false, std::memory_order_relaxed);
         has_ended_.store(false, std::memory_order_relaxed);
         has_awaited_followers_ = false;
-        seen_turn_ = 0;
-        told_ = false;
-        ran = 0;
+        seen_run_number_ = 0;
+        is_reported_ = false;
+        run_ticks = 0;
         forwarded.store(0, std::memory_order_relaxed);
     }
 
 private:
-    static constexpr unsigned interrupts_in_vain = 5;      // within a third of a second, with run_clock's pauses
-    static constexpr unsigned interrupts_without_end = 8;  // within a second and a half
+    static constexpr unsigned max_ignored_interrupts = 5;    // within a third of a second, with run_clock's pauses
+    static constexpr unsigned interrupts_before_report = 8;  // within a second and a half
 
     void end(ending how) noexcept {
         how_it_ended = how;
-        TUTTI_PROBE3(answer, what.which->what.name.c_str(), priority, static_cast<int>(how));
+        TUTTI_PROBE3(answer, what.entry->definition.name.c_str(), priority, static_cast<int>(how));
         const bool has_run =
             how != ending::no_log && how != ending::read_only && how != ending::busy && how != ending::shutdown;
         if (logged.log != nullptr && has_run) {
             // Set before the journal owns the call, which may end from there on. The time limit no longer applies.
             has_ended_.store(true, std::memory_order_relaxed);
-            if (logged.log->holds(*this, logged.awaits, host_sleeps()) || await_followers()) return;
+            if (logged.log->hold_until_durable(*this, logged.awaited_position, owner_sleep_flag()) || await_followers())
+                return;
         }
         ended();
     }
     /// Lets the call wait for followers, once, when it no longer has to wait for the disk.
     [[nodiscard]] bool await_followers() noexcept {
-        return !std::exchange(has_awaited_followers_, true) && logged.log->others().holds(*this, logged.awaits);
+        return !std::exchange(has_awaited_followers_, true) &&
+               logged.log->followers().hold_until_replicated(*this, logged.awaited_position);
     }
-    void pass_on(outcome how) noexcept override {
+    void finish_wait(durability_result how) noexcept override {
         switch (how) {
-            case outcome::kept:
+            case durability_result::durable:
                 if (await_followers()) return;
                 break;
-            case outcome::unknown: how_it_ended = run_unsaved(what, logged.log->trouble(), answer); break;
-            case outcome::unreplicated:
-                unsaid = std::exchange(answer, {});
-                how_it_ended = run_unreplicated(what, answer);
+            case durability_result::unknown: how_it_ended = answer_unsaved(what, logged.log->error(), answer); break;
+            case durability_result::unreplicated:
+                replaced_answer = std::exchange(answer, {});
+                how_it_ended = answer_unreplicated(what, answer);
                 break;
         }
         ended();
@@ -152,15 +154,15 @@ private:
     std::atomic<bool> has_ended_{false};  // its answer may wait for the disk
     std::atomic<bool> overdue_{false};    // it is to be ended in the middle of its run
 
-    // Used by keeps_worker.
-    std::uint64_t seen_turn_ = 0;
+    // Used by blocks_worker.
+    std::uint64_t seen_run_number_ = 0;
     instant seen_since_{};
-    bool told_ = false;
+    bool is_reported_ = false;
 
     /// Returns true if there is room for the answer. Otherwise the call ends as BUSY.
     [[nodiscard]] virtual bool may_begin() const noexcept { return true; }
     /// Returns the flag of the thread that it came from: see journal::holds.
-    [[nodiscard]] virtual const std::atomic<bool>* host_sleeps() const noexcept { return nullptr; }
+    [[nodiscard]] virtual const std::atomic<bool>* owner_sleep_flag() const noexcept { return nullptr; }
     /// Gives the call back to its owner. Its last step may destroy the call.
     virtual void ended() noexcept = 0;
 };

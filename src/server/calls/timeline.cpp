@@ -18,41 +18,41 @@ void name_of_thread(observe::json_writer& json, std::uint64_t worker) {
 
 }  // namespace
 
-void timeline::note_begin(unsigned w, const char* name, int priority, std::uint64_t call) noexcept {
+void timeline::record_begin(unsigned w, const char* name, int priority, std::uint64_t call) noexcept {
     lane& l = lanes_[w];
     const std::scoped_lock lock{l.mutex};
-    l.open = {name, "", priority, call, clock::now(), {}};
+    l.current = {name, "", priority, call, clock::now(), {}};
 }
 
-void timeline::note_end(unsigned w, const char* how) noexcept {
+void timeline::record_end(unsigned w, const char* how) noexcept {
     lane& l = lanes_[w];
     const std::scoped_lock lock{l.mutex};
-    if (l.open.name == nullptr) return;
-    l.open.how = how;
-    l.open.to = clock::now();
+    if (l.current.name == nullptr) return;
+    l.current.how = how;
+    l.current.to = clock::now();
     // `start` reserved the room.
-    if (l.slices.size() < l.slices.capacity()) l.slices.push_back(l.open);
-    else ++l.left_out;
-    l.open.name = nullptr;
+    if (l.slices.size() < l.slices.capacity()) l.slices.push_back(l.current);
+    else ++l.dropped;
+    l.current.name = nullptr;
 }
 
 void timeline::start() {
     const std::scoped_lock control{control_};
-    records_.store(false, std::memory_order_relaxed);
+    is_recording_.store(false, std::memory_order_relaxed);
     for (lane& l : lanes_) {
         const std::scoped_lock lock{l.mutex};
         l.slices.clear();
-        l.slices.reserve(most_slices);
-        l.open.name = nullptr;
-        l.left_out = 0;
+        l.slices.reserve(max_slices);
+        l.current.name = nullptr;
+        l.dropped = 0;
     }
     started_ = clock::now();
-    records_.store(true, std::memory_order_relaxed);
+    is_recording_.store(true, std::memory_order_relaxed);
 }
 
 std::string timeline::stop() {
     const std::scoped_lock control{control_};
-    records_.store(false, std::memory_order_relaxed);
+    is_recording_.store(false, std::memory_order_relaxed);
     observe::json_writer json;
     json.begin_object().field("displayTimeUnit", "ns");
     // For tools that show traces of several servers side by side.
@@ -67,7 +67,7 @@ std::string timeline::stop() {
             lane& l = lanes_[w];
             const std::scoped_lock lock{l.mutex};
             slices.swap(l.slices);
-            left_out += l.left_out;
+            left_out += l.dropped;
         }
         name_of_thread(json, w);
         for (const slice& s : slices) {

@@ -19,18 +19,18 @@ namespace tutti::server {
 class timeline {
 public:
     /// Maximum number of slices kept for each worker. Later slices are dropped and counted.
-    static constexpr std::size_t most_slices = 50'000;
+    static constexpr std::size_t max_slices = 50'000;
 
     explicit timeline(unsigned workers) : lanes_(workers) {}
 
     /// Records that worker `w` starts or resumes a call. `name` must live as long as the server; `call` identifies the
     /// call.
     void begin(unsigned w, const char* name, int priority, std::uint64_t call) noexcept {
-        if (records_.load(std::memory_order_relaxed)) note_begin(w, name, priority, call);
+        if (is_recording_.load(std::memory_order_relaxed)) record_begin(w, name, priority, call);
     }
     /// Records that the worker stops running it: "finished", "preempted" or "parked".
     void end(unsigned w, const char* how) noexcept {
-        if (records_.load(std::memory_order_relaxed)) note_end(w, how);
+        if (is_recording_.load(std::memory_order_relaxed)) record_end(w, how);
     }
 
     /// Starts a new recording. Discards the previous one.
@@ -50,14 +50,14 @@ private:
     struct lane {
         std::mutex mutex;
         std::vector<slice> slices;
-        slice open{};  // current slice; its name is null if there is none
-        std::size_t left_out = 0;
+        slice current{};  // current slice; its name is null if there is none
+        std::size_t dropped = 0;
     };
-    void note_begin(unsigned w, const char* name, int priority, std::uint64_t call) noexcept;
-    void note_end(unsigned w, const char* how) noexcept;
+    void record_begin(unsigned w, const char* name, int priority, std::uint64_t call) noexcept;
+    void record_end(unsigned w, const char* how) noexcept;
 
     std::mutex control_;  // serializes start and stop
-    std::atomic<bool> records_{false};
+    std::atomic<bool> is_recording_{false};
     std::deque<lane> lanes_;
     clock::time_point started_;
 };

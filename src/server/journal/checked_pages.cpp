@@ -9,14 +9,14 @@
 #include <vector>
 
 #include "server/journal/checksum.hpp"
-#include "server/journal/file_in_front.hpp"
+#include "server/journal/wrapped_file.hpp"
 
 namespace tutti::server::journal {
 namespace {
 
 constexpr int reserved = sizeof(std::uint64_t);
 constexpr int reserved_at = 20;  // offset in the database header: bytes at the end of a page that SQLite leaves alone
-constexpr int least_page = 512;  // SQLite's smallest page
+constexpr int min_page_bytes = 512;       // SQLite's smallest page
 constexpr int ask_for_file = 0x54755474;  // operation code of sqlite3_file_control
 
 sqlite3_vfs* real = nullptr;
@@ -31,12 +31,12 @@ struct file {
     std::uint64_t salts;  // of SQLite's own log: the salts in its header
 };
 
-using front = file_in_front<file>;
+using front = wrapped_file<file>;
 
 file& of(sqlite3_file* f) { return front::of(f); }
 
 bool is_page(const file& f, int amount, sqlite3_int64 at) {
-    return f.is_database && f.has_checksums && amount >= least_page && at % amount == 0;
+    return f.is_database && f.has_checksums && amount >= min_page_bytes && at % amount == 0;
 }
 
 std::uint64_t checksum_of(const char* page, int amount, sqlite3_int64 at) {
@@ -46,32 +46,32 @@ std::uint64_t checksum_of(const char* page, int amount, sqlite3_int64 at) {
 }
 
 /// Learns from the first page of a database whether its pages have room for checksums.
-void note_first_page(file& f, const char* bytes, int amount, sqlite3_int64 at) {
+void record_first_page(file& f, const char* bytes, int amount, sqlite3_int64 at) {
     if (f.is_database && at == 0 && amount > reserved_at) f.has_checksums = bytes[reserved_at] == reserved;
 }
 
 /// Returns the checksum at the end of a page in the file, or 0 behind the end of the file.
-std::uint64_t kept_checksum(sqlite3_file* f, int amount, sqlite3_int64 at) {
+std::uint64_t stored_checksum(sqlite3_file* f, int amount, sqlite3_int64 at) {
     std::uint64_t kept = 0;
     const sqlite3_int64 where = at + amount - reserved;
     // A short read fills the rest with zeros.
-    const int result = front::pass<&sqlite3_io_methods::xRead>(f, static_cast<void*>(&kept), reserved, where);
+    const int result = front::forward<&sqlite3_io_methods::xRead>(f, static_cast<void*>(&kept), reserved, where);
     return result == SQLITE_OK ? kept : 0;
 }
 
 /// Learns from the header of SQLite's own log which turn of that log this is.
-void note_salts(file& f, const void* bytes, int amount, sqlite3_int64 at) {
+void record_salts(file& f, const void* bytes, int amount, sqlite3_int64 at) {
     constexpr int salts_at = 16;
     if (f.is_own_log && at == 0 && amount >= salts_at + static_cast<int>(sizeof f.salts))
         std::memcpy(&f.salts, static_cast<const char*>(bytes) + salts_at, sizeof f.salts);
 }
 
 int read(sqlite3_file* f, void* bytes, int amount, sqlite3_int64 at) {
-    const int result = front::pass<&sqlite3_io_methods::xRead>(f, bytes, amount, at);
+    const int result = front::forward<&sqlite3_io_methods::xRead>(f, bytes, amount, at);
     if (result != SQLITE_OK) return result;
     const auto* const page = static_cast<const char*>(bytes);
-    note_salts(of(f), bytes, amount, at);
-    note_first_page(of(f), page, amount, at);
+    record_salts(of(f), bytes, amount, at);
+    record_first_page(of(f), page, amount, at);
     if (!is_page(of(f), amount, at)) return SQLITE_OK;
     std::uint64_t kept;
     std::memcpy(&kept, page + amount - reserved, reserved);
@@ -82,32 +82,32 @@ int read(sqlite3_file* f, void* bytes, int amount, sqlite3_int64 at) {
 }
 
 int write(sqlite3_file* f, const void* bytes, int amount, sqlite3_int64 at) {
-    note_salts(of(f), bytes, amount, at);
-    note_first_page(of(f), static_cast<const char*>(bytes), amount, at);
+    record_salts(of(f), bytes, amount, at);
+    record_first_page(of(f), static_cast<const char*>(bytes), amount, at);
     if (!is_page(of(f), amount, at)) {
         if (of(f).is_database) of(f).knows_sum = false;
-        return front::pass<&sqlite3_io_methods::xWrite>(f, bytes, amount, at);
+        return front::forward<&sqlite3_io_methods::xWrite>(f, bytes, amount, at);
     }
     const std::unique_ptr<char[]> page{new (std::nothrow) char[static_cast<std::size_t>(amount)]};
     if (page == nullptr) return SQLITE_IOERR_NOMEM;
     const std::uint64_t sum = checksum_of(static_cast<const char*>(bytes), amount, at);
     std::memcpy(page.get(), bytes, static_cast<std::size_t>(amount - reserved));
     std::memcpy(page.get() + amount - reserved, &sum, reserved);
-    if (of(f).knows_sum) of(f).sum ^= kept_checksum(f, amount, at) ^ sum;
-    const int result = front::pass<&sqlite3_io_methods::xWrite>(f, static_cast<const void*>(page.get()), amount, at);
+    if (of(f).knows_sum) of(f).sum ^= stored_checksum(f, amount, at) ^ sum;
+    const int result = front::forward<&sqlite3_io_methods::xWrite>(f, static_cast<const void*>(page.get()), amount, at);
     if (result != SQLITE_OK) of(f).knows_sum = false;
     return result;
 }
 
 int truncate(sqlite3_file* f, sqlite3_int64 bytes) {
     sqlite3_int64 now = 0;
-    const bool stays = front::pass<&sqlite3_io_methods::xFileSize>(f, &now) == SQLITE_OK && now == bytes;
+    const bool stays = front::forward<&sqlite3_io_methods::xFileSize>(f, &now) == SQLITE_OK && now == bytes;
     if (!stays) of(f).knows_sum = false;
-    return front::pass<&sqlite3_io_methods::xTruncate>(f, bytes);
+    return front::forward<&sqlite3_io_methods::xTruncate>(f, bytes);
 }
 
 int control(sqlite3_file* f, int what, void* with) {
-    if (what != ask_for_file) return front::pass<&sqlite3_io_methods::xFileControl>(f, what, with);
+    if (what != ask_for_file) return front::forward<&sqlite3_io_methods::xFileControl>(f, what, with);
     *static_cast<file**>(with) = &of(f);
     return SQLITE_OK;
 }
@@ -138,13 +138,13 @@ file* file_of(sqlite3* db) noexcept {
 template <class F>
 bool each_page(sqlite3_file* f, const F& each) {
     unsigned char head[reserved_at];
-    if (front::pass<&sqlite3_io_methods::xRead>(f, static_cast<void*>(head), reserved_at, sqlite3_int64{0}) !=
+    if (front::forward<&sqlite3_io_methods::xRead>(f, static_cast<void*>(head), reserved_at, sqlite3_int64{0}) !=
         SQLITE_OK)
         return false;
     int page = head[16] << 8 | head[17];  // in SQLite's format, 1 stands for 65536
     if (page == 1) page = 65536;
     sqlite3_int64 bytes = 0;
-    if (page < least_page || front::pass<&sqlite3_io_methods::xFileSize>(f, &bytes) != SQLITE_OK) return false;
+    if (page < min_page_bytes || front::forward<&sqlite3_io_methods::xFileSize>(f, &bytes) != SQLITE_OK) return false;
     for (sqlite3_int64 at = 0; at + page <= bytes; at += page) {
         if (!each(page, at)) return false;
     }
@@ -184,7 +184,7 @@ std::uint64_t sum_of_pages(sqlite3* db) noexcept {
     if (!f->knows_sum) {
         f->sum = 0;
         f->knows_sum = each_page(&f->base, [f](int page, sqlite3_int64 at) {
-            f->sum ^= kept_checksum(&f->base, page, at);
+            f->sum ^= stored_checksum(&f->base, page, at);
             return true;
         });
         if (!f->knows_sum) return 0;
@@ -192,19 +192,19 @@ std::uint64_t sum_of_pages(sqlite3* db) noexcept {
     return f->sum == 0 ? 1 : f->sum;
 }
 
-bool all_pages_are_whole(sqlite3* db) {
+bool all_pages_are_intact(sqlite3* db) {
     file* const f = file_of(db);
     if (f == nullptr) return false;
     std::vector<char> page;
     return each_page(&f->base, [&](int amount, sqlite3_int64 at) {
         page.resize(static_cast<std::size_t>(amount));
-        return front::pass<&sqlite3_io_methods::xRead>(&f->base, static_cast<void*>(page.data()), amount, at) ==
+        return front::forward<&sqlite3_io_methods::xRead>(&f->base, static_cast<void*>(page.data()), amount, at) ==
                    SQLITE_OK &&
-               checksum_of(page.data(), amount, at) == kept_checksum(&f->base, amount, at);
+               checksum_of(page.data(), amount, at) == stored_checksum(&f->base, amount, at);
     });
 }
 
-std::uint64_t turn_of_own_log(sqlite3* db) noexcept {
+std::uint64_t wal_salts(sqlite3* db) noexcept {
     sqlite3_file* log = nullptr;
     if (sqlite3_file_control(db, "main", SQLITE_FCNTL_JOURNAL_POINTER, static_cast<void*>(&log)) != SQLITE_OK) return 0;
     return log != nullptr && log->pMethods == &methods && of(log).is_own_log ? of(log).salts : 0;

@@ -32,10 +32,10 @@ void reserve_checksums(sqlite3* db) noexcept;
 /// into the file. The first call takes time in proportion to the size of the file.
 [[nodiscard]] std::uint64_t sum_of_pages(sqlite3* db) noexcept;
 /// Returns true if every page in the file matches its checksum. Reads the whole file.
-[[nodiscard]] bool all_pages_are_whole(sqlite3* db);
+[[nodiscard]] bool all_pages_are_intact(sqlite3* db);
 
 /// Returns the salts of SQLite's own log, which change when SQLite restarts that log. Returns 0 if SQLite has not
 /// started it.
-[[nodiscard]] std::uint64_t turn_of_own_log(sqlite3* db) noexcept;
+[[nodiscard]] std::uint64_t wal_salts(sqlite3* db) noexcept;
 
 }  // namespace tutti::server::journal

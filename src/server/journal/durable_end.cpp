@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "server/journal/checksum.hpp"
-#include "server/journal/store.hpp"
+#include "server/journal/log_store.hpp"
 
 namespace tutti::server::journal {
 namespace {
@@ -26,7 +26,7 @@ constexpr std::chrono::seconds between_syncs{1};
 struct slot {
     char what[8];
     std::uint64_t writes;
-    known_log known;
+    durable_log_state known;
     std::uint64_t sum;
 
     [[nodiscard]] std::uint64_t sum_of(std::size_t bytes) const noexcept {
@@ -38,10 +38,11 @@ struct slot {
 std::optional<slot> read_slot(const char* from, std::size_t bytes) {
     slot s{};
     std::memcpy(&s, from, std::min(bytes, sizeof s));
-    constexpr std::size_t before_frames = offsetof(slot, known) + offsetof(known_log, frames);
+    constexpr std::size_t before_frames = offsetof(slot, known) + offsetof(durable_log_state, wal_frames);
     if (bytes >= sizeof s && std::memcmp(s.what, magic, sizeof magic) == 0 && s.sum == s.sum_of(offsetof(slot, sum)))
         return s;
-    const std::uint64_t sum = std::exchange(s.known.frames, 0);  // the earlier format has its checksum in this place
+    const std::uint64_t sum =
+        std::exchange(s.known.wal_frames, 0);  // the earlier format has its checksum in this place
     const bool is_earlier = bytes >= before_frames + sizeof sum &&
                             std::memcmp(s.what, magic_without_frames, sizeof magic_without_frames) == 0;
     if (is_earlier && sum == s.sum_of(before_frames)) return s;
@@ -59,10 +60,10 @@ durable_end::~durable_end() {
 }
 
 void durable_end::fail(const std::string& doing) const {
-    throw store_error{file_ + " cannot be " + doing + ": " + std::generic_category().message(errno), true};
+    throw log_store_error{file_ + " cannot be " + doing + ": " + std::generic_category().message(errno), true};
 }
 
-std::optional<known_log> durable_end::read() {
+std::optional<durable_log_state> durable_end::read() {
     const int from = ::open(file_.c_str(), O_RDWR | O_CLOEXEC);
     if (from == -1) {
         if (errno == ENOENT) return std::nullopt;
@@ -70,7 +71,7 @@ std::optional<known_log> durable_end::read() {
     }
     descriptor_ = from;
     bool is_empty = true;
-    std::optional<known_log> known;
+    std::optional<durable_log_state> known;
     for (const ::off_t at : {::off_t{0}, apart}) {
         char some[sizeof(slot)];
         const ::ssize_t bytes = ::pread(from, some, sizeof some, at);
@@ -82,10 +83,10 @@ std::optional<known_log> durable_end::read() {
         known = last_ = s->known;
     }
     if (!known && !is_empty) {
-        throw store_error{file_ +
-                              " is damaged: it says how much of the log beside it was on the disk. Compare the log "
-                              "with a replica's, and remove this file to start without it",
-                          false};
+        throw log_store_error{file_ +
+                                  " is damaged: it says how much of the log beside it was on the disk. Compare the log "
+                                  "with a replica's, and remove this file to start without it",
+                              false};
     }
     return known;
 }
@@ -94,7 +95,7 @@ void durable_end::open() {
     if (descriptor_ == -1) descriptor_ = ::open(file_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0640);
 }
 
-bool durable_end::write(const known_log& now) noexcept {
+bool durable_end::write(const durable_log_state& now) noexcept {
     open();
     slot s{.what = {}, .writes = writes_ + 1, .known = now, .sum = 0};
     std::memcpy(s.what, magic, sizeof magic);
@@ -105,7 +106,7 @@ bool durable_end::write(const known_log& now) noexcept {
     return true;
 }
 
-void durable_end::note(const known_log& now) noexcept {
+void durable_end::record(const durable_log_state& now) noexcept {
     if (now == last_ || !write(now)) return;
     const clock::time_point at = clock::now();
     if (at - synced_ < between_syncs) return;
@@ -115,14 +116,14 @@ void durable_end::note(const known_log& now) noexcept {
 
 void durable_end::forget_pages() {
     if (last_.pages == 0) return;
-    known_log now = last_;
+    durable_log_state now = last_;
     now.pages = 0;
     if (!write(now) || ::fdatasync(descriptor_) != 0) fail("written");
 }
 
 void durable_end::lower(std::uint64_t end) {
     if (end >= last_.end) return;
-    known_log now = last_;
+    durable_log_state now = last_;
     now.end = end;
     if (end == 1) now = {};  // the log has no calls any more
     // Writes both slots, because the other slot must not claim more.

@@ -25,13 +25,13 @@
 namespace tutti::server::journal {
 
 /// The contents of the file. 0: unknown.
-struct known_log {
-    std::uint64_t end = 1;     ///< the position of the first call that may be missing
-    std::uint64_t pages = 0;   ///< sum_of_pages
-    std::uint64_t turn = 0;    ///< turn of SQLite's own log
-    std::uint64_t frames = 0;  ///< frames of SQLite's own log in that turn; 0: the log needs none of them
+struct durable_log_state {
+    std::uint64_t end = 1;         ///< the position of the first call that may be missing
+    std::uint64_t pages = 0;       ///< sum_of_pages
+    std::uint64_t wal_salts = 0;   ///< turn of SQLite's own log
+    std::uint64_t wal_frames = 0;  ///< frames of SQLite's own log in that turn; 0: the log needs none of them
 
-    friend bool operator==(const known_log&, const known_log&) = default;
+    friend bool operator==(const durable_log_state&, const durable_log_state&) = default;
 };
 
 class durable_end {
@@ -41,27 +41,27 @@ public:
     durable_end(const durable_end&) = delete;
     durable_end& operator=(const durable_end&) = delete;
 
-    /// Reads the file. Returns nothing if the file does not exist or is new. @throws store_error  if it cannot be read,
+    /// Reads the file. Returns nothing if the file does not exist or is new. @throws log_store_error  if it cannot be read,
     /// or is damaged
-    [[nodiscard]] std::optional<known_log> read();
+    [[nodiscard]] std::optional<durable_log_state> read();
     /// Records that everything in `now` is on the disk. Ignores errors: an outdated file can only detect less.
-    void note(const known_log& now) noexcept;
+    void record(const durable_log_state& now) noexcept;
     [[nodiscard]] std::uint64_t end() const noexcept { return last_.end; }
     /// Records that the pages of the log's file are about to change. The record is on the disk on return.
-    /// @throws store_error
+    /// @throws log_store_error
     void forget_pages();
-    /// Lowers the recorded end to `end`. The record is on the disk on return. @throws store_error
+    /// Lowers the recorded end to `end`. The record is on the disk on return. @throws log_store_error
     void lower(std::uint64_t end);
 
 private:
     void open();
-    [[nodiscard]] bool write(const known_log& now) noexcept;
+    [[nodiscard]] bool write(const durable_log_state& now) noexcept;
     [[noreturn]] void fail(const std::string& doing) const;
 
     const std::string file_;
     int descriptor_ = -1;
     std::uint64_t writes_ = 0;
-    known_log last_{.end = 0};
+    durable_log_state last_{.end = 0};
     std::chrono::steady_clock::time_point synced_{};
 };
 

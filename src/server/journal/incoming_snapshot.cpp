@@ -21,20 +21,20 @@ void incoming_snapshot::put(std::string part) {
     if (batch_bytes_ >= bytes_in_batch || batch_.size() >= parts_in_batch) flush();
 }
 
-void incoming_snapshot::take_back(std::uint64_t count) {
+void incoming_snapshot::truncate(std::uint64_t count) {
     if (count >= written_) {
         if (count < this->count()) batch_.resize(count - written_);
         return;
     }
     batch_.clear();
     batch_bytes_ = 0;
-    to_.change_snapshot([&](store& file) { file.take_back_parts(count); });
+    to_.change_snapshot([&](log_store& file) { file.truncate_parts(count); });
     written_ = count;
 }
 
 void incoming_snapshot::flush() {
     if (batch_.empty()) return;
-    to_.change_snapshot([&](store& file) { file.add_parts(batch_); });
+    to_.change_snapshot([&](log_store& file) { file.add_parts(batch_); });
     written_ += batch_.size();
     batch_.clear();
     batch_bytes_ = 0;

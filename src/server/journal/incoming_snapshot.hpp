@@ -15,16 +15,16 @@ class journal;
 class incoming_snapshot {
 public:
     /// Drops the remains of an earlier snapshot. REQUIRES: no other snapshot of that journal exists.
-    /// @throws store_error
+    /// @throws log_store_error
     explicit incoming_snapshot(journal& to);
     incoming_snapshot(const incoming_snapshot&) = delete;
     incoming_snapshot& operator=(const incoming_snapshot&) = delete;
 
-    /// Accepts a part, and writes the batch if it is full. @throws store_error
+    /// Accepts a part, and writes the batch if it is full. @throws log_store_error
     void put(std::string part);
-    /// Removes all parts except for the first `count`. @throws store_error
-    void take_back(std::uint64_t count);
-    /// Writes the remaining parts to the file. @throws store_error
+    /// Removes all parts except for the first `count`. @throws log_store_error
+    void truncate(std::uint64_t count);
+    /// Writes the remaining parts to the file. @throws log_store_error
     void flush();
 
     [[nodiscard]] std::uint64_t count() const noexcept { return written_ + batch_.size(); }

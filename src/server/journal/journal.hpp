@@ -3,23 +3,23 @@
 //
 // The life of a position:
 //
-//   drawn (draw) -> handed over, with its record (hand_over) or as a hole (leave_hole) -> collected -> written
+//   drawn (draw) -> handed over, with its record (submit_record) or as a hole (skip_record) -> collected -> written
 //   -> durable
 //
-// J1  Positions are consecutive. Each drawn position is handed over exactly once, and soon: the call does not wait in
+// JRN1  Positions are consecutive. Each drawn position is handed over exactly once, and soon: the call does not wait in
 //     between.
-// J2  The written part of the log ends at a position before which no call is missing. So the file never contains a
+// JRN2  The written part of the log ends at a position before which no call is missing. So the file never contains a
 //     call without the calls that it may depend on.
-// J3  The order of conflicting calls is the order in which they serialize. A call draws when its transaction holds
+// JRN3  The order of conflicting calls is the order in which they serialize. A call draws when its transaction holds
 //     every lock that it will hold, and validates all its reads afterwards. The call hands over before its transaction
-//     releases a lock (calls/logged.hpp). Let A serialize before B.
+//     releases a lock (calls/log_participant.hpp). Let A serialize before B.
 //       a. B reads or overwrites a value that A wrote. B can do so only after A's release, so after A's draw. So B's
 //          draw is later.
-//       b. A read a value that B overwrites. Suppose that B draws first. Both draw under one lock (drawing_). So B's
+//       b. A read a value that B overwrites. Suppose that B draws first. Both draw under one lock (reserving_). So B's
 //          lock of the variable, taken before B's draw, happens before A's draw. It also happens before A's validation,
 //          which would then have found that lock.
 //     So running the calls again one after the other, in the order of their positions, produces the same results.
-// J4  Under `always`, an answer goes out only after everything that the call may have seen is durable. Every call that
+// JRN4  Under `always`, an answer goes out only after everything that the call may have seen is durable. Every call that
 //     it has read from drew a position before this call ended. Under `everysec`, no answer goes out while a call that
 //     was answered more than a second ago is not durable. So a crash loses at most the calls answered within one
 //     second.
@@ -32,17 +32,17 @@
 // has read, run and answered everything that had arrived. No group begins while another one is being written, because
 // its clients send new calls as soon as they get their answers. So one fsync covers all calls that arrived during the
 // previous one, and a group does not interrupt the threads that send answers. A call without a host, or whose host
-// sleeps, starts a group itself. That group waits briefly for other calls (gathering.hpp). A call waits for other calls
-// for at most gathering::longest, plus the end of the group before.
+// sleeps, starts a group itself. That group waits briefly for other calls (group_commit_delay.hpp). A call waits for other calls
+// for at most group_commit_delay::longest, plus the end of the group before.
 //
 // Full disk: the group stays in memory, the journal tries to write it again, and committed calls wait for that.
-// Meanwhile `trouble` refuses calls before they run. The answer of a call that only read says that it may have seen
+// Meanwhile `error` refuses calls before they run. The answer of a call that only read says that it may have seen
 // data that will be lost. A failed fsync is final: the journal writes no more, and each waiting call gets the answer
 // that its outcome is unknown.
 //
 // A follower's journal draws no positions. It appends what its leader has written, until the follower is promoted
-// (replication.hpp). A leader that hands over its lead goes the other way (close, then yield_to or lead_again). Threads
-// check and change `closed_` under drawing_, so no call draws a position after close() has returned the next one.
+// (replication.hpp). A leader that hands over its lead goes the other way (close, then yield_lead_to or resume_leading). Threads
+// check and change `closed_` under reserving_, so no call draws a position after close() has returned the next one.
 //
 // Thread safety: any thread, unless a comment says otherwise.
 #pragma once
@@ -61,75 +61,76 @@
 
 #include "base/clock.hpp"
 #include "base/lock.hpp"
-#include "server/journal/answer_clock.hpp"
 #include "server/journal/fair_mutex.hpp"
-#include "server/journal/gathering.hpp"
+#include "server/journal/group_commit_delay.hpp"
+#include "server/journal/log_buffer.hpp"
+#include "server/journal/log_store.hpp"
 #include "server/journal/replication.hpp"
+#include "server/journal/reply_clock.hpp"
 #include "server/journal/snapshot_progress.hpp"
-#include "server/journal/store.hpp"
-#include "server/journal/tail.hpp"
 #include "tutti/server/service.hpp"
 
 namespace tutti::server::journal {
 
 /// A call that has ended and whose answer waits for the disk, or for followers.
-class waiter {
+class durability_waiter {
 public:
-    enum class outcome : std::uint8_t {
+    enum class durability_result : std::uint8_t {
         /// everything that the call may have seen is on the disk; or enough followers have it
-        kept,
+        durable,
         unknown,      ///< whether it is on the disk is unknown
         unreplicated  ///< too few followers have it, and the timeout has passed
     };
     /// Passes the call on with its outcome. Runs on a thread of the journal. May destroy the waiter.
-    virtual void pass_on(outcome how) noexcept = 0;
+    virtual void finish_wait(durability_result how) noexcept = 0;
 
 protected:
-    waiter() = default;
-    ~waiter() = default;
+    durability_waiter() = default;
+    ~durability_waiter() = default;
 
 private:
     friend class journal;
     friend class replication;
-    waiter* next_ = nullptr;
+    durability_waiter* next_ = nullptr;
     std::uint64_t awaits_ = 0;
     bool wrote_ = false;
     std::chrono::steady_clock::time_point until_{};  // timeout for followers
 };
 
-/// Thrown by draw() if the server does not lead, or is about to hand over its lead.
-class draws_no_more : public std::exception {
+/// Thrown by reserve_record() if the server does not lead, or is about to hand over its lead.
+class log_closed_error : public std::exception {
 public:
     [[nodiscard]] const char* what() const noexcept override { return "this server draws no positions now"; }
 };
 
 /// The figures of the journal that INFO shows.
-struct figures {
+struct journal_statistics {
     std::uint64_t calls = 0, bytes = 0, groups = 0;  ///< written since the start
-    std::uint64_t drawn = 0, durable = 0;            ///< positions: the next one, and the first that is not on the disk
+    std::uint64_t next_position = 0,
+                  durable_position = 0;  ///< positions: the next one, and the first that is not on the disk
     std::uint64_t pending_bytes = 0;
-    snapshot_figures snapshots{};
+    snapshot_statistics snapshots{};
     std::uint64_t bytes_to_replay = 0;
-    std::string trouble{};  ///< empty: no trouble
+    std::string error{};  ///< empty: no trouble
 };
 
-struct piece;
+struct log_chunk;
 
 class journal {
 public:
-    /// The journal's thread calls `tell` when the disk fails, and when it works again. @throws store_error
-    journal(const log_settings& how, std::function<void(bool failed, const std::string&)> tell);
+    /// The journal's thread calls `log` when the disk fails, and when it works again. @throws log_store_error
+    journal(const log_settings& how, std::function<void(bool failed, const std::string&)> log);
     ~journal();
     journal(const journal&) = delete;
     journal& operator=(const journal&) = delete;
 
     /// Returns the file, for recovery. REQUIRES: one thread, before follow() or begin().
-    [[nodiscard]] store& file() noexcept { return store_; }
+    [[nodiscard]] log_store& file() noexcept { return store_; }
     [[nodiscard]] const log_settings& settings() const noexcept { return how_; }
     /// Reads the answers for recovery. The clock of answers continues from the latest answer.
-    void read_answers(const std::function<void(const kept_answer&)>& take);
-    /// Starts to accept calls, on a new branch. After follow(), the branch has a later term than any that the server
-    /// has heard of. @throws std::system_error, store_error
+    void read_answers(const std::function<void(const stored_reply&)>& take);
+    /// Starts to accept calls, on a new leader epoch. After follow(), the leader epoch has a later term than any that the server
+    /// has heard of. @throws std::system_error, log_store_error
     void begin();
     /// Does the same for a promoted follower. `latest` is the latest hand-over that the log then records.
     void begin(const std::optional<handed_over>& latest);
@@ -137,32 +138,32 @@ public:
     void follow(const std::string& leader);
 
     // ---- a leader that hands over its lead (replication/handover.hpp), by one thread
-    /// Makes draw() throw from now on. Returns the next position: the log ends before it.
+    /// Makes reserve_record() throw from now on. Returns the next position: the log ends before it.
     [[nodiscard]] std::uint64_t close() noexcept;
     /// Undoes close().
     void reopen() noexcept;
     /// Makes the journal write the drawn positions soon, even if no answer waits for them.
-    void write_soon() noexcept { ask(); }
-    /// Continues to lead after close(), in a later term than any in the log, and allows draw() again.
-    /// @throws store_error, std::bad_alloc  nothing has changed
-    void lead_again();
+    void request_write() noexcept { request_group(); }
+    /// Continues to lead after close(), in a later term than any in the log, and allows reserve_record() again.
+    /// @throws log_store_error, std::bad_alloc  nothing has changed
+    void resume_leading();
     /// Ends this server's lead. From now on the journal appends what `leader` has written, as after follow(). REQUIRES:
     /// close(), and all drawn positions are durable.
-    void yield_to(const std::string& leader);
+    void yield_lead_to(const std::string& leader);
 
     /// Appends a piece of the leader's log. Afterwards nothing before `upto` is missing. Returns false if nothing of
     /// the piece was appended because the disk fails; this failure was reported. You may try again unless the journal
     /// is broken. REQUIRES: follow().
-    [[nodiscard]] bool append(const piece& from) noexcept;
-    [[nodiscard]] bool broken() const noexcept { return broken_; }
+    [[nodiscard]] bool append(const log_chunk& from) noexcept;
+    [[nodiscard]] bool is_broken() const noexcept { return is_broken_; }
     /// Keeps the snapshot that was begun. The snapshot holds all calls before `position`. Returns the reason if it
     /// cannot be kept; empty: it is on the disk. REQUIRES: as append; all those calls are durable.
-    [[nodiscard]] std::string keep_at_end(std::uint64_t position);
+    [[nodiscard]] std::string store_snapshot_at_end(std::uint64_t position);
 
     /// Returns the clock that decides how long answers are kept.
-    [[nodiscard]] const answer_clock& times() const noexcept { return times_; }
+    [[nodiscard]] const reply_clock& reply_times() const noexcept { return reply_times_; }
     /// Returns the state of the other servers that have this log.
-    [[nodiscard]] replication& others() noexcept { return others_; }
+    [[nodiscard]] replication& followers() noexcept { return followers_; }
     /// Runs `what` on the file. One thread at a time uses the file.
     template <class F>
     void with_file(const F& what) {
@@ -172,71 +173,72 @@ public:
     /// Returns the first position that may not be on the disk.
     [[nodiscard]] std::uint64_t durable() const noexcept { return durable_.load(); }
     /// Returns the next position.
-    [[nodiscard]] std::uint64_t drawn() const noexcept { return next_.load(); }
+    [[nodiscard]] std::uint64_t next_position() const noexcept { return next_.load(); }
     [[nodiscard]] std::uint64_t written_bytes() const noexcept { return bytes_.load(std::memory_order_relaxed); }
-    void tell(bool failed, const std::string& line) const { tell_(failed, line); }
+    void log(bool failed, const std::string& line) const { log_(failed, line); }
     /// Tells the journal that the server is ending: answers no longer wait for a disk that cannot be written.
-    void hurry() noexcept { hurried_.store(true); }
+    void stop_waiting_for_disk() noexcept { waits_for_disk_no_more_.store(true); }
     /// Writes and syncs the rest. Passes on the calls that can no longer be written, as unknown. Afterwards no other
     /// thread may use the journal. Idempotent.
     void end() noexcept;
 
     /// Draws a position and reserves room for a record of `bytes`. `answer` is the answer to keep with the record, or
-    /// null. REQUIRES: J3, takes(). @throws std::bad_alloc, draws_no_more  no position was drawn
-    [[nodiscard]] place draw(std::size_t bytes, const kept_answer* answer = nullptr);
+    /// null. REQUIRES: JRN3, has_room_for(). @throws std::bad_alloc, log_closed_error  no position was drawn
+    [[nodiscard]] reserved_record reserve_record(std::size_t bytes, const stored_reply* answer = nullptr);
     /// Reports that the record at this position has been filled in.
-    void hand_over(const place& at, std::unique_ptr<kept_answer> answer = {}) noexcept;
+    void submit_record(const reserved_record& at, std::unique_ptr<stored_reply> answer = {}) noexcept;
     /// Reports that this position has no record, because its transaction was rolled back after the draw. Discards
     /// `answer`, which the position was drawn for.
-    void leave_hole(const place& at, std::unique_ptr<kept_answer> answer = {}) noexcept;
+    void skip_record(const reserved_record& at, std::unique_ptr<stored_reply> answer = {}) noexcept;
     /// Reports that this position has no record, because a snapshot drew it. No group has positions on both sides of
     /// it.
-    void cut(const place& at) noexcept;
+    void separate_groups(const reserved_record& at) noexcept;
     /// Returns true if the file has room for a record of this length, and for `answer` unless it is null. If this
     /// returns false, the caller must not draw.
-    [[nodiscard]] bool takes(std::size_t bytes, const kept_answer* answer) const noexcept;
+    [[nodiscard]] bool has_room_for(std::size_t bytes, const stored_reply* answer) const noexcept;
 
     /// Returns true if the answer of an ended call has to wait. Then the journal passes `w` on later. `awaits`: the
-    /// position after the call's own, or 0 if it has none. `host_sleeps`: the flag of a host, or null for a call
+    /// position after the call's own, or 0 if it has none. `owner_sleep_flag`: the flag of a host, or null for a call
     /// without a host. While the flag is unset, the call is no reason to begin a group. After the host has set the
-    /// flag, it calls no_more_come before it sleeps.
-    [[nodiscard]] bool holds(waiter& w, std::uint64_t awaits, const std::atomic<bool>* host_sleeps = nullptr) noexcept;
+    /// flag, it calls expect_no_more_calls before it sleeps.
+    [[nodiscard]] bool hold_until_durable(durability_waiter& w, std::uint64_t awaits,
+                                          const std::atomic<bool>* owner_sleep_flag = nullptr) noexcept;
 
     // ---- called by a host; under `always`
     /// Returns true if calls wait for a group to begin, and no group is being written. While a group is being written,
     /// the host need not act, because the clients of that group send new calls when it ends.
-    [[nodiscard]] bool gathers() const noexcept {
+    [[nodiscard]] bool is_gathering() const noexcept {
         return how_.sync == log_sync::always && held_.load() != nullptr && !writing_.load();
     }
     /// Returns true if all expected calls have arrived. Then the host need not look for more.
-    [[nodiscard]] bool all_there() const noexcept { return next_.load() >= enough_.load(); }
+    [[nodiscard]] bool has_all_expected_calls() const noexcept { return next_.load() >= awaited_position_.load(); }
     /// Returns how long an idle host looks for more calls. Zero: as long as more arrive.
-    [[nodiscard]] std::chrono::nanoseconds patience() const noexcept;
+    [[nodiscard]] std::chrono::nanoseconds idle_poll_time() const noexcept;
     /// Reports that the host is idle and its flag says that it sleeps. The calls that wait then form a group.
-    void no_more_come() noexcept;
+    void expect_no_more_calls() noexcept;
     /// Reports that the host has more to do, while ended calls wait. These calls form a group anyway if they have
     /// waited for long, or if there are plenty.
-    void more_come() noexcept;
+    void expect_more_calls() noexcept;
     /// Returns how long the host may block: a group is being written, so no answer is due. Usually a wake-up ends the
     /// block earlier.
-    [[nodiscard]] std::chrono::nanoseconds quiet_for() const noexcept;
+    [[nodiscard]] std::chrono::nanoseconds max_block_time() const noexcept;
 
     /// Returns why no call that may write can begin now; empty: it can.
-    [[nodiscard]] std::string trouble() const;
-    [[nodiscard]] bool in_trouble() const noexcept { return in_trouble_.load(std::memory_order_relaxed); }
+    [[nodiscard]] std::string error() const;
+    [[nodiscard]] bool has_error() const noexcept { return has_error_.load(std::memory_order_relaxed); }
     /// Returns true if more bytes wait to be written than the limit allows.
-    [[nodiscard]] bool full() const noexcept { return pending() > how_.max_pending; }
+    [[nodiscard]] bool is_full() const noexcept { return pending() > how_.max_pending; }
 
     // ---- snapshots, of which one at a time is in progress (incoming_snapshot.hpp)
-    /// Begins a snapshot, and drops the remains of an earlier one. @throws store_error
+    /// Begins a snapshot, and drops the remains of an earlier one. @throws log_store_error
     void begin_snapshot();
     /// Runs `what` on the file, between two groups. @throws what `what` throws
-    void change_snapshot(const std::function<void(store&)>& what);
+    void change_snapshot(const std::function<void(log_store&)>& what);
     /// Keeps the snapshot that was begun, once all calls before `position` are written. The snapshot holds those calls.
     /// Returns when the snapshot is on the disk, or the reason if it cannot be kept.
-    [[nodiscard]] std::string keep(std::uint64_t position);
+    [[nodiscard]] std::string store_snapshot(std::uint64_t position);
     /// Does the same for a complete snapshot.
-    [[nodiscard]] std::string keep(const snapshot& s);
+    [[nodiscard]] std::string store_snapshot(const snapshot& s);
     [[nodiscard]] snapshot_progress& progress() noexcept { return progress_; }
     /// Returns the bytes of records that a start would replay.
     [[nodiscard]] std::uint64_t bytes_to_replay() const noexcept {
@@ -244,100 +246,101 @@ public:
     }
 
     /// Records that a follower has asked for a part of the snapshot. It will soon ask for the next one.
-    void note_copying() noexcept {
-        copied_until_.store((clock::now() + followers_patience).time_since_epoch().count(), std::memory_order_relaxed);
+    void record_copying() noexcept {
+        copied_until_.store((clock::now() + follower_copy_timeout).time_since_epoch().count(),
+                            std::memory_order_relaxed);
     }
     /// Returns true if a follower is copying the snapshot. It would have to start over with a new snapshot.
-    [[nodiscard]] bool is_copied() const noexcept {
+    [[nodiscard]] bool is_being_copied() const noexcept {
         return clock::now().time_since_epoch().count() < copied_until_.load(std::memory_order_relaxed);
     }
 
     /// Returns true if calls were logged that no snapshot holds.
-    [[nodiscard]] bool has_news() const noexcept { return next_.load() > not_in_snapshot_.load(); }
+    [[nodiscard]] bool has_calls_since_snapshot() const noexcept { return next_.load() > not_in_snapshot_.load(); }
 
-    [[nodiscard]] figures look() const;
+    [[nodiscard]] journal_statistics statistics() const;
 
 private:
     using clock = std::chrono::steady_clock;
-    static constexpr std::chrono::seconds followers_patience{5};  // as long as a follower waits for a part
+    static constexpr std::chrono::seconds follower_copy_timeout{5};  // as long as a follower waits for a part
     [[nodiscard]] std::size_t pending() const noexcept;
     void wake_if_idle() noexcept;
-    void pass_on_late() noexcept;
-    /// Begins a branch, of a later term than the log contains if `later_term`, else of the same. Returns all branches.
-    std::vector<branch> begin_branch(bool later_term, const std::optional<handed_over>* latest = nullptr);
-    void begin(std::vector<branch> all);
+    void finish_late_waits() noexcept;
+    /// Begins a leader epoch, of a later term than the log contains if `later_term`, else of the same. Returns all leader epochs.
+    std::vector<leader_epoch> begin_leader_epoch(bool later_term, const std::optional<handed_over>* latest = nullptr);
+    void begin(std::vector<leader_epoch> all);
     /// Notes, after a lead began, a later term that the server heard of before.
-    void heed_heard_term(std::uint64_t own);
+    void record_announced_term(std::uint64_t own);
     void work();
-    void rest();
+    void wait_for_work();
     void begin_cycle() noexcept;
-    void ask() noexcept;
+    void request_group() noexcept;
     void gather(std::unique_lock<std::mutex>& lock);
     /// The event that the journal's thread waits for.
-    enum class sleep : std::uint8_t {
+    enum class sleep_state : std::uint8_t {
         none,
         for_anything,
         for_a_waiter,
-        /// one call waits; the sleep ends when enough_ positions are drawn, or the patience is over
+        /// one call waits; the sleep ends when awaited_position_ positions are drawn, or the patience is over
         for_a_group
     };
     /// The positions that were drawn before the thread collected, and that it did not collect.
-    enum class left_over : std::uint8_t {
+    enum class uncollected : std::uint8_t {
         nothing,
         missing,  ///< a position has not been handed over yet, and handing it over does not wake the thread
         more      ///< a group ended before these positions
     };
-    void ring() noexcept;
+    void wake_thread() noexcept;
     [[nodiscard]] bool has_work() const noexcept;
     /// Returns false on trouble.
     bool collect() noexcept;
-    void collect(const stretch& some);  // throws std::bad_alloc; then nothing has changed
+    void collect(const complete_range& some);  // throws std::bad_alloc; then nothing has changed
     /// Returns false on trouble.
     bool write(bool sync) noexcept;
     void write_snapshot() noexcept;
     [[nodiscard]] std::string finish_snapshot(std::uint64_t position) noexcept;
-    [[nodiscard]] std::string drop_what_was_replaced() noexcept;
-    void note_written(const group& g, std::size_t calls) noexcept;
-    /// Tidies the file now and then. Each thread that writes to the file calls it. @throws store_error  the written
+    [[nodiscard]] std::string drop_replaced() noexcept;
+    void record_written(const group& g, std::size_t calls) noexcept;
+    /// Tidies the file now and then. Each thread that writes to the file calls it. @throws log_store_error  the written
     /// groups stay valid
-    void tidy_file();
-    void pass_on() noexcept;
-    void enter_trouble(const store_error& why) noexcept;
-    void leave_trouble() noexcept;
+    void checkpoint_file();
+    void finish_waits() noexcept;
+    void enter_error_state(const log_store_error& why) noexcept;
+    void leave_error_state() noexcept;
 
     const log_settings how_;
-    const std::uint64_t at_risk_;       // in ticks of the base clock: an answer of this age might be lost (J4)
-    const std::uint64_t longest_wait_;  // in ticks: longest time that calls wait for a group to begin
-    const std::function<void(bool, const std::string&)> tell_;
+    const std::uint64_t at_risk_;         // in ticks of the base clock: an answer of this age might be lost (JRN4)
+    const std::uint64_t max_group_wait_;  // in ticks: longest time that calls wait for a group to begin
+    const std::function<void(bool, const std::string&)> log_;
     fair_mutex file_mutex_;
-    store store_;
-    answer_clock times_;
-    replication others_{*this, how_};
+    log_store store_;
+    reply_clock reply_times_;
+    replication followers_{*this, how_};
     snapshot_progress progress_;
 
-    bool followed_ = false;               // before it led
-    alignas(64) base::lock drawing_;      // serializes draw()
-    std::atomic<std::uint64_t> next_{1};  // next position; like drawn_bytes_, changed under drawing_
-    std::atomic<std::uint64_t> drawn_bytes_{0};
-    tail tail_;
-    bool closed_ = false;                                // changed under drawing_, too
+    bool has_followed_ = false;           // before it led
+    alignas(64) base::lock reserving_;    // serializes reserve_record()
+    std::atomic<std::uint64_t> next_{1};  // next position; like reserved_bytes_, changed under reserving_
+    std::atomic<std::uint64_t> reserved_bytes_{0};
+    log_buffer buffer_;
+    bool closed_ = false;                                // changed under reserving_, too
     std::atomic<bool> yielded_{false};                   // the journal has no thread that passes calls on
-    std::atomic<waiter*> held_{nullptr};                 // a stack
+    std::atomic<durability_waiter*> held_{nullptr};      // a stack
     alignas(64) std::atomic<std::uint64_t> durable_{1};  // all positions before this one are durable
-    std::atomic<std::uint64_t> written_bytes_{0};        // of drawn_bytes_, those that no longer wait to be written
+    std::atomic<std::uint64_t> written_bytes_{0};        // of reserved_bytes_, those that no longer wait to be written
     std::atomic<std::uint64_t> oldest_{0};  // in ticks of the base clock; all calls answered before it are durable
-    std::atomic<bool> in_trouble_{false};
+    std::atomic<bool> has_error_{false};
     // the first position that the snapshot does not hold, drawn or not
     std::atomic<std::uint64_t> not_in_snapshot_{1};
-    std::atomic<bool> hurried_{false};
-    std::atomic<sleep> asleep_{sleep::none};
-    std::atomic<std::uint64_t> enough_{0};  // a call that waits for this position ends a sleep for a group
+    std::atomic<bool> waits_for_disk_no_more_{false};
+    std::atomic<sleep_state> sleep_state_{sleep_state::none};
+    std::atomic<std::uint64_t> awaited_position_{0};  // a call that waits for this position ends a sleep for a group
     // Used under `always`.
-    std::atomic<bool> asked_{false};           // a call has asked for a group since the latest one began
-    std::atomic<bool> all_there_{false};       // a host has said that it knows of no more calls
-    std::atomic<bool> writing_{false};         // a group is being written
-    std::atomic<std::int64_t> usually_{0};     // nanoseconds that the latest group took
-    std::atomic<std::uint64_t> latest_at_{0};  // in ticks of the base clock: calls that wait then form a group
+    std::atomic<bool> group_requested_{false};        // a call has asked for a group since the latest one began
+    std::atomic<bool> hosts_expect_no_more_{false};   // a host has said that it knows of no more calls
+    std::atomic<bool> writing_{false};                // a group is being written
+    std::atomic<std::int64_t> group_nanoseconds_{0};  // nanoseconds that the latest group took
+    std::atomic<std::uint64_t> group_deadline_{0};    // in ticks of the base clock: calls that wait then form a group
     std::atomic<std::uint64_t> calls_{0}, bytes_{0}, groups_{0}, bytes_to_replay_{0};
     std::atomic<clock::rep> copied_until_{0};
 
@@ -345,20 +348,20 @@ private:
     group ready_;  // the collected positions that are to be written
     std::size_t ready_calls_ = 0, ready_bytes_ = 0;
     bool ready_ends_ = false;  // true at a cut: later positions go into another group
-    left_over left_ = left_over::nothing;
-    gathering groups_to_come_;
-    waiter* waiting_ = nullptr;
+    uncollected uncollected_ = uncollected::nothing;
+    group_commit_delay group_delay_;
+    durability_waiter* waiting_ = nullptr;
     std::uint64_t collected_at_ = 0;  // in ticks of the base clock
     std::int64_t answers_forgotten_at_ = 0;
-    std::atomic<bool> broken_{false};
+    std::atomic<bool> is_broken_{false};
 
     mutable std::mutex mutex_;  // guards the members below
     std::condition_variable changed_;
-    bool rung_ = false;
+    bool is_woken_ = false;
     bool ending_ = false;
-    std::string why_;
-    std::optional<std::uint64_t> to_keep_;  // the position of a snapshot
-    std::optional<std::string> kept_;       // result of keeping it
+    std::string error_;
+    std::optional<std::uint64_t> snapshot_to_store_;  // the position of a snapshot
+    std::optional<std::string> store_result_;         // result of keeping it
     std::thread thread_;
 };
 

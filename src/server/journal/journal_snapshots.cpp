@@ -4,46 +4,46 @@
 namespace tutti::server::journal {
 
 void journal::begin_snapshot() {
-    for (bool more = true; more;) change_snapshot([&](store& file) { more = file.drop_some(); });
-    change_snapshot([](store& file) { file.begin_snapshot(); });
+    for (bool more = true; more;) change_snapshot([&](log_store& file) { more = file.drop_replaced(); });
+    change_snapshot([](log_store& file) { file.begin_snapshot(); });
 }
 
-void journal::change_snapshot(const std::function<void(store&)>& what) {
+void journal::change_snapshot(const std::function<void(log_store&)>& what) {
     try {
-        with_file([&](store& file) {
+        with_file([&](log_store& file) {
             what(file);
-            file.tidy();
+            file.checkpoint_if_long();
         });
-    } catch (const store_error& e) {
-        if (!e.may_try_again()) enter_trouble(e);  // as after a failed fsync, calls are affected, too
+    } catch (const log_store_error& e) {
+        if (!e.is_retryable()) enter_error_state(e);  // as after a failed fsync, calls are affected, too
         throw;
     }
 }
 
-std::string journal::keep(std::uint64_t position) {
+std::string journal::store_snapshot(std::uint64_t position) {
     std::unique_lock lock{mutex_};
     if (ending_) return "the server is ending";
-    to_keep_ = position;
-    kept_.reset();
-    rung_ = true;
+    snapshot_to_store_ = position;
+    store_result_.reset();
+    is_woken_ = true;
     changed_.notify_all();
-    changed_.wait(lock, [this] { return kept_.has_value(); });
-    const std::string how = *kept_;
+    changed_.wait(lock, [this] { return store_result_.has_value(); });
+    const std::string how = *store_result_;
     lock.unlock();
-    return how.empty() ? drop_what_was_replaced() : how;
+    return how.empty() ? drop_replaced() : how;
 }
 
-std::string journal::keep(const snapshot& s) {
+std::string journal::store_snapshot(const snapshot& s) {
     begin_snapshot();
-    change_snapshot([&](store& file) { file.add_parts(s.parts); });
-    return keep(s.position);
+    change_snapshot([&](log_store& file) { file.add_parts(s.parts); });
+    return store_snapshot(s.position);
 }
 
-std::string journal::keep_at_end(std::uint64_t position) {
+std::string journal::store_snapshot_at_end(std::uint64_t position) {
     std::string failed = finish_snapshot(position);
     if (!failed.empty()) return failed;
     not_in_snapshot_.store(position);
-    return drop_what_was_replaced();
+    return drop_replaced();
 }
 
 void journal::write_snapshot() noexcept {
@@ -52,16 +52,17 @@ void journal::write_snapshot() noexcept {
         const std::scoped_lock lock{mutex_};
         // The calls that the snapshot holds must be in the log before the snapshot is. Otherwise a start would find
         // them twice, or a gap before the snapshot.
-        const bool ready = to_keep_ && (broken_ || in_trouble_.load() || durable_.load() >= *to_keep_);
+        const bool ready =
+            snapshot_to_store_ && (is_broken_ || has_error_.load() || durable_.load() >= *snapshot_to_store_);
         if (!ready) return;
-        position = *to_keep_;
+        position = *snapshot_to_store_;
     }
-    std::string how = in_trouble_.load() ? trouble() : finish_snapshot(position);
+    std::string how = has_error_.load() ? error() : finish_snapshot(position);
     if (how.empty()) not_in_snapshot_.store(position + 1);  // `position` is the snapshot's own
     {
         const std::scoped_lock lock{mutex_};
-        to_keep_.reset();
-        kept_ = std::move(how);
+        snapshot_to_store_.reset();
+        store_result_ = std::move(how);
     }
     changed_.notify_all();
 }
@@ -72,8 +73,8 @@ std::string journal::finish_snapshot(std::uint64_t position) noexcept {
         store_.finish_snapshot(position, how_.backlog);
         bytes_to_replay_.store(store_.bytes());
         return {};
-    } catch (const store_error& e) {
-        if (!e.may_try_again()) enter_trouble(e);
+    } catch (const log_store_error& e) {
+        if (!e.is_retryable()) enter_error_state(e);
         return e.what();
     } catch (const std::exception& e) {
         return e.what();
@@ -81,11 +82,11 @@ std::string journal::finish_snapshot(std::uint64_t position) noexcept {
 }
 
 /// Drops what the snapshot replaced. The snapshot is kept already, so the next snapshot drops whatever fails now.
-std::string journal::drop_what_was_replaced() noexcept {
+std::string journal::drop_replaced() noexcept {
     try {
-        for (bool more = true; more;) change_snapshot([&](store& file) { more = file.drop_some(); });
-    } catch (const store_error& e) {
-        if (!e.may_try_again()) return e.what();
+        for (bool more = true; more;) change_snapshot([&](log_store& file) { more = file.drop_replaced(); });
+    } catch (const log_store_error& e) {
+        if (!e.is_retryable()) return e.what();
     } catch (const std::exception&) {
         // There is no memory.
     }

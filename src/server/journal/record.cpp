@@ -2,7 +2,7 @@
 
 #include <concepts>
 
-#include "server/journal/bytes.hpp"
+#include "server/journal/byte_encoding.hpp"
 
 namespace tutti::server::journal {
 namespace {
@@ -32,17 +32,17 @@ private:
 
 }  // namespace
 
-std::size_t encoded_size(std::span<const part> parts, std::span<const std::string_view> arguments) noexcept {
+std::size_t encoded_size(std::span<const recorded_call> parts, std::span<const std::string_view> arguments) noexcept {
     constexpr std::size_t of_all = 4 * sizeof(std::uint64_t) + 3 + sizeof(std::uint32_t);
     constexpr std::size_t of_word = sizeof(std::uint32_t);
     std::size_t bytes = of_all;
-    for (const part& p : parts) bytes += of_word + p.procedure.size() + sizeof(std::uint32_t);
+    for (const recorded_call& p : parts) bytes += of_word + p.procedure.size() + sizeof(std::uint32_t);
     for (const std::string_view a : arguments) bytes += of_word + a.size();
     return bytes;
 }
 
-void encode(const circumstances& of, std::span<const part> parts, std::span<const std::string_view> arguments,
-            char* to) noexcept {
+void encode(const call_circumstances& of, std::span<const recorded_call> parts,
+            std::span<const std::string_view> arguments, char* to) noexcept {
     writer w{to};
     w.put(of.position);
     w.put(of.time);
@@ -50,10 +50,10 @@ void encode(const circumstances& of, std::span<const part> parts, std::span<cons
     w.put(of.answer);
     w.put(static_cast<std::uint8_t>(of.priority));
     w.put(static_cast<std::uint8_t>(of.protocol));
-    w.put(static_cast<std::uint8_t>((of.together ? is_together : 0) | static_cast<unsigned>(of.answer_by)
-                                                                          << kind_of_checksum));
+    w.put(static_cast<std::uint8_t>((of.is_exec ? is_together : 0) | static_cast<unsigned>(of.answer_by)
+                                                                         << kind_of_checksum));
     w.put(static_cast<std::uint32_t>(parts.size()));
-    for (const part& p : parts) {
+    for (const recorded_call& p : parts) {
         w.put(p.procedure);
         w.put(static_cast<std::uint32_t>(p.arguments));
     }
@@ -62,22 +62,22 @@ void encode(const circumstances& of, std::span<const part> parts, std::span<cons
 
 record decode(std::string_view& group) {
     record r;
-    r.position = take<std::uint64_t>(group);
-    r.time = take<std::int64_t>(group);
-    r.seed = take<std::uint64_t>(group);
-    r.answer = take<std::uint64_t>(group);
-    r.priority = take<std::uint8_t>(group);
-    r.protocol = take<std::uint8_t>(group);
-    const auto how = take<std::uint8_t>(group);
-    r.together = (how & is_together) != 0;
+    r.position = read_number<std::uint64_t>(group);
+    r.time = read_number<std::int64_t>(group);
+    r.seed = read_number<std::uint64_t>(group);
+    r.answer = read_number<std::uint64_t>(group);
+    r.priority = read_number<std::uint8_t>(group);
+    r.protocol = read_number<std::uint8_t>(group);
+    const auto how = read_number<std::uint8_t>(group);
+    r.is_exec = (how & is_together) != 0;
     r.answer_by = static_cast<checksum_kind>(how >> kind_of_checksum);
     std::size_t arguments = 0;
-    for (auto left = take<std::uint32_t>(group); left != 0; --left) {
-        const std::string_view name = take_word(group);
-        r.parts.push_back({name, take<std::uint32_t>(group)});
-        arguments += r.parts.back().arguments;
+    for (auto left = read_number<std::uint32_t>(group); left != 0; --left) {
+        const std::string_view name = read_word(group);
+        r.calls.push_back({name, read_number<std::uint32_t>(group)});
+        arguments += r.calls.back().arguments;
     }
-    for (; arguments != 0; --arguments) r.arguments.push_back(take_word(group));
+    for (; arguments != 0; --arguments) r.arguments.push_back(read_word(group));
     return r;
 }
 

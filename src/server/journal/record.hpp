@@ -1,7 +1,7 @@
 // One call as the log stores it: everything needed to run the call again, and to check that it did the same.
 //
 // A record is a sequence of fields of known length, with numbers in little-endian order. Records follow each other in a
-// group, which the journal writes to the disk at once (store.hpp).
+// group, which the journal writes to the disk at once (log_store.hpp).
 #pragma once
 
 #include <cstddef>
@@ -15,34 +15,34 @@
 namespace tutti::server::journal {
 
 /// One of several calls that ran as one transaction, or the only call.
-struct part {
+struct recorded_call {
     std::string_view procedure;
     std::size_t arguments = 0;
 };
 
 /// The properties of the call as a whole.
-struct circumstances {
+struct call_circumstances {
     std::uint64_t position = 0;  ///< position among all logged calls
     std::int64_t time = 0;       ///< time at which the call began, in microseconds since 1970
     std::uint64_t seed = 0;
     std::uint64_t answer = 0;  ///< checksum of the call's answer
     checksum_kind answer_by = checksum_kind::xxh3;
     int priority = 0;
-    int protocol = 2;       ///< RESP2 or RESP3
-    bool together = false;  ///< the call was EXEC, even if only one call was queued
+    int protocol = 2;      ///< RESP2 or RESP3
+    bool is_exec = false;  ///< the call was EXEC, even if only one call was queued
 };
 
 /// A decoded record. Its views point into the bytes that it was decoded from.
-struct record : circumstances {
-    std::vector<part> parts{};
+struct record : call_circumstances {
+    std::vector<recorded_call> calls{};
     std::vector<std::string_view> arguments{};  ///< arguments of all parts, in order
 };
 
 /// Returns the number of bytes that `encode` writes.
-[[nodiscard]] std::size_t encoded_size(std::span<const part> parts,
+[[nodiscard]] std::size_t encoded_size(std::span<const recorded_call> parts,
                                        std::span<const std::string_view> arguments) noexcept;
-void encode(const circumstances& of, std::span<const part> parts, std::span<const std::string_view> arguments,
-            char* to) noexcept;
+void encode(const call_circumstances& of, std::span<const recorded_call> parts,
+            std::span<const std::string_view> arguments, char* to) noexcept;
 
 /// Takes the first record off `group`. @throws std::runtime_error  if `group` does not begin with a record
 [[nodiscard]] record decode(std::string_view& group);

@@ -5,33 +5,33 @@
 // or after a while. Each question states what the follower has on its disk. So the leader keeps only a few numbers for
 // each follower, even for a slow one. A slow follower asks rarely, and the leader reads the requested groups from the
 // file.
-// T1  Each branch of the log has one writer (store.hpp). A server accepts calls that write only while it leads. It
-//     leads after a start without a leader to follow, or after a promotion, on a new branch of its own.
-// T2  A promotion begins a later term than any that this server has heard of. A server that hears of a later term than
+// REP1  Each leader epoch of the log has one writer (log_store.hpp). A server accepts calls that write only while it leads. It
+//     leads after a start without a leader to follow, or after a promotion, on a new leader epoch of its own.
+// REP2  A promotion begins a later term than any that this server has heard of. A server that hears of a later term than
 //     its own stops leading for good. Its log records this, so it holds after a restart, too.
-// T3  A follower appends only groups that continue its own log: the leader compares branches before it answers. This
+// REP3  A follower appends only groups that continue its own log: the leader compares leader epochs before it answers. This
 //     never shortens or overwrites a log. If two logs have diverged, the server tells the operator.
-// T4  A log lists a branch only if the log lacks nothing before the first call of that branch. Otherwise the log would
-//     vouch for a branch that it left earlier. A log with calls of that branch would pass for one that has not
+// REP4  A log lists a leader epoch only if the log lacks nothing before the first call of that leader epoch. Otherwise the log would
+//     vouch for a leader epoch that it left earlier. A log with calls of that leader epoch would pass for one that has not
 //     diverged.
 //
-// T5  A leader that hands over its lead stops drawing positions. It notes in its log that the next term belongs to
-//     another server. Then it answers the next question of the chosen follower with an order to lead (`order`). It
+// REP5  A leader that hands over its lead stops drawing positions. It notes in its log that the next term belongs to
+//     another server. Then it answers the next question of the chosen follower with an order to lead (`set_order`). It
 //     leads again only in a still later term. Before, that follower must promise not to follow the order, or an
 //     operator must decide so.
 //
-// T6  A refused follower shows all of its branches. Suppose that they continue, in the same term, the branches that
+// REP6  A refused follower shows all of its leader epochs. Suppose that they continue, in the same term, the leader epochs that
 //     this server had before its start. Then this server has lost calls, because only one server writes within a term.
 //     This server has also lost calls if the follower has any calls and this server had none. From then on this server
 //     accepts no calls that write until an operator has decided which log is right. The operator promotes either the
 //     other server or this one, which then leads in a later term. With `await_followers`, a start waits for followers
-//     to show their branches.
+//     to show their leader epochs.
 //
-// T7  A server that follows another one refuses its own followers with ELSEWHERE and the address of its leader, so that
-//     they ask there. A redirection only names the server to ask: by T3 a follower appends only groups that continue
+// REP7  A server that follows another one refuses its own followers with ELSEWHERE and the address of its leader, so that
+//     they ask there. A redirection only names the server to ask: by REP3 a follower appends only groups that continue
 //     its own log, even after a wrong redirection.
 //
-// A call may wait until followers have it (`holds`), and so may a client (an inquiry for WAIT). Both wait on the thread
+// A call may wait until followers have it (`hold_until_replicated`), and so may a client (an inquiry for WAIT). Both wait on the thread
 // that answers followers. That thread touches no socket and runs no procedure, but it waits for the file, and so for
 // the disk.
 //
@@ -49,74 +49,74 @@
 #include <thread>
 #include <vector>
 
-#include "server/journal/store.hpp"
+#include "server/journal/log_store.hpp"
 #include "tutti/server/service.hpp"
 
 namespace tutti::server::journal {
 
 class journal;
-class waiter;
+class durability_waiter;
 
 /// The contents of a follower's question.
-struct pull {
-    std::uint64_t follower = 0;     ///< the number of its log (store.hpp)
-    std::string address{};          ///< shown to users
-    branch own{};                   ///< the last branch in its log
-    std::uint64_t end = 1;          ///< position after the last call on its disk
-    std::uint64_t upto = 1;         ///< the follower lacks nothing before this position ...
-    std::uint64_t upto_branch = 0;  ///< ... as the leader said when it wrote this branch
-    std::size_t most = 0;           ///< maximum number of bytes in the answer
+struct fetch_request {
+    std::uint64_t follower = 0;    ///< the number of its log (log_store.hpp)
+    std::string address{};         ///< shown to users
+    leader_epoch own_epoch{};      ///< the last leader epoch in its log
+    std::uint64_t end = 1;         ///< position after the last call on its disk
+    std::uint64_t upto = 1;        ///< the follower lacks nothing before this position ...
+    std::uint64_t upto_epoch = 0;  ///< ... as the leader said when it wrote this leader epoch
+    std::size_t max_bytes = 0;     ///< maximum number of bytes in the answer
 };
 
 /// A client's question that is not answered at once. Its owner may use it until it is handed in, and again from
-/// `answered` on.
-class inquiry {
+/// `complete` on.
+class deferred_request {
 public:
     /// `repeat` is like `wait`, for an answer that was given before.
-    enum class kind : std::uint8_t { none, pull, wait, repeat, task, event };
+    enum class kind : std::uint8_t { none, fetch, wait, repeat, task, event };
     using clock = std::chrono::steady_clock;
 
     kind what = kind::none;
-    pull from{};
-    std::uint64_t position = 0;  ///< of `wait` and `repeat`: followers must have everything before this position
-    std::uint64_t wanted = 0;    ///< number of followers that must have it
+    fetch_request fetched{};
+    std::uint64_t position = 0;       ///< of `wait` and `repeat`: followers must have everything before this position
+    std::uint64_t min_followers = 0;  ///< number of followers that must have it
     clock::time_point until = clock::time_point::max();
-    std::function<bool()> has_come{};                 ///< of `event`: polled every 100 ms; must not throw
+    std::function<bool()> has_happened{};             ///< of `event`: polled every 100 ms; must not throw
     std::function<void(std::string& answer)> task{};  ///< writes the answer; also of `event`; must not throw
 
     /// Takes the answer in RESP. @throws nothing
-    virtual void answered(std::string answer) noexcept = 0;
-    [[nodiscard]] virtual bool is_left() const noexcept = 0;
+    virtual void complete(std::string answer) noexcept = 0;
+    [[nodiscard]] virtual bool is_client_gone() const noexcept = 0;
 
 protected:
-    inquiry() = default;
-    ~inquiry() = default;
+    deferred_request() = default;
+    ~deferred_request() = default;
 
 private:
     friend class replication;
-    inquiry* next_ = nullptr;
+    deferred_request* next_ = nullptr;
 };
 
 /// An order that a follower is to lead from now on. It answers that follower's next question once the follower has
 /// everything before `position`.
-struct lead_order {
+struct takeover_order {
     std::uint64_t number = 0;  ///< random; 0: no order
     std::uint64_t follower = 0;
     std::uint64_t position = 1;
 };
 
 /// The outcome of handing over the lead, or that the hand-over is still in progress.
-struct handover_outcome {
+struct handover_result {
     std::atomic<bool> is_over{false};
     /// set when it is over; empty: the other server leads, and this one follows it
-    std::string why_not{};
+    std::string error{};
 };
 
 /// The figures of a follower's own connection to its leader.
-struct link_figures {
+struct leader_connection_status {
     std::string leader{};
-    bool up = false;
-    std::string trouble{};  ///< empty: no trouble
+    bool is_connected = false;
+    std::string error{};  ///< empty: no trouble
     std::uint64_t term = 0, position = 1;
     /// Bytes of records that this server has not run yet. Unset while the leader does not answer, because the leader's
     /// log may have grown.
@@ -125,7 +125,7 @@ struct link_figures {
 };
 
 /// The figures of replication that INFO shows.
-struct replication_figures {
+struct replication_statistics {
     struct follower {
         std::uint64_t id = 0;
         std::string address{};
@@ -136,12 +136,12 @@ struct replication_figures {
     bool leads = true;
     std::string leader{};   ///< the server that it follows
     std::string refuses{};  ///< why it refuses calls that write; empty: it accepts them
-    branch now{};
+    leader_epoch epoch{};
     std::uint64_t position = 1;
     std::string handover{};  ///< step of the hand-over in progress; empty: none
     std::vector<follower> followers{};
-    std::optional<link_figures> link{};  ///< only on a server that follows
-    std::uint64_t unreplicated = 0;      ///< calls that waited for followers until their timeout
+    std::optional<leader_connection_status> link{};  ///< only on a server that follows
+    std::uint64_t unreplicated = 0;                  ///< calls that waited for followers until their timeout
 };
 
 class replication {
@@ -158,21 +158,21 @@ public:
     /// Passes on all waiting calls as not replicated. Idempotent.
     void end() noexcept;
 
-    /// Makes this server lead, unless it has heard of a later term. `all`: the branches of the log, including the new
-    /// last one. `compared_with`: the number of followers that must show their branches before this server accepts
+    /// Makes this server lead, unless it has heard of a later term. `all`: the leader epochs of the log, including the new
+    /// last one. `compared_with`: the number of followers that must show their leader epochs before this server accepts
     /// calls that write.
-    void lead(std::vector<branch> all, std::size_t compared_with = 0);
+    void lead(std::vector<leader_epoch> all, std::size_t compared_with = 0);
     /// Returns true if the server leads but accepts no calls that write until an operator has decided, or followers
-    /// have come (T6).
+    /// have come (REP6).
     [[nodiscard]] bool is_undecided() const;
     /// Makes this server follow the server at this address.
     void follow(std::string leader);
     [[nodiscard]] bool takes_writes() const noexcept { return writes_.load(std::memory_order_acquire); }
     /// Returns why this server does not accept calls that write.
-    [[nodiscard]] std::string why_no_writes() const;
+    [[nodiscard]] std::string write_refusal_reason() const;
     /// Handles another server's statement that it leads, or follows, in this term. If the term is a later one, this
-    /// server notes it in its log and stops leading (T2). Waits for the disk. @throws store_error
-    void hear(std::uint64_t term, const std::string& from);
+    /// server notes it in its log and stops leading (REP2). Waits for the disk. @throws log_store_error
+    void handle_announced_term(std::uint64_t term, const std::string& from);
 
     // ---- a leader that hands over its lead, by one thread (replication/handover.hpp)
     /// While this is set, the server leaves clients' requests that would write unread.
@@ -180,35 +180,36 @@ public:
     [[nodiscard]] bool holds_calls() const noexcept { return holds_calls_.load(std::memory_order_relaxed); }
     /// Sets the step shown to users, and the reason why calls that write are refused meanwhile. Empty: no hand-over is
     /// in progress.
-    void show_handover(std::string doing, std::string refusal);
+    void set_handover_status(std::string doing, std::string refusal);
     /// Answers the chosen follower's next question with this order. Number 0: withdraws the order.
-    void order(const lead_order& o);
-    /// Waits until the server hears of a later term, at most for `longest`. Returns true if it heard of one, or
+    void set_order(const takeover_order& o);
+    /// Waits until the server hears of a later term, at most for `time_limit`. Returns true if it heard of one, or
     /// end_wait() was called.
-    [[nodiscard]] bool await_later_term(std::chrono::milliseconds longest);
+    [[nodiscard]] bool await_later_term(std::chrono::milliseconds time_limit);
     /// Ends the wait of await_later_term().
     void end_wait() noexcept;
 
-    /// Compares the branches of a refused follower with those of this server. The follower has calls before `end` (T6).
+    /// Compares the leader epochs of a refused follower with those of this server. The follower has calls before `end` (REP6).
     /// Returns the answer to the follower; empty: the refusal stands.
-    [[nodiscard]] std::string compare(const std::string& address, const std::vector<branch>& all, std::uint64_t end);
+    [[nodiscard]] std::string compare(const std::string& address, const std::vector<leader_epoch>& all,
+                                      std::uint64_t end);
 
-    void ask(inquiry& i) noexcept;
+    void submit(deferred_request& i) noexcept;
     /// Returns true if the answer of a call waits for followers. Then the thread passes `w` on later.
-    [[nodiscard]] bool holds(waiter& w, std::uint64_t awaits) noexcept;
+    [[nodiscard]] bool hold_until_replicated(durability_waiter& w, std::uint64_t awaits) noexcept;
     /// Returns true if fewer followers have everything before `position` than the answer of a call needs.
-    [[nodiscard]] bool lacks(std::uint64_t position) const noexcept {
+    [[nodiscard]] bool lacks_followers_for(std::uint64_t position) const noexcept {
         return how_.replicas != 0 && replicated_.load(std::memory_order_acquire) < position;
     }
     /// Reports that more positions are durable. The journal calls this after it has stored durable_.
-    void note_durable() noexcept {
-        if (awaits_more_.load()) ring();  // pairs with the store in work
+    void on_durable() noexcept {
+        if (awaits_durability_.load()) wake_thread();  // pairs with the store in work
     }
 
     /// Sets the function that returns the figures of the connection to the leader; empty: no connection. REQUIRES:
     /// called before any thread looks.
-    void show_link(std::function<link_figures()> look);
-    [[nodiscard]] replication_figures look() const;
+    void set_link_status_source(std::function<leader_connection_status()> status_source);
+    [[nodiscard]] replication_statistics statistics() const;
 
 private:
     using clock = std::chrono::steady_clock;
@@ -221,24 +222,24 @@ private:
         clock::time_point seen{};
     };
 
-    void ring() noexcept;
+    void wake_thread() noexcept;
     void work();
-    [[nodiscard]] clock::time_point next_look() const noexcept;
-    void look_after(clock::time_point now, bool ending) noexcept;
-    [[nodiscard]] bool is_due(inquiry& i, clock::time_point now, bool ending) noexcept;
-    [[nodiscard]] std::string answer(const inquiry& i) noexcept;
-    [[nodiscard]] branch now_writing() const;
-    [[nodiscard]] std::string piece_for(const pull& from);
+    [[nodiscard]] clock::time_point next_check() const noexcept;
+    void check_requests(clock::time_point now, bool ending) noexcept;
+    [[nodiscard]] bool is_due(deferred_request& i, clock::time_point now, bool ending) noexcept;
+    [[nodiscard]] std::string answer(const deferred_request& i) noexcept;
+    [[nodiscard]] leader_epoch current_epoch() const;
+    [[nodiscard]] std::string chunk_for(const fetch_request& from);
     /// Notes what the follower has. @throws refusal
-    void admit(const pull& from);
-    void note(const pull& from) noexcept;
+    void admit(const fetch_request& from);
+    void record(const fetch_request& from) noexcept;
     void count_compared();
     /// Returns the position before which everything is on the disk of the asking follower. REQUIRES: mutex_, admit().
-    [[nodiscard]] std::uint64_t has_upto(const pull& from) const noexcept;
+    [[nodiscard]] std::uint64_t replicated_end_of(const fetch_request& from) const noexcept;
     /// Returns the number of the order that makes the asking follower lead; 0: there is no such order.
-    [[nodiscard]] std::uint64_t order_for(const pull& from) const noexcept;
+    [[nodiscard]] std::uint64_t order_for(const fetch_request& from) const noexcept;
     void count_replicas() noexcept;
-    [[nodiscard]] std::uint64_t having(std::uint64_t position) const noexcept;
+    [[nodiscard]] std::uint64_t count_followers_with(std::uint64_t position) const noexcept;
 
     journal& of_;
     const log_settings& how_;
@@ -246,31 +247,31 @@ private:
     std::atomic<bool> holds_calls_{false};
     // as many followers as calls wait for have everything before this position
     std::atomic<std::uint64_t> replicated_{1};
-    std::atomic<waiter*> held_{nullptr};
-    std::atomic<inquiry*> asked_{nullptr};
-    std::atomic<bool> rung_{false};
-    std::atomic<bool> awaits_more_{false};  // an inquiry may be answered when more is durable
+    std::atomic<durability_waiter*> held_{nullptr};
+    std::atomic<deferred_request*> submitted_{nullptr};
+    std::atomic<bool> is_woken_{false};
+    std::atomic<bool> awaits_durability_{false};  // an inquiry may be answered when more is durable
     std::atomic<std::uint64_t> unreplicated_{0};
 
     // Used by the thread that answers.
-    inquiry* asking_ = nullptr;
-    waiter* waiting_ = nullptr;
+    deferred_request* requests_ = nullptr;
+    durability_waiter* waiting_ = nullptr;
 
     mutable std::mutex mutex_;  // guards the members below
     std::condition_variable changed_;
     bool draining_ = false, ending_ = false;
     bool leads_ = false;
     std::string leader_;  // address of the server that it follows
-    std::function<link_figures()> look_at_link_;
-    std::string fenced_;          // names the server that has a later term
+    std::function<leader_connection_status()> link_status_;
+    std::string later_leader_;    // names the server that has a later term
     bool fence_is_kept_ = false;  // true once it is in the file
-    std::string lost_;            // the calls that a follower has and this server lacks
+    std::string lost_calls_;      // the calls that a follower has and this server lacks
     std::size_t compared_with_ = 0;
-    std::string handover_, refuses_meanwhile_;
-    lead_order order_;
+    std::string handover_, handover_refusal_;
+    takeover_order order_;
     std::condition_variable handover_changed_;
     bool wait_is_over_ = false;
-    std::vector<branch> branches_;
+    std::vector<leader_epoch> epochs_;
     std::vector<follower> followers_;
     std::thread thread_;
 };

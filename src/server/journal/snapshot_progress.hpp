@@ -1,6 +1,6 @@
 // The figures on snapshots that INFO and Prometheus show.
 //
-// Thread safety: one thread at a time begins and ends snapshots. Any thread may call look().
+// Thread safety: one thread at a time begins and ends snapshots. Any thread may call statistics().
 #pragma once
 
 #include <algorithm>
@@ -14,15 +14,15 @@
 namespace tutti::server::journal {
 
 /// Durations and bytes are those of the latest snapshot that succeeded or failed.
-struct snapshot_figures {
-    std::uint64_t kept = 0, failed = 0;
+struct snapshot_statistics {
+    std::uint64_t stored = 0, failed = 0;
     bool in_progress = false;
-    std::chrono::microseconds duration{};       ///< of the one in progress so far, if one is in progress
-    std::chrono::microseconds pause{};          ///< time in which no call could run
-    std::chrono::microseconds longest_pause{};  ///< longest pause of all snapshots
-    std::uint64_t bytes = 0;                    ///< bytes of its parts
-    std::uint64_t copied_bytes = 0;             ///< memory that the writing process had to itself
-    std::string failure{};                      ///< why the latest one failed; empty: it succeeded
+    std::chrono::microseconds duration{};   ///< of the one in progress so far, if one is in progress
+    std::chrono::microseconds pause{};      ///< time in which no call could run
+    std::chrono::microseconds max_pause{};  ///< longest pause of all snapshots
+    std::uint64_t bytes = 0;                ///< bytes of its parts
+    std::uint64_t copied_bytes = 0;         ///< memory that the writing process had to itself
+    std::string failure{};                  ///< why the latest one failed; empty: it succeeded
 };
 
 class snapshot_progress {
@@ -31,29 +31,29 @@ public:
         const std::scoped_lock lock{mutex_};
         began_ = clock::now();
     }
-    void note_pause(std::chrono::microseconds pause) {
+    void record_pause(std::chrono::microseconds pause) {
         const std::scoped_lock lock{mutex_};
-        now_.pause = pause;
-        now_.longest_pause = std::max(now_.longest_pause, pause);
+        statistics_.pause = pause;
+        statistics_.max_pause = std::max(statistics_.max_pause, pause);
     }
     /// Records the end of a snapshot. `failure`: why the snapshot failed; empty: it succeeded.
     void end(std::uint64_t bytes, std::uint64_t copied_bytes, std::string failure) {
         const std::scoped_lock lock{mutex_};
-        now_.duration = since_begin();
+        statistics_.duration = since_begin();
         began_.reset();
-        now_.bytes = bytes;
-        now_.copied_bytes = copied_bytes;
-        ++(failure.empty() ? now_.kept : now_.failed);
-        now_.failure = std::move(failure);
+        statistics_.bytes = bytes;
+        statistics_.copied_bytes = copied_bytes;
+        ++(failure.empty() ? statistics_.stored : statistics_.failed);
+        statistics_.failure = std::move(failure);
     }
     /// Records that the server gave up the snapshot because the server ends.
-    void give_up() {
+    void abandon() {
         const std::scoped_lock lock{mutex_};
         began_.reset();
     }
-    [[nodiscard]] snapshot_figures look() const {
+    [[nodiscard]] snapshot_statistics statistics() const {
         const std::scoped_lock lock{mutex_};
-        snapshot_figures f = now_;
+        snapshot_statistics f = statistics_;
         f.in_progress = began_.has_value();
         if (f.in_progress) f.duration = since_begin();
         return f;
@@ -67,7 +67,7 @@ private:
     }
 
     mutable std::mutex mutex_;
-    snapshot_figures now_;
+    snapshot_statistics statistics_;
     std::optional<clock::time_point> began_;
 };
 

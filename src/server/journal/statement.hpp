@@ -7,18 +7,18 @@
 #include <string_view>
 
 #include "server/journal/checksum.hpp"
-#include "server/journal/store.hpp"
+#include "server/journal/log_store.hpp"
 
 namespace tutti::server::journal {
 
 /// A prepared statement that you bind, run and reset.
-class store::statement {
+class log_store::statement {
 public:
-    statement(store& of, const char* sql) : of_{of} {
+    statement(log_store& of, const char* sql) : of_{of} {
         if (sqlite3_prepare_v2(of.db_, sql, -1, &owned_, nullptr) != SQLITE_OK) of.fail("prepare");
         what_ = owned_;
     }
-    statement(store& of, sqlite3_stmt*& kept, const char* sql) : of_{of} {
+    statement(log_store& of, sqlite3_stmt*& kept, const char* sql) : of_{of} {
         if (kept == nullptr &&
             sqlite3_prepare_v3(of.db_, sql, -1, SQLITE_PREPARE_PERSISTENT, &kept, nullptr) != SQLITE_OK) {
             of.fail("prepare");
@@ -37,10 +37,10 @@ public:
     }
     /// REQUIRES: the bytes live until the statement has run.
     statement& bind(std::string_view bytes) {
-        if (bytes.size() > of_.longest_) {
-            of_.fail(
-                "be written", SQLITE_TOOBIG,
-                "of " + std::to_string(bytes.size()) + " bytes in one piece; it takes " + std::to_string(of_.longest_));
+        if (bytes.size() > of_.max_piece_bytes_) {
+            of_.fail("be written", SQLITE_TOOBIG,
+                     "of " + std::to_string(bytes.size()) + " bytes in one piece; it takes " +
+                         std::to_string(of_.max_piece_bytes_));
         }
         return checked(sqlite3_bind_blob64(what_, ++bound_, bytes.data(), bytes.size(), SQLITE_STATIC));
     }
@@ -72,7 +72,7 @@ public:
         return checksum(bytes(bytes_at), static_cast<checksum_kind>(number(kind_at))) == number(checksum_at);
     }
     /// Returns an answer from the columns key, call, answer and at.
-    [[nodiscard]] kept_answer answer() const {
+    [[nodiscard]] stored_reply answer() const {
         return {std::string{bytes(0)}, number(1), std::string{bytes(2)}, static_cast<std::int64_t>(number(3))};
     }
 
@@ -83,7 +83,7 @@ private:
         return *this;
     }
 
-    store& of_;
+    log_store& of_;
     sqlite3_stmt* owned_ = nullptr;
     sqlite3_stmt* what_ = nullptr;
     int bound_ = 0;

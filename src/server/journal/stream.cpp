@@ -2,51 +2,51 @@
 
 #include <charconv>
 
-#include "server/journal/bytes.hpp"
+#include "server/journal/byte_encoding.hpp"
 #include "server/journal/checksum.hpp"
 #include "tutti/server/codec.hpp"
 
 namespace tutti::server::journal {
 namespace {
 
-void put_branches(std::string& to, const std::vector<branch>& all) {
+void put_leader_epochs(std::string& to, const std::vector<leader_epoch>& all) {
     put(to, static_cast<std::uint32_t>(all.size()));
-    for (const branch& b : all) {
+    for (const leader_epoch& b : all) {
         put(to, b.term);
         put(to, b.id);
         put(to, b.first);
     }
 }
-branch take_branch(std::string_view& from) {
-    branch b;
-    b.term = take<std::uint64_t>(from);
-    b.id = take<std::uint64_t>(from);
-    b.first = take<std::uint64_t>(from);
+leader_epoch read_leader_epoch(std::string_view& from) {
+    leader_epoch b;
+    b.term = read_number<std::uint64_t>(from);
+    b.id = read_number<std::uint64_t>(from);
+    b.first = read_number<std::uint64_t>(from);
     return b;
 }
-std::vector<branch> take_branches(std::string_view& from) {
-    std::vector<branch> all;
-    for (auto left = take<std::uint32_t>(from); left != 0; --left) all.push_back(take_branch(from));
+std::vector<leader_epoch> read_leader_epochs(std::string_view& from) {
+    std::vector<leader_epoch> all;
+    for (auto left = read_number<std::uint32_t>(from); left != 0; --left) all.push_back(read_leader_epoch(from));
     return all;
 }
 
-void put_answers(std::string& to, const std::vector<kept_answer>& all) {
+void put_answers(std::string& to, const std::vector<stored_reply>& all) {
     put(to, static_cast<std::uint32_t>(all.size()));
-    for (const kept_answer& a : all) {
+    for (const stored_reply& a : all) {
         put(to, std::string_view{a.key});
         put(to, a.call);
         put(to, std::string_view{a.answer});
         put(to, a.at);
     }
 }
-std::vector<kept_answer> take_answers(std::string_view& from) {
-    std::vector<kept_answer> all;
-    for (auto left = take<std::uint32_t>(from); left != 0; --left) {
-        kept_answer a;
-        a.key = take_word(from);
-        a.call = take<std::uint64_t>(from);
-        a.answer = take_word(from);
-        a.at = take<std::int64_t>(from);
+std::vector<stored_reply> read_answers(std::string_view& from) {
+    std::vector<stored_reply> all;
+    for (auto left = read_number<std::uint32_t>(from); left != 0; --left) {
+        stored_reply a;
+        a.key = read_word(from);
+        a.call = read_number<std::uint64_t>(from);
+        a.answer = read_word(from);
+        a.at = read_number<std::int64_t>(from);
         all.push_back(std::move(a));
     }
     return all;
@@ -58,17 +58,17 @@ void need_end(std::string_view bytes) {
 
 }  // namespace
 
-std::string text_of(const std::vector<branch>& all) {
+std::string text_of(const std::vector<leader_epoch>& all) {
     std::string text;
-    for (const branch& b : all) {
+    for (const leader_epoch& b : all) {
         if (!text.empty()) text += ',';
         text += std::to_string(b.term) + ':' + std::to_string(b.id) + ':' + std::to_string(b.first);
     }
     return text;
 }
 
-std::vector<branch> branches_in(std::string_view text) {
-    std::vector<branch> all;
+std::vector<leader_epoch> leader_epochs_in(std::string_view text) {
+    std::vector<leader_epoch> all;
     const char* at = text.data();
     const char* const end = at + text.size();
     const auto take = [&](char behind) {
@@ -76,12 +76,12 @@ std::vector<branch> branches_in(std::string_view text) {
         const auto [next, error] = std::from_chars(at, end, n);
         const bool is_last = behind == ',' && next == end;
         if (error != std::errc{} || (!is_last && (next == end || *next != behind)))
-            throw bad_argument{"branches are given as TERM:ID:FIRST,..."};
+            throw bad_argument{"leader epochs are given as TERM:ID:FIRST,..."};
         at = is_last ? next : next + 1;
         return n;
     };
     while (at != end) {
-        branch b;
+        leader_epoch b;
         b.term = take(':');
         b.id = take(':');
         b.first = take(',');
@@ -98,17 +98,17 @@ std::string seal(std::string_view bytes) {
 }
 
 std::string_view unseal(std::string_view bytes) {
-    const auto sum = take<std::uint64_t>(bytes);
+    const auto sum = read_number<std::uint64_t>(bytes);
     if (checksum(bytes) != sum) throw std::runtime_error{"what the leader sent was damaged on its way"};
     return bytes;
 }
 
-std::string encode(const piece& p) {
+std::string encode(const log_chunk& p) {
     std::string to;
-    put_branches(to, {p.now});
+    put_leader_epochs(to, {p.epoch});
     put(to, p.upto);
     put(to, p.behind);
-    put_branches(to, p.branches);
+    put_leader_epochs(to, p.epochs);
     put(to, static_cast<std::uint32_t>(p.groups.size()));
     for (const group& g : p.groups) {
         put(to, g.first);
@@ -119,43 +119,43 @@ std::string encode(const piece& p) {
     return seal(to);
 }
 
-piece decode_piece(std::string_view bytes) {
+log_chunk decode_chunk(std::string_view bytes) {
     bytes = unseal(bytes);
-    piece p;
-    const std::vector<branch> now = take_branches(bytes);
-    if (now.size() != 1) throw std::runtime_error{"what the leader sent says not which branch it writes"};
-    p.now = now.front();
-    p.upto = take<std::uint64_t>(bytes);
-    p.behind = take<std::uint64_t>(bytes);
-    p.branches = take_branches(bytes);
-    for (auto left = take<std::uint32_t>(bytes); left != 0; --left) {
+    log_chunk p;
+    const std::vector<leader_epoch> now = read_leader_epochs(bytes);
+    if (now.size() != 1) throw std::runtime_error{"what the leader sent says not which leader epoch it writes"};
+    p.epoch = now.front();
+    p.upto = read_number<std::uint64_t>(bytes);
+    p.behind = read_number<std::uint64_t>(bytes);
+    p.epochs = read_leader_epochs(bytes);
+    for (auto left = read_number<std::uint32_t>(bytes); left != 0; --left) {
         group g;
-        g.first = take<std::uint64_t>(bytes);
-        g.last = take<std::uint64_t>(bytes);
-        g.records = take_word(bytes);
-        g.answers = take_answers(bytes);
+        g.first = read_number<std::uint64_t>(bytes);
+        g.last = read_number<std::uint64_t>(bytes);
+        g.records = read_word(bytes);
+        g.answers = read_answers(bytes);
         p.groups.push_back(std::move(g));
     }
     need_end(bytes);
     return p;
 }
 
-std::string encode(const copied& c) {
+std::string encode(const initial_copy& c) {
     std::string to;
     put(to, c.position);
     put(to, c.parts);
-    put_branches(to, c.branches);
+    put_leader_epochs(to, c.epochs);
     put_answers(to, c.answers);
     return seal(to);
 }
 
-copied decode_copy(std::string_view bytes) {
+initial_copy decode_copy(std::string_view bytes) {
     bytes = unseal(bytes);
-    copied c;
-    c.position = take<std::uint64_t>(bytes);
-    c.parts = take<std::uint64_t>(bytes);
-    c.branches = take_branches(bytes);
-    c.answers = take_answers(bytes);
+    initial_copy c;
+    c.position = read_number<std::uint64_t>(bytes);
+    c.parts = read_number<std::uint64_t>(bytes);
+    c.epochs = read_leader_epochs(bytes);
+    c.answers = read_answers(bytes);
     need_end(bytes);
     return c;
 }

@@ -100,7 +100,7 @@ private:
 
 }  // namespace
 
-write_ahead_log look_at_write_ahead_log(const std::string& file, std::uint32_t page_bytes) {
+write_ahead_log read_write_ahead_log(const std::string& file, std::uint32_t page_bytes) {
     write_ahead_log found;
     std::ifstream from{file, std::ios::binary};
     if (!from) {
@@ -111,7 +111,7 @@ write_ahead_log look_at_write_ahead_log(const std::string& file, std::uint32_t p
     if (!from.read(reinterpret_cast<char*>(head), sizeof head)) return found;  // SQLite had not started the log
     const header h = read_header(head);
     found.header_is_bad = !h.is_whole;
-    if (h.is_whole) found.turn = h.salts;
+    if (h.is_whole) found.salts = h.salts;
     frame f{h.is_whole ? h.page_bytes : page_bytes};
     std::optional<std::uint64_t> salts;
     if (h.is_whole) salts = h.salts;
@@ -145,16 +145,16 @@ write_ahead_log look_at_write_ahead_log(const std::string& file, std::uint32_t p
     return found;
 }
 
-bool may_come_after(std::uint64_t turn, std::uint64_t later) noexcept {
+bool may_come_after(std::uint64_t salts, std::uint64_t later) noexcept {
     // The file that stores the turn is synced once a second, so after a crash of the machine it may contain an older
     // turn.
-    constexpr std::uint32_t most = 10'000;
+    constexpr std::uint32_t max_restarts = 10'000;
     const auto count_of = [](std::uint64_t salts) {
         unsigned char all[sizeof salts];
         std::memcpy(all, &salts, sizeof salts);
         return big_endian(all, 0);
     };
-    return later == turn || count_of(later) - count_of(turn) - 1 < most;
+    return later == salts || count_of(later) - count_of(salts) - 1 < max_restarts;
 }
 
 }  // namespace tutti::server::journal

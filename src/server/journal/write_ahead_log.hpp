@@ -24,7 +24,7 @@ struct write_ahead_log {
     std::uint64_t later = 0;
     bool header_is_bad = false;
     /// the salts of the header, as they are in the file; 0: the header is not intact
-    std::uint64_t turn = 0;
+    std::uint64_t salts = 0;
 
     [[nodiscard]] bool is_torn() const noexcept { return complete < frames; }
     [[nodiscard]] bool is_damaged() const noexcept { return later != 0; }
@@ -33,11 +33,11 @@ struct write_ahead_log {
 /// Inspects a file. A file that is absent or empty has no frames. `page_bytes` is the page size of the database, used
 /// if the header is damaged. Takes time in proportion to the file, and memory for one page. @throws std::system_error
 /// if the file cannot be read
-[[nodiscard]] write_ahead_log look_at_write_ahead_log(const std::string& file, std::uint32_t page_bytes);
+[[nodiscard]] write_ahead_log read_write_ahead_log(const std::string& file, std::uint32_t page_bytes);
 
-/// Returns true if a log of the turn `later` may be a log of `turn` that SQLite has restarted some times. SQLite
+/// Returns true if a log of the turn `later` may be a log of `salts` that SQLite has restarted some times. SQLite
 /// increments the first half of the salts at each restart. The second half, and the first value of the first half, are
 /// random.
-[[nodiscard]] bool may_come_after(std::uint64_t turn, std::uint64_t later) noexcept;
+[[nodiscard]] bool may_come_after(std::uint64_t salts, std::uint64_t later) noexcept;
 
 }  // namespace tutti::server::journal

@@ -30,14 +30,14 @@ std::uint64_t percentile(const turnaround_sum& of, double q) noexcept {
 }
 
 void counters::count_call(std::size_t procedure, int priority, ending how, std::chrono::nanoseconds turnaround) {
-    of_procedure& of = by_procedure_[procedure];
+    procedure_counters& of = by_procedure_[procedure];
     of.endings[static_cast<std::size_t>(how)].add_one();
     // A refused call has no turnaround time. Otherwise an overload would show as very short calls.
     if (how == ending::busy || how == ending::shutdown) return;
     auto& slot = of.by_priority[static_cast<std::size_t>(priority)];
-    turnarounds<counter>* found = slot.load(std::memory_order_relaxed);
+    turnaround_histogram<counter>* found = slot.load(std::memory_order_relaxed);
     if (found == nullptr) {
-        found = new (std::nothrow) turnarounds<counter>;
+        found = new (std::nothrow) turnaround_histogram<counter>;
         if (found == nullptr) return;
         slot.store(found, std::memory_order_release);  // pairs with the acquire load in add_to
     }

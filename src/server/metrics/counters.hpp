@@ -23,11 +23,11 @@ inline constexpr std::size_t bucket_count = 48;
 
 /// A histogram of one I/O thread, or the sum over several.
 template <class Number>
-struct turnarounds {
+struct turnaround_histogram {
     std::array<Number, bucket_count> buckets{};
     Number microseconds{};
 };
-using turnaround_sum = turnarounds<std::uint64_t>;
+using turnaround_sum = turnaround_histogram<std::uint64_t>;
 
 /// Returns the limit of the bucket that contains the quantile q; 0 if the histogram is empty.
 [[nodiscard]] std::uint64_t percentile(const turnaround_sum& of, double q) noexcept;
@@ -68,14 +68,14 @@ public:
     counter stand_ins_called_off;
 
 private:
-    struct of_procedure {
-        std::array<std::atomic<turnarounds<counter>*>, priority_levels> by_priority{};
+    struct procedure_counters {
+        std::array<std::atomic<turnaround_histogram<counter>*>, priority_levels> by_priority{};
         std::array<counter, ending_count> endings;
-        ~of_procedure() {
+        ~procedure_counters() {
             for (auto& p : by_priority) delete p.load(std::memory_order_relaxed);
         }
     };
-    std::vector<of_procedure> by_procedure_;
+    std::vector<procedure_counters> by_procedure_;
 };
 
 }  // namespace tutti::server

@@ -66,11 +66,11 @@ constexpr bool is_usual(abort_cause c) {
 // Counts that are still zero are included, so that a rate over them has a start. Unusual endings and causes appear
 // after their first occurrence. The same applies to the series for priorities other than the procedure's own.
 
-void add_procedures(std::vector<MetricFamily>& to, const snapshot& s) {
+void add_procedures(std::vector<MetricFamily>& to, const server_statistics& s) {
     MetricFamily turnaround =
         family("tutti_turnaround_seconds", "From a call's arrival to its answer", MetricType::Histogram);
     MetricFamily ended = family("tutti_calls_total", "Calls by how they ended", MetricType::Counter);
-    for (const snapshot::of_procedure& p : s.procedures) {
+    for (const server_statistics::procedure_statistics& p : s.procedures) {
         // Shows two series, whatever priorities clients choose: the procedure's own priority, and all others.
         turnaround_sum own, chosen;
         for (const auto& [priority, sum] : p.priorities) add(priority == p.own_priority ? own : chosen, sum);
@@ -89,7 +89,7 @@ void add_procedures(std::vector<MetricFamily>& to, const snapshot& s) {
     to.push_back(std::move(ended));
 }
 
-void add_blocks(std::vector<MetricFamily>& to, const snapshot& s) {
+void add_blocks(std::vector<MetricFamily>& to, const server_statistics& s) {
     MetricFamily commits = family("tutti_commits_total", "Committed transactions by block", MetricType::Counter);
     MetricFamily aborts = family("tutti_aborts_total", "Attempts rolled back, by block and cause", MetricType::Counter);
     for (const auto& [name, block] : s.blocks) {
@@ -105,7 +105,7 @@ void add_blocks(std::vector<MetricFamily>& to, const snapshot& s) {
     to.push_back(std::move(aborts));
 }
 
-void add_replication(std::vector<MetricFamily>& to, const journal::replication_figures& f) {
+void add_replication(std::vector<MetricFamily>& to, const journal::replication_statistics& f) {
     to.push_back(
         single("tutti_leads", "1 where the server leads, 0 where it follows", MetricType::Gauge, f.leads ? 1 : 0));
     to.push_back(single("tutti_takes_writes", "0 where calls that write are refused, because it does not lead",
@@ -113,8 +113,8 @@ void add_replication(std::vector<MetricFamily>& to, const journal::replication_f
     to.push_back(single("tutti_log_position", "The first position of the log that is not on disk", MetricType::Gauge,
                         f.position));
     if (f.link) {
-        to.push_back(
-            single("tutti_leader_connected", "1 while the leader answers", MetricType::Gauge, f.link->up ? 1 : 0));
+        to.push_back(single("tutti_leader_connected", "1 while the leader answers", MetricType::Gauge,
+                            f.link->is_connected ? 1 : 0));
         if (f.link->behind_bytes) {
             to.push_back(single("tutti_lag_bytes", "Bytes of the leader's log that this server has not run yet",
                                 MetricType::Gauge, *f.link->behind_bytes));
@@ -138,10 +138,10 @@ void add_replication(std::vector<MetricFamily>& to, const journal::replication_f
     to.push_back(std::move(bytes));
 }
 
-void add_snapshots(std::vector<MetricFamily>& to, const journal::snapshot_figures& f) {
+void add_snapshots(std::vector<MetricFamily>& to, const journal::snapshot_statistics& f) {
     const auto seconds = [](std::chrono::microseconds time) { return std::chrono::duration<double>{time}.count(); };
     to.push_back(
-        single("tutti_log_snapshots_total", "Snapshots of the log that were kept", MetricType::Counter, f.kept));
+        single("tutti_log_snapshots_total", "Snapshots of the log that were kept", MetricType::Counter, f.stored));
     to.push_back(single("tutti_log_snapshots_failed_total", "Snapshots of the log that could not be made or kept",
                         MetricType::Counter, f.failed));
     to.push_back(single("tutti_log_snapshot_in_progress", "1 while a snapshot of the log is written", MetricType::Gauge,
@@ -159,7 +159,7 @@ void add_snapshots(std::vector<MetricFamily>& to, const journal::snapshot_figure
 
 }  // namespace
 
-std::vector<MetricFamily> families_of(const snapshot& s) {
+std::vector<MetricFamily> families_of(const server_statistics& s) {
     std::vector<MetricFamily> all;
     add_procedures(all, s);
     add_blocks(all, s);
@@ -221,10 +221,10 @@ std::vector<MetricFamily> families_of(const snapshot& s) {
         all.push_back(single("tutti_log_pending_bytes", "Bytes of the log that wait to be written", MetricType::Gauge,
                              s.log->pending_bytes));
         all.push_back(single("tutti_log_trouble", "1 while the log cannot be written, and calls are refused",
-                             MetricType::Gauge, s.log->trouble.empty() ? 0 : 1));
+                             MetricType::Gauge, s.log->error.empty() ? 0 : 1));
         add_snapshots(all, s.log->snapshots);
     }
-    if (s.others) add_replication(all, *s.others);
+    if (s.replication) add_replication(all, *s.replication);
     all.push_back(single("tutti_held_bytes", "Bytes of requests and answers", MetricType::Gauge, s.held_bytes));
     all.push_back(single("tutti_held_by_calls_bytes", "Bytes of arguments of accepted calls", MetricType::Gauge,
                          s.held_by_calls));

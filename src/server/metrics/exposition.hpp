@@ -4,10 +4,10 @@
 #include <vector>
 
 #include "exposition/families.hpp"
-#include "server/metrics/snapshot.hpp"
+#include "server/metrics/server_statistics.hpp"
 
 namespace tutti::server {
 
-[[nodiscard]] std::vector<prometheus::MetricFamily> families_of(const snapshot& s);
+[[nodiscard]] std::vector<prometheus::MetricFamily> families_of(const server_statistics& s);
 
 }  // namespace tutti::server

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "exposition/page.hpp"
-#include "server/calls/kept_calls.hpp"
+#include "server/calls/stuck_calls.hpp"
 
 namespace tutti::server {
 
@@ -25,7 +25,7 @@ struct readiness {
     std::string undecided{};
     bool log_behind = false;  ///< more of the log waits to be written than the limit allows
     bool queue_full = false;
-    bool holds_too_much = false;
+    bool is_memory_full = false;
     bool clients_full = false;
 };
 
@@ -33,9 +33,9 @@ struct readiness {
 struct liveness {
     stage at = stage::loading;
     std::size_t io_threads = 0;
-    std::vector<std::size_t> silent{};  ///< indices of the I/O threads that gave no sign in time
+    std::vector<std::size_t> unresponsive{};  ///< indices of the I/O threads that gave no sign in time
     std::size_t workers = 0;
-    std::vector<kept_call> kept{};  ///< calls that have occupied their worker for long
+    std::vector<stuck_call> stuck{};  ///< calls that have occupied their worker for long
 };
 
 /// Returns 200 if the server is ready, or 503 with the obstacle. A server is ready if a client may connect and its call

@@ -38,51 +38,52 @@ public:
     byte_queue in;
     /// Output that the client has not taken yet.
     byte_queue out;
-    [[nodiscard]] std::size_t unsent() const noexcept { return out.size(); }
+    [[nodiscard]] std::size_t unsent_bytes() const noexcept { return out.size(); }
     /// Returns the bytes of answers that the client makes the server hold, including those that wait for an earlier
     /// one.
-    [[nodiscard]] std::size_t held() const noexcept { return out.size() + waiting_; }
+    [[nodiscard]] std::size_t held() const noexcept { return out.size() + answered_bytes_; }
     /// Returns all bytes that the client makes the server hold: its requests and its answers.
-    [[nodiscard]] std::size_t footprint() const noexcept { return footprint_of_buffers() + charged_; }
+    [[nodiscard]] std::size_t footprint() const noexcept { return footprint_of_buffers() + request_bytes_; }
     /// Returns the part of these bytes that does not belong to a parsed request.
     [[nodiscard]] std::size_t footprint_of_buffers() const noexcept {
         return in.size() + out.size() + (who.queued ? who.queued->bytes() : 0);
     }
     /// Counts the bytes that `r` holds now. REQUIRES: `r` is in the order, and not with the executor.
     void charge(request& r) noexcept {
-        charged_ += r.footprint() - r.charged;  // modulo 2^64, so the sum may decrease
+        request_bytes_ += r.footprint() - r.charged;  // modulo 2^64, so the sum may decrease
         r.charged = r.footprint();
     }
 
     /// Handles that the client has disconnected, or will send no more: abandons its calls, so that none waits for an
     /// event.
-    void leave() noexcept {
-        leaving = true;
-        for (request* r = first_; r != nullptr; r = r->behind) r->abandon();
+    void abandon_calls() noexcept {
+        has_left = true;
+        for (request* r = first_; r != nullptr; r = r->next_of_client) r->abandon();
     }
 
     // ---- requests
-    void line_up(request& r) noexcept {
-        if (leaving) r.abandon();
-        r.from = this;
-        r.behind = nullptr;
-        (last_ == nullptr ? first_ : last_->behind) = &r;
+    void append(request& r) noexcept {
+        if (has_left) r.abandon();
+        r.client = this;
+        r.next_of_client = nullptr;
+        (last_ == nullptr ? first_ : last_->next_of_client) = &r;
         last_ = &r;
         ++in_flight;
     }
     /// Returns true if only calls that outlive their client are left. The server does not keep a disconnected client
     /// for them.
-    [[nodiscard]] bool only_outliving() const noexcept {
-        for (const request* r = first_; r != nullptr; r = r->behind) {
+    [[nodiscard]] bool has_only_outliving_calls() const noexcept {
+        for (const request* r = first_; r != nullptr; r = r->next_of_client) {
             // A login is not a call.
-            if (r->answered || r->what.which == nullptr || !r->what.which->what.options.outlives_client) return false;
+            if (r->answered || r->what.entry == nullptr || !r->what.entry->definition.options.outlives_client)
+                return false;
         }
-        return first_ != nullptr && unsent() == 0;
+        return first_ != nullptr && unsent_bytes() == 0;
     }
     /// Allows the answer of `r` to go out in its turn. REQUIRES: `r` is in the order.
     void mark_answered(request& r) noexcept {
         r.answered = true;
-        waiting_ += r.answer.size();
+        answered_bytes_ += r.answer.size();
         charge(r);
     }
     /// Returns the first request if it is answered.
@@ -91,31 +92,32 @@ public:
     }
     /// Returns the first request if it is a question to the journal that has not been handed in. All earlier requests
     /// are done.
-    [[nodiscard]] request* first_to_ask() const noexcept {
-        const bool asks = first_ != nullptr && !first_->answered && first_->asks.what != question::kind::none;
-        return asks && !first_->asks.is_asked ? first_ : nullptr;
+    [[nodiscard]] request* first_to_defer() const noexcept {
+        const bool is_deferred =
+            first_ != nullptr && !first_->answered && first_->deferred.what != replication_command::kind::none;
+        return is_deferred && !first_->deferred.is_submitted ? first_ : nullptr;
     }
-    request* take_first() noexcept {
+    request* pop_first() noexcept {
         request* const r = first_;
         if (r == nullptr) return nullptr;
-        first_ = r->behind;
+        first_ = r->next_of_client;
         if (first_ == nullptr) last_ = nullptr;
         --in_flight;
-        if (r->answered) waiting_ -= r->answer.size();
-        charged_ -= std::exchange(r->charged, 0);
+        if (r->answered) answered_bytes_ -= r->answer.size();
+        request_bytes_ -= std::exchange(r->charged, 0);
         return r;
     }
     /// Puts `by` in the place of `old`. REQUIRES: `old` is in the order.
     void replace(request& old, request& by) noexcept {
         request** link = &first_;
-        while (*link != &old) link = &(*link)->behind;
+        while (*link != &old) link = &(*link)->next_of_client;
         *link = &by;
-        by.behind = old.behind;
+        by.next_of_client = old.next_of_client;
         if (last_ == &old) last_ = &by;
-        by.from = this;
-        charged_ -= std::exchange(old.charged, 0);
-        old.from = nullptr;
-        old.behind = nullptr;
+        by.client = this;
+        request_bytes_ -= std::exchange(old.charged, 0);
+        old.client = nullptr;
+        old.next_of_client = nullptr;
     }
 
     std::unique_ptr<stream> io;
@@ -123,19 +125,19 @@ public:
     session who;
     reading_turn turn;
     std::size_t in_flight = 0;
-    bool touched = false;  // in the I/O thread's list of connections to look after in this round
-    bool leaving = false;  // the client has said that it sends no more
-    bool ended = false;    // and everything that it had sent has been read
+    bool touched = false;      // in the I/O thread's list of connections to look after in this round
+    bool has_left = false;     // the client has said that it sends no more
+    bool input_ended = false;  // and everything that it had sent has been read
     bool lingering = false;
     bool broken = false;
-    bool paused = false;         // its next request waits until `paused_until` (io_thread_fairness.cpp)
-    bool waits = false;          // its next request would write, and waits while the lead is handed over
-    bool refused = false;        // while the server ends: the client has got the answer that the server ends
-    std::uint32_t interest = 0;  // events that epoll watches
+    bool paused = false;              // its next request waits until `paused_until` (io_thread_fairness.cpp)
+    bool awaits_handover = false;     // its next request would write, and waits while the lead is handed over
+    bool got_shutdown_error = false;  // while the server ends: the client has got the answer that the server ends
+    std::uint32_t interest = 0;       // events that epoll watches
     const instant arrived;
     instant last_request;
     instant paused_until;
-    std::optional<instant> waits_since;       // its next command is costly and has waited since then
+    std::optional<instant> delayed_since;     // its next command is costly and has waited since then
     std::optional<instant> unfinished_since;  // a part of a request has arrived, and only the client delays the rest
     // when writing last made progress, or when the output became empty; lingering: when that began
     instant last_progress;
@@ -145,8 +147,8 @@ public:
 private:
     request* first_ = nullptr;
     request* last_ = nullptr;
-    std::size_t charged_ = 0;  // bytes of requests in the order
-    std::size_t waiting_ = 0;  // bytes of answered requests in the order
+    std::size_t request_bytes_ = 0;   // bytes of requests in the order
+    std::size_t answered_bytes_ = 0;  // bytes of answered requests in the order
 };
 
 }  // namespace tutti::server

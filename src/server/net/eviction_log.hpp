@@ -18,24 +18,24 @@ namespace tutti::server {
 
 class eviction_log {
 public:
-    using teller = std::function<void(severity, const std::string&)>;
+    using log_function = std::function<void(severity, const std::string&)>;
 
-    /// Records `line`, and passes it to `tell` unless that was done less than a second before `now`.
+    /// Records `line`, and passes it to `log` unless that was done less than a second before `now`.
     /// @throws std::bad_alloc
-    void note(const std::string& line, instant now, const teller& tell) {
-        std::string told;
+    void record(const std::string& line, instant now, const log_function& log) {
+        std::string logged;
         {
             const std::scoped_lock lock{mutex_};
             latest_ = line;
             if (now < next_) {
-                ++untold_;
+                ++suppressed_;
                 return;
             }
             next_ = now + period;
-            told = line;
-            if (untold_ != 0) told += " (and " + std::to_string(std::exchange(untold_, 0)) + " more before)";
+            logged = line;
+            if (suppressed_ != 0) logged += " (and " + std::to_string(std::exchange(suppressed_, 0)) + " more before)";
         }
-        if (tell) tell(severity::warning, told);
+        if (log) log(severity::warning, logged);
     }
     [[nodiscard]] std::string latest() const {
         const std::scoped_lock lock{mutex_};
@@ -48,7 +48,7 @@ private:
     mutable std::mutex mutex_;
     std::string latest_;
     instant next_ = instant::min();
-    std::size_t untold_ = 0;
+    std::size_t suppressed_ = 0;
 };
 
 }  // namespace tutti::server

@@ -29,11 +29,11 @@ constexpr std::size_t scratch_bytes = 16'384;  // no TLS record is longer
 // The number of clients that a round handles. A worker that runs the calls itself handles few clients that send much at
 // once. Of a thousand requests, the first ones would have left its cache when they run, and again when they are
 // answered. The clients that are left out come first in the next round.
-constexpr int fewest_events = 8, most_events = 256;
+constexpr int min_events = 8, max_events = 256;
 constexpr std::size_t enough_requests = 64;
 // The number of requests that always ends a round, because more urgent requests may have arrived. A new round costs two
 // system calls for each client that is read, and must be worth them.
-constexpr std::size_t most_requests = 256;
+constexpr std::size_t max_requests = 256;
 /// The interval of checks for calls that were expected to be brief. A more urgent call waits for one to two intervals
 /// for the end of such a call, on any worker. Then the thread interrupts a worker.
 constexpr std::chrono::microseconds late{50};
@@ -54,49 +54,49 @@ timespec time_to(instant when) noexcept {
 }
 
 /// Returns `span`, or less if the worker has something to do earlier. Null: no worker.
-timespec time_for(std::chrono::nanoseconds span, const attention* worker) noexcept {
+timespec time_for(std::chrono::nanoseconds span, const idle_wakeup* worker) noexcept {
     if (span.count() == 0) return {};
     const instant end = std::chrono::steady_clock::now() + span;
     return time_to(worker == nullptr ? end : std::min(end, worker->until));
 }
 
-void say_full(handle socket) noexcept {
+void send_too_many_clients(handle socket) noexcept {
     stream refused{std::move(socket)};
     static_cast<void>(refused.write("-MAXCLIENTS max number of clients reached\r\n"));
 }
 
 }  // namespace
 
-io_thread::io_thread(common& shared, std::size_t procedures)
+io_thread::io_thread(io_shared_state& shared, std::size_t procedures)
     : shared_{shared},
       limits_{shared.how.max_arguments, shared.how.max_request},
       counters_{procedures},
-      kept_{shared.how},
+      stuck_calls_{shared.how},
       epoll_{::epoll_create1(EPOLL_CLOEXEC)},
-      bell_{::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)},
+      wakeup_{::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)},
       last_resort_{::open("/dev/null", O_RDONLY | O_CLOEXEC)},
       scratch_{std::make_unique_for_overwrite<char[]>(scratch_bytes)},
       now_{std::chrono::steady_clock::now()},
-      next_look_{now_},
-      pace_{procedures, shared.how.brief_call, shared.workers},
+      next_check_{now_},
+      durations_{procedures, shared.how.brief_call, shared.workers},
       next_offer_{now_},
       nanoseconds_per_tick_{base::nanoseconds_per_tick()} {
     spare_.reserve(spare_requests);  // so that putting away a request needs no memory
-    if (!epoll_.open() || !bell_.open() || !last_resort_.open())
+    if (!epoll_.is_open() || !wakeup_.is_open() || !last_resort_.is_open())
         throw std::system_error{errno, std::generic_category(), "no descriptors for an I/O thread"};
-    if (!add_to(epoll_, bell_.get(), EPOLLIN, &bell_) || !watch_entrances(true))
+    if (!add_to(epoll_, wakeup_.get(), EPOLLIN, &wakeup_) || !watch_listening_sockets(true))
         throw std::system_error{errno, std::generic_category(), "epoll"};
 }
 
-bool io_thread::watch_entrances(bool on) noexcept {
+bool io_thread::watch_listening_sockets(bool on) noexcept {
     if (accepting_ == on) return true;
     accepting_ = on;
-    for (const entrance& e : shared_.entrances) {
+    for (const listening_socket& e : shared_.listening_sockets) {
         if (!on) {
             ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, e.listener.get(), nullptr);
         } else if (!add_to(epoll_, e.listener.get(), EPOLLIN | EPOLLEXCLUSIVE, &e)) {
             const int error = errno;
-            watch_entrances(false);  // removes all, because the next attempt adds either all or none
+            watch_listening_sockets(false);  // removes all, because the next attempt adds either all or none
             errno = error;
             return false;
         }
@@ -110,18 +110,18 @@ void io_thread::start() {
     thread_ = std::thread{[this] { work(); }};
 }
 
-// Pairs: asleep_ with given_back_, drain_asked_ and kill_asked_. The sending thread stores its message and then checks
+// Pairs: asleep_ with completed_, drain_asked_ and kill_asked_. The sending thread stores its message and then checks
 // whether the I/O thread sleeps. The I/O thread sets asleep_ and then looks for messages. All accesses are sequentially
 // consistent, so one of the two sees the other.
-void io_thread::give_back(request& done) noexcept {
-    request* top = given_back_.load(std::memory_order_relaxed);
-    do done.behind_given = top;
-    while (!given_back_.compare_exchange_weak(top, &done));
+void io_thread::complete_request(request& done) noexcept {
+    request* top = completed_.load(std::memory_order_relaxed);
+    do done.next_completed = top;
+    while (!completed_.compare_exchange_weak(top, &done));
     wake();  // the I/O thread owns `done` from here on
 }
 
 void io_thread::wake() noexcept {
-    if (asleep_.load() && asleep_.exchange(false)) static_cast<void>(::eventfd_write(bell_.get(), 1));
+    if (asleep_.load() && asleep_.exchange(false)) static_cast<void>(::eventfd_write(wakeup_.get(), 1));
 }
 
 void io_thread::begin_drain() noexcept {
@@ -130,11 +130,11 @@ void io_thread::begin_drain() noexcept {
 }
 
 bool io_thread::responds() noexcept {
-    const std::uint64_t now = ask_for_sign();
-    return has_gone_round(std::exchange(seen_rounds_, now));
+    const std::uint64_t now = request_round();
+    return has_started_round(std::exchange(seen_rounds_, now));
 }
 
-void io_thread::look_for_killed() noexcept {
+void io_thread::check_killed() noexcept {
     kill_asked_.store(true);
     wake();
 }
@@ -142,18 +142,18 @@ void io_thread::look_for_killed() noexcept {
 // The I/O thread sets asleep_ and then counts the round. The asking thread reads the count and then checks asleep_. If
 // the I/O thread is awake, it will set asleep_ and then count. If it sleeps, the bell starts a round. If the asking
 // thread read a count that was already made, it also sees the stores before that count, so it finds asleep_ set.
-std::uint64_t io_thread::ask_for_sign() noexcept {
+std::uint64_t io_thread::request_round() noexcept {
     const std::uint64_t seen = rounds_.load(std::memory_order_acquire);
     wake();
     return seen;
 }
 
-bool io_thread::has_gone_round(std::uint64_t since) const noexcept {
+bool io_thread::has_started_round(std::uint64_t since) const noexcept {
     return rounds_.load(std::memory_order_acquire) != since || gone_.load(std::memory_order_relaxed);
 }
 
 bool io_thread::finished() const noexcept {
-    return draining_ && connections_.empty() && under_way_count_ == 0 && at_door_ == 0;
+    return draining_ && connections_.empty() && in_progress_count_ == 0 && deferred_count_ == 0;
 }
 
 void io_thread::work() {
@@ -171,7 +171,7 @@ void io_thread::work() {
         wait();
         submit();
         end_round();
-        if (may_offer()) offer();
+        if (may_offer_ownership()) offer_ownership();
     }
     gone_.store(true, std::memory_order_relaxed);
 }
@@ -179,37 +179,38 @@ void io_thread::work() {
 void io_thread::end_round() {
     collect();
     resume_paused();
-    for (connection* const c : touched_) look_after(*c);
+    for (connection* const c : touched_) update_connection(*c);
     touched_.clear();
-    keep_memory_bound();
+    enforce_memory_limit();
     submit();
-    if (now_ >= next_late_ && shared_.runs.spares()) {
-        shared_.runs.tick_the_late();
-        next_late_ = now_ + late;
+    if (now_ >= next_overdue_check_ && shared_.runs.has_skipped_workers()) {
+        shared_.runs.tick_overdue();
+        next_overdue_check_ = now_ + late;
     }
-    if (now_ >= next_look_) keep_order();
+    if (now_ >= next_check_) run_periodic_checks();
     // The thread submits nothing while it drains, so this stays true.
-    if (draining_ && under_way_count_ == 0) calls_are_over_.store(true, std::memory_order_release);
+    if (draining_ && in_progress_count_ == 0) has_no_calls_.store(true, std::memory_order_release);
 }
 
 /// Waits for events, and handles them. `worker`: the worker that stands in for the thread. A worker does not wait while
 /// the executor wants it.
-void io_thread::wait(const attention* worker) {
-    std::array<epoll_event, most_events> events;
-    std::array<connection*, most_events> readable;
+void io_thread::wait(const idle_wakeup* worker) {
+    std::array<epoll_event, max_events> events;
+    std::array<connection*, max_events> readable;
     std::size_t to_read = 0;
     const int count = sleep(events, worker);
-    taken_ = 0;
+    requests_of_round_ = 0;
     now_ = std::chrono::steady_clock::now();
     if (drain_asked_.load() && !draining_) stop_for_drain();
     if (kill_asked_.load() && kill_asked_.exchange(false)) close_killed();
     for (int i = 0; i < count; ++i) {
         void* const tag = events[static_cast<std::size_t>(i)].data.ptr;
-        if (tag == &bell_) {
+        if (tag == &wakeup_) {
             eventfd_t rung = 0;
-            static_cast<void>(::eventfd_read(bell_.get(), &rung));
-        } else if (const auto* const e = static_cast<const entrance*>(tag);
-                   e >= shared_.entrances.data() && e < shared_.entrances.data() + shared_.entrances.size()) {
+            static_cast<void>(::eventfd_read(wakeup_.get(), &rung));
+        } else if (const auto* const e = static_cast<const listening_socket*>(tag);
+                   e >= shared_.listening_sockets.data() &&
+                   e < shared_.listening_sockets.data() + shared_.listening_sockets.size()) {
             if (!draining_) accept(*e);
         } else if (auto& c = *static_cast<connection*>(tag);
                    handle_event(c, events[static_cast<std::size_t>(i)].events)) {
@@ -223,65 +224,67 @@ void io_thread::wait(const attention* worker) {
 /// Adapts the number of events per round, so that a round has enough requests.
 void io_thread::choose_events(int had) noexcept {
     const std::size_t requests = to_submit_.size();
-    if (requests > 2 * enough_requests) events_of_worker_ = std::max(events_of_worker_ / 2, fewest_events);
+    if (requests > 2 * enough_requests) events_of_worker_ = std::max(events_of_worker_ / 2, min_events);
     else if (requests < enough_requests && had == events_of_worker_)
-        events_of_worker_ = std::min(2 * events_of_worker_, most_events);
+        events_of_worker_ = std::min(2 * events_of_worker_, max_events);
 }
 
 /// Returns true if a message or flag is set that the thread must check before a sleep.
-bool io_thread::is_told(const attention* worker) const noexcept {
-    return (worker != nullptr && worker->is_wanted()) || given_back_.load() != nullptr ||
+bool io_thread::has_message(const idle_wakeup* worker) const noexcept {
+    return (worker != nullptr && worker->is_requested()) || completed_.load() != nullptr ||
            (!draining_ && drain_asked_.load()) || kill_asked_.load();
 }
 
 /// Waits for the bell only, and not for clients. Returns true if it rang. REQUIRES: asleep_ is set.
-bool io_thread::is_called_within(std::chrono::nanoseconds time, const attention& worker) noexcept {
+bool io_thread::is_woken_within(std::chrono::nanoseconds time, const idle_wakeup& worker) noexcept {
     if (time.count() == 0) return false;
-    pollfd bell{.fd = bell_.get(), .events = POLLIN, .revents = 0};
+    pollfd bell{.fd = wakeup_.get(), .events = POLLIN, .revents = 0};
     const timespec left = time_for(time, &worker);
     if (::ppoll(&bell, 1, &left, nullptr) <= 0) return false;
     asleep_.store(false);
     eventfd_t rung = 0;
-    static_cast<void>(::eventfd_read(bell_.get(), &rung));
+    static_cast<void>(::eventfd_read(wakeup_.get(), &rung));
     return true;
 }
 
 /// Waits for events. Returns the number of events.
-int io_thread::sleep(std::span<epoll_event> into, const attention* worker) noexcept {
+int io_thread::sleep(std::span<epoll_event> into, const idle_wakeup* worker) noexcept {
     int timeout = 0;
-    const int most = worker == nullptr ? most_events : events_of_worker_;
+    const int most = worker == nullptr ? max_events : events_of_worker_;
     journal::journal* const log = shared_.log;
     asleep_.store(true);
-    rounds_.store(rounds_.load(std::memory_order_relaxed) + 1, std::memory_order_release);  // see ask_for_sign
-    if (!is_told(worker)) {
+    rounds_.store(rounds_.load(std::memory_order_relaxed) + 1, std::memory_order_release);  // see request_round
+    if (!has_message(worker)) {
         // Ended calls wait for a group. The group begins when the clients send nothing more.
-        if (log != nullptr && log->gathers()) {
-            const timespec left = time_for(log->patience(), worker);
-            const int count = log->all_there() ? 0 : ::epoll_pwait2(epoll_.get(), into.data(), most, &left, nullptr);
+        if (log != nullptr && log->is_gathering()) {
+            const timespec left = time_for(log->idle_poll_time(), worker);
+            const int count =
+                log->has_all_expected_calls() ? 0 : ::epoll_pwait2(epoll_.get(), into.data(), most, &left, nullptr);
             if (count > 0) {
                 asleep_.store(false);
-                log->more_come();
+                log->expect_more_calls();
                 return count;
             }
-            log->no_more_come();
+            log->expect_no_more_calls();
         }
         // While a group is being written, no answer goes out. So the worker lets requests accumulate and reads them
         // together, instead of waking a worker for each. It does not wait if the latest round had many requests,
         // because this one probably has many, too.
-        const bool trickles = taken_ < journal::gathering::many;
-        if (log != nullptr && worker != nullptr && trickles && is_called_within(log->quiet_for(), *worker)) return 0;
-        const bool looks = !connections_.empty() || under_way_count_ != 0 || !accepting_;
-        const instant next = paused_.empty() ? next_look_ : std::min(next_look_, next_resume_);
+        const bool trickles = requests_of_round_ < journal::group_commit_delay::enough_calls;
+        if (log != nullptr && worker != nullptr && trickles && is_woken_within(log->max_block_time(), *worker))
+            return 0;
+        const bool looks = !connections_.empty() || in_progress_count_ != 0 || !accepting_;
+        const instant next = paused_.empty() ? next_check_ : std::min(next_check_, next_resume_);
         const auto left = std::chrono::ceil<milliseconds>(next - now_).count();
         timeout = looks ? static_cast<int>(std::max<long>(left, 0)) : -1;
-        if (shared_.runs.spares()) timeout = timeout < 0 ? 1 : std::min(timeout, 1);
+        if (shared_.runs.has_skipped_workers()) timeout = timeout < 0 ? 1 : std::min(timeout, 1);
     }
     int count = 0;
     if (timeout == 0 || worker == nullptr || worker->until == instant::max()) {
         count = ::epoll_wait(epoll_.get(), into.data(), most, timeout);
     } else {
         // Exact to the microsecond, because a transaction waits until then.
-        const instant look = timeout < 0 ? instant::max() : std::min(next_look_, now_ + milliseconds{timeout});
+        const instant look = timeout < 0 ? instant::max() : std::min(next_check_, now_ + milliseconds{timeout});
         const timespec left = time_to(std::min(look, worker->until));
         count = ::epoll_pwait2(epoll_.get(), into.data(), most, &left, nullptr);
         // Before Linux 5.11, epoll_pwait2 fails. Then the wait ends at most a millisecond late.
@@ -291,27 +294,28 @@ int io_thread::sleep(std::span<epoll_event> into, const attention* worker) noexc
     return count;
 }
 
-void io_thread::accept(const entrance& from) {
+void io_thread::accept(const listening_socket& from) {
     // Accepts a few clients at a time, so that existing clients need not wait for new ones.
     for (int i = 0; i < 16; ++i) {
         // If a client may leave answers unread forever, the system cannot distinguish it from a client that has
         // vanished.
         const bool of_what_was_sent = shared_.how.write_timeout.count() > 0;
         handle socket = accept_from(from.listener, {shared_.how.keepalive, of_what_was_sent});
-        if (!socket.open()) {
-            if ((errno == EMFILE || errno == ENFILE) && turn_away(from)) continue;
+        if (!socket.is_open()) {
+            if ((errno == EMFILE || errno == ENFILE) && reject_client(from)) continue;
             // The client stays in the backlog until the next check, so that epoll can sleep meanwhile.
-            if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) watch_entrances(false);
+            if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) watch_listening_sockets(false);
             return;
         }
         const std::size_t most = shared_.how.max_clients + from.reserved, there = shared_.clients.fetch_add(1);
         if (there >= most && !has_reserved_place(from, socket, there - most)) {
             shared_.clients.fetch_sub(1);
             counters_.clients_refused.add_one();
-            say_full(std::move(socket));
+            send_too_many_clients(std::move(socket));
             continue;
         }
-        if (!let_in(from, std::move(socket), there >= most && shared_.known.tells_operators_by_login())) {
+        if (!add_client(from, std::move(socket),
+                        there >= most && shared_.known_commands.identifies_operators_by_login())) {
             shared_.clients.fetch_sub(1);
             counters_.clients_refused.add_one();
         }
@@ -321,28 +325,28 @@ void io_thread::accept(const entrance& from) {
 /// Accepts a client although all descriptors are in use, and refuses it with an error instead of leaving it waiting.
 /// Uses the descriptor that is reserved for this. Returns false if another thread accepted the client first. Preserves
 /// errno.
-bool io_thread::turn_away(const entrance& from) noexcept {
+bool io_thread::reject_client(const listening_socket& from) noexcept {
     const int error = errno;
     last_resort_.close();
     handle socket = accept_from(from.listener, {});
-    const bool somebody = socket.open();
+    const bool somebody = socket.is_open();
     if (somebody) {
         counters_.clients_refused.add_one();
-        say_full(std::move(socket));
+        send_too_many_clients(std::move(socket));
     }
     last_resort_ = handle{::open("/dev/null", O_RDONLY | O_CLOEXEC)};
     errno = error;
     return somebody;
 }
 
-bool io_thread::let_in(const entrance& from, handle socket, bool is_provisional) noexcept {
+bool io_thread::add_client(const listening_socket& from, handle socket, bool is_provisional) noexcept {
     connection* let_in = nullptr;
-    client_directory::entry* entered = nullptr;
+    client_directory::client_entry* entered = nullptr;
     try {
-        auto made = std::make_unique<connection>(from.greet(std::move(socket)), now_, shared_.bytes);
+        auto made = std::make_unique<connection>(from.make_stream(std::move(socket)), now_, shared_.bytes);
         connection& c = *made;
         let_in = &c;
-        c.who.trusted = shared_.how.password.empty() && shared_.how.users.empty();
+        c.who.is_trusted = shared_.how.password.empty() && shared_.how.users.empty();
         c.interest = std::uint32_t{EPOLLIN} | std::uint32_t{EPOLLRDHUP};
         touched_.reserve(connections_.size() + 1);  // so that touching a connection needs no memory
         connections_.emplace(&c, std::move(made));
@@ -351,7 +355,8 @@ bool io_thread::let_in(const entrance& from, handle socket, bool is_provisional)
         c.who.entry = &shared_.directory.add(address_of_peer(c.io->socket()), now_, *this);
         entered = c.who.entry;
         shared_.directory.set_owner(*entered, c.who.owner);
-        if (is_provisional) shared_.directory.set_provisional(*c.who.entry, client_directory::standing::unknown);
+        if (is_provisional)
+            shared_.directory.set_provisional(*c.who.entry, client_directory::provisional_state::not_logged_in);
         if (add_to(epoll_, c.io->socket(), c.interest, &c)) {
             counters_.clients.add_one();
             counters_.clients_in_all.add_one();
@@ -368,35 +373,34 @@ bool io_thread::let_in(const entrance& from, handle socket, bool is_provisional)
 /// Returns true if the connection is to be read.
 bool io_thread::handle_event(connection& c, std::uint32_t events) {
     if ((events & ~std::uint32_t{EPOLLIN}) != 0) touch(c);
-    if ((events & EPOLLRDHUP) != 0) c.leave();
+    if ((events & EPOLLRDHUP) != 0) c.abandon_calls();
     const bool readable = (events & EPOLLIN) != 0;
     // EPOLLHUP: the other side has disconnected and will read no answer. Requests that it sent before may still run.
     const bool gone = (events & EPOLLERR) != 0 || ((events & EPOLLHUP) != 0 && !readable);
     if (gone) c.broken = true;
-    return !gone && (readable || (is_read(c) && c.io->wants_to_write()));
+    return !gone && (readable || (should_read(c) && c.io->wants_to_write()));
 }
 
 /// Reads connections in order, until the round has enough requests. epoll reports the others again next time.
 void io_thread::read_in_order(std::span<connection*> readable) {
     const bool in_turn = shared_.how.read_in_turn;
-    std::ranges::sort(readable, [in_turn](const connection* a, const connection* b) {
-        return a->turn.goes_before(b->turn, in_turn);
-    });
+    std::ranges::sort(
+        readable, [in_turn](const connection* a, const connection* b) { return a->turn.is_before(b->turn, in_turn); });
     connection* late = nullptr;
     for (connection* const c : readable) {
-        if (taken_ < most_requests) {
+        if (requests_of_round_ < max_requests) {
             read(*c);
             continue;
         }
-        c->turn.leave_out(now_);
-        if (c->turn.is_late(now_) && (late == nullptr || c->turn.goes_before(late->turn, true))) late = c;
+        c->turn.mark_skipped(now_);
+        if (c->turn.is_overdue(now_) && (late == nullptr || c->turn.is_before(late->turn, true))) late = c;
     }
     if (late != nullptr) read(*late);
 }
 
 void io_thread::read(connection& c) noexcept {
     touch(c);  // there is room: see let_in
-    c.turn.note_read(++latest_read_);
+    c.turn.record_read(++latest_read_);
     try {
         read_from(c);
     } catch (const std::exception&) {
@@ -407,8 +411,8 @@ void io_thread::read(connection& c) noexcept {
 void io_thread::read_from(connection& c) {
     const stream::result r = c.io->read({scratch_.get(), scratch_bytes});
     if (r.how == stream::state::ended) {
-        c.ended = true;
-        c.leave();
+        c.input_ended = true;
+        c.abandon_calls();
     }
     if (r.how == stream::state::broken) c.broken = true;
     if (r.how != stream::state::good) return;
@@ -417,33 +421,33 @@ void io_thread::read_from(connection& c) {
     const std::string_view fresh{scratch_.get(), r.bytes};
     // Cuts complete requests in place, and copies only the rest.
     if (c.in.empty()) {
-        c.in.append(fresh.substr(take_requests(c, fresh)));
+        c.in.append(fresh.substr(parse_requests(c, fresh)));
     } else {
         c.in.append(fresh);
-        c.in.consume(take_requests(c, c.in.pending()));
+        c.in.consume(parse_requests(c, c.in.pending()));
     }
 }
 
-bool io_thread::takes_more(const connection& c) const noexcept {
+bool io_thread::may_take_request(const connection& c) const noexcept {
     // A client that has not logged in cannot make the server hold much.
     constexpr std::size_t requests_before_login = 16, unsent_before_login = 16'384;
-    if (c.who.quit || c.who.at_door || c.lingering || c.paused || c.waits) return false;
-    if (!c.who.trusted && (c.in_flight >= requests_before_login || c.held() >= unsent_before_login)) return false;
+    if (c.who.quit || c.who.awaits_password_check || c.lingering || c.paused || c.awaits_handover) return false;
+    if (!c.who.is_trusted && (c.in_flight >= requests_before_login || c.held() >= unsent_before_login)) return false;
     return c.in_flight < shared_.how.max_pipeline && c.held() < shared_.how.max_unsent;
 }
 
 /// Returns true if the connection's socket is to be read. Discarding input is reading, too.
-bool io_thread::is_read(const connection& c) const noexcept {
-    return !c.ended && (takes_more(c) || c.who.quit || c.lingering);
+bool io_thread::should_read(const connection& c) const noexcept {
+    return !c.input_ended && (may_take_request(c) || c.who.quit || c.lingering);
 }
 
 /// Gives the client its last answer.
-void io_thread::end_with(connection& c, std::string_view code, const std::string& why) {
+void io_thread::end_with_error(connection& c, std::string_view code, const std::string& why) {
     std::string answer;  // made first, because a request in the order must be answered
     reply{answer}.error(code, why);
-    request& r = take_request();
+    request& r = acquire_request();
     r.answer = std::move(answer);
-    c.line_up(r);
+    c.append(r);
     c.mark_answered(r);
     c.who.quit = true;
 }
@@ -454,82 +458,83 @@ void io_thread::count_command(connection& c) noexcept {
 }
 
 /// Takes requests from `input`. Returns the number of bytes taken.
-std::size_t io_thread::take_requests(connection& c, std::string_view input) {
+std::size_t io_thread::parse_requests(connection& c, std::string_view input) {
     // When the server has used up its memory budget, it still keeps this many bytes of an incomplete request.
     constexpr std::size_t unfinished_in_need = 16'384;
     // A client that has not logged in cannot make the server hold much.
     constexpr request_limits limits_before_login{16, 4096};
     std::size_t taken = 0;
-    while (taken < input.size() && takes_more(c)) {
-        const auto outcome = c.parser.parse(input.substr(taken), c.who.trusted ? limits_ : limits_before_login);
-        if (outcome == request_parser::outcome::incomplete) {
-            if (input.size() - taken <= unfinished_in_need || !shared_.bytes.used_up() || c.who.owner->operates())
+    while (taken < input.size() && may_take_request(c)) {
+        const auto outcome = c.parser.parse(input.substr(taken), c.who.is_trusted ? limits_ : limits_before_login);
+        if (outcome == request_parser::parse_result::incomplete) {
+            if (input.size() - taken <= unfinished_in_need || !shared_.bytes.is_used_up() || c.who.owner->operates())
                 break;
-            end_with(c, "BUSY", "the server holds too much for a request of this length; try again later");
+            end_with_error(c, "BUSY", "the server holds too much for a request of this length; try again later");
             return input.size();
         }
-        if (outcome == request_parser::outcome::malformed) {
-            end_with(c, "ERR", "protocol: " + c.parser.error());
+        if (outcome == request_parser::parse_result::malformed) {
+            end_with_error(c, "ERR", "protocol: " + c.parser.error());
             counters_.malformed.add_one();
             return input.size();
         }
         if (!c.parser.words().empty() && is_of_http(c.parser.words())) {
-            end_with(c, "ERR", std::string{refused_http});
+            end_with_error(c, "ERR", std::string{refused_http});
             counters_.malformed.add_one();
-            shared_.web.note(c.who.entry->address(), now_, shared_.how.notice);
+            shared_.http_warnings.record(c.who.entry->address(), now_, shared_.how.notice);
             return input.size();
         }
-        if (!c.parser.words().empty() && shared_.known.has_to_wait(c.who, c.parser.words())) {
-            c.waits = true;
+        if (!c.parser.words().empty() && shared_.known_commands.must_be_delayed(c.who, c.parser.words())) {
+            c.awaits_handover = true;
             c.parser.restart();
             break;
         }
-        const bool costly = c.who.trusted && shared_.known.is_costly(c.parser.words());
-        if (costly && must_wait(c)) {
+        const bool costly = c.who.is_trusted && shared_.known_commands.is_costly(c.parser.words());
+        if (costly && must_delay(c)) {
             c.parser.restart();  // the parser cuts it again when its turn comes
             break;
         }
         taken += c.parser.length();
         c.unfinished_since.reset();
         if (!c.parser.words().empty()) {
-            ++taken_;
-            request& r = take_request();
+            ++requests_of_round_;
+            request& r = acquire_request();
             r.arrived = now_;
             c.last_request = now_;
-            c.who.entry->note_request(now_);
-            c.line_up(r);
+            c.who.entry->record_request(now_);
+            c.append(r);
             try {
-                // Reserves first: after take(), a call with an ID must reach its end.
+                // Reserves first: after process(), a call with an ID must reach its end.
                 if (to_submit_.size() == to_submit_.capacity()) to_submit_.reserve(2 * to_submit_.size() + 1);
                 const instant began = costly ? std::chrono::steady_clock::now() : now_;
-                const bool was_trusted = c.who.trusted;
-                const commands::outcome then = shared_.known.take(c.who, c.parser.words(), r);
+                const bool was_trusted = c.who.is_trusted;
+                const commands::command_result then = shared_.known_commands.process(c.who, c.parser.words(), r);
                 c.charge(r);
                 if (costly) charge_for(c, began);
-                if (then == commands::outcome::submit) c.turn.note_call(r.priority);
-                else c.turn.note_command();
+                if (then == commands::command_result::submit) c.turn.record_call(r.priority);
+                else c.turn.record_command();
                 switch (then) {
-                    case commands::outcome::submit:
+                    case commands::command_result::submit:
                         count_accepted(c, r);
                         to_submit_.push_back(&r);
                         break;
-                    case commands::outcome::ask_door:
-                        c.who.at_door = true;
-                        ++at_door_;
+                    case commands::command_result::check_password:
+                        c.who.awaits_password_check = true;
+                        ++deferred_count_;
                         r.login.origin = c.who.owner;
-                        if (r.login.who != nullptr && r.login.who->what.operates)
-                            shared_.directory.name_operator(*c.who.entry);
-                        shared_.door.ask(r);
+                        if (r.login.who != nullptr && r.login.who->configured.operates)
+                            shared_.directory.record_operator_login(*c.who.entry);
+                        shared_.passwords.submit(r);
                         break;
-                    case commands::outcome::ask_journal:
-                        if (r.asks.what == question::kind::pull && !std::exchange(c.who.follows, true))
-                            shared_.following.fetch_add(1);
-                        touch(c);  // look_after() handles it in its turn
+                    case commands::command_result::defer:
+                        if (r.deferred.what == replication_command::kind::fetch &&
+                            !std::exchange(c.who.is_follower, true))
+                            shared_.follower_clients.fetch_add(1);
+                        touch(c);  // update_connection() handles it in its turn
                         count_command(c);
                         break;
-                    case commands::outcome::answer:
-                        if (!was_trusted && c.who.trusted) settle_place(c, r);
-                        c.who.written = std::max(c.who.written, r.logged.awaits);
+                    case commands::command_result::answer:
+                        if (!was_trusted && c.who.is_trusted) confirm_provisional_client(c, r);
+                        c.who.written_position = std::max(c.who.written_position, r.logged.awaited_position);
                         c.mark_answered(r);
                         count_command(c);
                         break;

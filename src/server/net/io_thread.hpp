@@ -9,11 +9,11 @@
 // after the connections that were touched: write, and decide which events to watch. From time to time, check time
 // limits and idle clients.
 //
-// While all calls in progress are expected to be brief, an idle worker takes the thread's place (helm.hpp). The worker
-// reads, leaves the helm to run the calls, comes back and answers. When a call takes long, the thread takes over again.
+// While all calls in progress are expected to be brief, an idle worker takes the thread's place (io_ownership.hpp). The worker
+// reads, leaves the I/O ownership to run the calls, comes back and answers. When a call takes long, the thread takes over again.
 //
-// Thread safety: any thread may call `give_back`, `wake`, `begin_drain`, `look_for_killed`, `counted`, `kept` and the
-// functions that ask for a sign. Workers may call `stand_in`. Only the holder of the helm calls the rest.
+// Thread safety: any thread may call `complete_request`, `wake`, `begin_drain`, `check_killed`, `counts`, `stuck` and the
+// functions that ask for a sign. Workers may call `run_on_worker`. Only the owner calls the rest.
 #pragma once
 
 #include <sys/epoll.h>
@@ -28,210 +28,212 @@
 
 #include "server/calls/forwarding.hpp"
 #include "server/calls/idle_work.hpp"
-#include "server/calls/kept_calls.hpp"
-#include "server/calls/unfinished.hpp"
+#include "server/calls/stuck_calls.hpp"
+#include "server/calls/unfinished_calls.hpp"
 #include "server/metrics/counters.hpp"
 #include "server/net/connection.hpp"
+#include "server/net/duration_estimator.hpp"
 #include "server/net/eviction_log.hpp"
-#include "server/net/helm.hpp"
-#include "server/net/pace.hpp"
+#include "server/net/http_warning.hpp"
+#include "server/net/io_ownership.hpp"
 #include "server/net/sockets.hpp"
-#include "server/net/web_alarm.hpp"
 #include "server/protocol/call_budget.hpp"
 #include "server/protocol/commands.hpp"
-#include "server/protocol/doorkeeper.hpp"
+#include "server/protocol/password_verifier.hpp"
 #include "tutti/server/service.hpp"
 
 namespace tutti::server {
 
 /// A socket to accept clients from, and the function that makes their streams.
-struct entrance {
+struct listening_socket {
     const handle& listener;
-    std::function<std::unique_ptr<stream>(handle)> greet;
+    std::function<std::unique_ptr<stream>(handle)> make_stream;
     std::size_t reserved = 0;                  ///< number of clients beyond max_clients that may come through it
     bool is_reachable_from_elsewhere = false;  ///< clients on other machines can reach it
 };
 
 /// The state that all I/O threads share.
-struct common {
+struct io_shared_state {
     const settings& how;
-    const commands& known;
+    const commands& known_commands;
     executor& runs;
     unsigned workers;  ///< number of workers of `runs`
-    std::vector<entrance> entrances;
+    std::vector<listening_socket> listening_sockets;
     client_directory& directory;
-    remembered& answers;
-    doorkeeper& door;
+    reply_cache& replies;
+    password_verifier& passwords;
     slow_log& slow;
     journal::journal* log = nullptr;  ///< null: calls are not logged
-    forwarding* elsewhere = nullptr;  ///< null: all calls run here
+    forwarding* forwarder = nullptr;  ///< null: all calls run here
     byte_budget bytes{how.max_held};
     call_budget calls{how.max_held_clients.value_or(0) == 0 ? call_budget::unlimited
                                                             : how.max_held - *how.max_held_clients};
     std::atomic<std::size_t> clients{0};
     principals known_principals{};
     eviction_log evictions{};
-    std::atomic<std::size_t> following{0};      ///< number of clients that are following servers
-    std::atomic<bool> awaits_followers{false};  ///< following servers may continue to ask although the server ends
-    web_alarm web{};
+    std::atomic<std::size_t> follower_clients{0};  ///< number of clients that are following servers
+    std::atomic<bool> serves_followers_at_end{
+        false};  ///< following servers may continue to ask although the server ends
+    http_warning http_warnings{};
 };
 
-class io_thread final : public giver, public client_directory::home {
+class io_thread final : public request_owner, public client_directory::client_owner {
 public:
     /// @throws std::system_error
-    io_thread(common& shared, std::size_t procedures);
+    io_thread(io_shared_state& shared, std::size_t procedures);
     /// REQUIRES: none of its requests is with the executor, or on its way back.
     ~io_thread();
 
     void start();
     /// Allows idle workers to take the thread's place. REQUIRES: the workers end before this thread does.
-    void allow_deputies() noexcept { has_deputies_.store(true, std::memory_order_relaxed); }
+    void allow_worker_io() noexcept { allows_worker_io_.store(true, std::memory_order_relaxed); }
     /// Makes an idle worker do the thread's part until the worker is wanted, or calls take long. Returns false if
     /// another thread already does.
-    [[nodiscard]] bool stand_in(const attention& worker) noexcept;
-    /// Ends the wait for clients, for the thread or for a worker at the helm.
+    [[nodiscard]] bool run_on_worker(const idle_wakeup& worker) noexcept;
+    /// Ends the wait for clients, for the thread or for a worker in I/O ownership.
     void wake() noexcept;
-    void give_back(request& done) noexcept override;
+    void complete_request(request& done) noexcept override;
     [[nodiscard]] byte_budget& budget() noexcept override { return shared_.bytes; }
     [[nodiscard]] journal::journal* log() noexcept override { return shared_.log; }
-    [[nodiscard]] const std::atomic<bool>* sleeps() const noexcept override { return &asleep_; }
+    [[nodiscard]] const std::atomic<bool>* sleep_flag() const noexcept override { return &asleep_; }
     void begin_drain() noexcept;
-    void look_for_killed() noexcept override;
-    /// Makes the thread start a round. Returns the number to pass to `has_gone_round`.
-    [[nodiscard]] std::uint64_t ask_for_sign() noexcept;
+    void check_killed() noexcept override;
+    /// Makes the thread start a round. Returns the number to pass to `has_started_round`.
+    [[nodiscard]] std::uint64_t request_round() noexcept;
     /// Returns true if the thread has started a round since that number was returned, or has ended.
-    [[nodiscard]] bool has_gone_round(std::uint64_t since) const noexcept;
+    [[nodiscard]] bool has_started_round(std::uint64_t since) const noexcept;
     /// Returns true if the thread has started a round since the previous call, or has ended. REQUIRES: one thread calls
     /// this.
     [[nodiscard]] bool responds() noexcept;
     /// Returns the calls of its clients that occupy their worker.
-    [[nodiscard]] const kept_calls& kept() const noexcept { return kept_; }
+    [[nodiscard]] const stuck_calls& stuck() const noexcept { return stuck_calls_; }
     /// Returns the calls that the thread waits for after it was told to end.
-    [[nodiscard]] const unfinished& awaited() const noexcept { return awaited_; }
+    [[nodiscard]] const unfinished_calls& unfinished() const noexcept { return unfinished_; }
     /// Returns true if the thread was told to end, all requests that it submitted are back, and it submits no more.
-    [[nodiscard]] bool calls_are_over() const noexcept { return calls_are_over_.load(std::memory_order_acquire); }
+    [[nodiscard]] bool has_no_calls() const noexcept { return has_no_calls_.load(std::memory_order_acquire); }
     /// Waits for the thread to end. Does nothing if the thread was not started.
     void join() {
         if (thread_.joinable()) thread_.join();
     }
-    [[nodiscard]] const counters& counted() const noexcept { return counters_; }
+    [[nodiscard]] const counters& counts() const noexcept { return counters_; }
 
 private:
     void work();
     [[nodiscard]] bool finished() const noexcept;
-    void wait(const attention* worker = nullptr);
+    void wait(const idle_wakeup* worker = nullptr);
     void choose_events(int had) noexcept;
-    [[nodiscard]] int sleep(std::span<epoll_event> into, const attention* worker) noexcept;
-    [[nodiscard]] bool is_told(const attention* worker) const noexcept;
-    [[nodiscard]] bool is_called_within(std::chrono::nanoseconds time, const attention& worker) noexcept;
+    [[nodiscard]] int sleep(std::span<epoll_event> into, const idle_wakeup* worker) noexcept;
+    [[nodiscard]] bool has_message(const idle_wakeup* worker) const noexcept;
+    [[nodiscard]] bool is_woken_within(std::chrono::nanoseconds time, const idle_wakeup& worker) noexcept;
     void end_round();
-    [[nodiscard]] bool may_offer() const noexcept;
-    void offer() noexcept;
-    [[nodiscard]] unsigned workers_worth_calling() const noexcept;
-    void note_pace(const request& r) noexcept;
+    [[nodiscard]] bool may_offer_ownership() const noexcept;
+    void offer_ownership() noexcept;
+    [[nodiscard]] unsigned workers_worth_waking() const noexcept;
+    void record_duration(const request& r) noexcept;
 
-    void accept(const entrance& from);
-    bool turn_away(const entrance& from) noexcept;
+    void accept(const listening_socket& from);
+    bool reject_client(const listening_socket& from) noexcept;
     /// Returns false if memory is exhausted, or epoll cannot add the socket.
-    [[nodiscard]] bool let_in(const entrance& from, handle socket, bool is_provisional) noexcept;
+    [[nodiscard]] bool add_client(const listening_socket& from, handle socket, bool is_provisional) noexcept;
     /// Starts or stops watching the listeners. Returns false, with errno set, if that fails.
-    bool watch_entrances(bool on) noexcept;
+    bool watch_listening_sockets(bool on) noexcept;
     [[nodiscard]] bool handle_event(connection& c, std::uint32_t events);
     void read_in_order(std::span<connection*> readable);
     void read(connection& c) noexcept;
     void read_from(connection& c);
-    void end_with(connection& c, std::string_view code, const std::string& why);
-    std::size_t take_requests(connection& c, std::string_view input);
+    void end_with_error(connection& c, std::string_view code, const std::string& why);
+    std::size_t parse_requests(connection& c, std::string_view input);
     void count_command(connection& c) noexcept;
     void submit();
     void collect();
-    void end_login(request& r) noexcept;
-    void ask_journal(connection& c) noexcept;
-    void end_question(request& r) noexcept;
-    void remember(const request& r) noexcept;
-    void note_if_slow(const request& r) noexcept;
+    void finish_login(request& r) noexcept;
+    void submit_replication_command(connection& c) noexcept;
+    void finish_replication_command(request& r) noexcept;
+    void cache_reply(const request& r) noexcept;
+    void log_if_slow(const request& r) noexcept;
 
-    [[nodiscard]] bool has_reserved_place(const entrance& from, const handle& socket, std::size_t beyond) noexcept;
-    void settle_place(connection& c, request& r);
-    [[nodiscard]] bool must_wait(connection& c) noexcept;
+    [[nodiscard]] bool has_reserved_place(const listening_socket& from, const handle& socket,
+                                          std::size_t beyond) noexcept;
+    void confirm_provisional_client(connection& c, request& r);
+    [[nodiscard]] bool must_delay(connection& c) noexcept;
     void charge_for(connection& c, instant began) noexcept;
     void resume_paused() noexcept;
-    void note_unfinished(connection& c) noexcept;
-    [[nodiscard]] bool ends_unfinished(connection& c) noexcept;
-    void keep_memory_bound() noexcept;
+    void record_unfinished_request(connection& c) noexcept;
+    [[nodiscard]] bool end_if_request_timed_out(connection& c) noexcept;
+    void enforce_memory_limit() noexcept;
     void count_accepted(const connection& c, request& r) noexcept;
-    void end_accepted(request& r) noexcept;
+    void uncount_accepted(request& r) noexcept;
     void refuse_beyond_share(request& r) noexcept;
-    void note_evicted(const connection& c) noexcept;
+    void log_eviction(const connection& c) noexcept;
 
     void touch(connection& c);
-    void look_after(connection& c);
+    void update_connection(connection& c);
     void exchange(connection& c);
-    [[nodiscard]] bool takes_more(const connection& c) const noexcept;
-    [[nodiscard]] bool is_read(const connection& c) const noexcept;
+    [[nodiscard]] bool may_take_request(const connection& c) const noexcept;
+    [[nodiscard]] bool should_read(const connection& c) const noexcept;
     void write(connection& c);
     void watch(connection& c);
     void close(connection& c);
 
-    [[nodiscard]] bool goes_on(connection& c) const noexcept;
-    void keep_order();
-    void publish_awaited();
+    [[nodiscard]] bool may_read_held_request(connection& c) const noexcept;
+    void run_periodic_checks();
+    void publish_unfinished();
     void answer_overdue(request& r);
     void stop_for_drain();
     void close_killed();
 
-    request& take_request();
-    void put_away(request& r) noexcept;
+    request& acquire_request();
+    void recycle_request(request& r) noexcept;
 
     static constexpr std::size_t spare_requests = 4096;
 
-    common& shared_;
+    io_shared_state& shared_;
     request_limits limits_;
     counters counters_;
-    kept_calls kept_;
+    stuck_calls stuck_calls_;
     handle epoll_;
-    handle bell_;         // rung by a thread that gives back while the I/O thread sleeps
+    handle wakeup_;       // rung by a thread that gives back while the I/O thread sleeps
     handle last_resort_;  // a descriptor to turn clients away with when the process has used up all others
     std::unordered_map<connection*, std::unique_ptr<connection>> connections_;
     std::vector<connection*> touched_;
     std::vector<connection*> paused_;  // connections whose next request is delayed
     instant next_resume_;              // earliest end of these delays
     std::vector<job*> to_submit_;
-    int events_of_worker_ = 64;      // events per round while a worker is at the helm
-    std::size_t taken_ = 0;          // requests in this round; in the latest one until this round has begun to read
-    std::uint64_t latest_read_ = 0;  // number of the latest read of any connection
+    int events_of_worker_ = 64;          // events per round while a worker is in I/O ownership
+    std::size_t requests_of_round_ = 0;  // requests in this round; in the latest one until this round has begun to read
+    std::uint64_t latest_read_ = 0;      // number of the latest read of any connection
     std::vector<std::unique_ptr<request>> spare_;
-    request* under_way_ = nullptr;  // list of requests that are not answered yet (R2)
-    std::size_t under_way_count_ = 0;
-    std::size_t at_door_ = 0;  // requests that the doorkeeper or the journal has
+    request* in_progress_ = nullptr;  // list of requests that are not answered yet (REQ2)
+    std::size_t in_progress_count_ = 0;
+    std::size_t deferred_count_ = 0;  // requests that the password verifier or the journal has
     std::unique_ptr<char[]> scratch_;
     instant now_;
-    instant next_look_;
-    instant next_look_for_kept_;
-    instant next_late_;  // next check of brief calls that others wait for
+    instant next_check_;
+    instant next_stuck_check_;
+    instant next_overdue_check_;  // next check of brief calls that others wait for
     instant drain_began_;
     instant next_publication_;  // while the thread ends
-    unfinished awaited_;
-    helm helm_;
-    pace pace_;
-    bool stands_in_ = false;   // a worker has the helm, or had it last
-    std::size_t lasting_ = 0;  // requests in progress that are not expected to be brief
+    unfinished_calls unfinished_;
+    io_ownership ownership_;
+    duration_estimator durations_;
+    bool runs_on_worker_ = false;    // a worker has the I/O ownership, or had it last
+    std::size_t long_requests_ = 0;  // requests in progress that are not expected to be brief
     instant next_offer_;
     std::chrono::milliseconds offer_pause_{0};  // time without offers after a worker deserted
     double nanoseconds_per_tick_;
-    std::atomic<bool> has_deputies_{false};
+    std::atomic<bool> allows_worker_io_{false};
     bool time_limits_ = false;
     bool draining_ = false;
     bool accepting_ = false;
     std::uint64_t seen_rounds_ = ~std::uint64_t{0};  // rounds that the latest call of responds() saw
 
-    alignas(64) std::atomic<request*> given_back_{nullptr};  // a stack
+    alignas(64) std::atomic<request*> completed_{nullptr};  // a stack
     std::atomic<bool> asleep_{false};
     std::atomic<bool> drain_asked_{false};
     std::atomic<bool> kill_asked_{false};
     std::atomic<std::uint64_t> rounds_{0};
     std::atomic<bool> gone_{false};
-    std::atomic<bool> calls_are_over_{false};
+    std::atomic<bool> has_no_calls_{false};
     std::thread thread_;
 };
 

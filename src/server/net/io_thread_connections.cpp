@@ -2,16 +2,16 @@
 #include <sys/epoll.h>
 
 #include "server/calls/crash_report.hpp"
+#include "server/net/client_timeouts.hpp"
 #include "server/net/io_thread.hpp"
-#include "server/net/patience.hpp"
 
 namespace tutti::server {
 namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds look_period{10};
-constexpr milliseconds idle_look_period{100};
+constexpr milliseconds check_period{10};
+constexpr milliseconds idle_check_period{100};
 constexpr milliseconds between_publications{50};
 
 }  // namespace
@@ -26,52 +26,54 @@ void io_thread::touch(connection& c) {
 void io_thread::exchange(connection& c) {
     for (;;) {
         while (const request* const r = c.first_answered()) {
-            if (!r->silent) c.out.append(r->answer);
-            put_away(*c.take_first());
+            if (!r->discards_answer) c.out.append(r->answer);
+            recycle_request(*c.pop_first());
         }
-        ask_journal(c);
+        submit_replication_command(c);
         write(c);
         // While the server ends, it does not refuse the buffered requests. A client that sends without end would get
         // refusals without end.
-        if (c.broken || c.in.empty() || draining_ || !takes_more(c)) return;
-        const std::size_t taken = take_requests(c, c.in.pending());
+        if (c.broken || c.in.empty() || draining_ || !may_take_request(c)) return;
+        const std::size_t taken = parse_requests(c, c.in.pending());
         c.in.consume(taken);
         if (taken == 0) return;
     }
 }
 
-void io_thread::look_after(connection& c) {
+void io_thread::update_connection(connection& c) {
     c.touched = false;
     try {
         if (!c.broken && !c.lingering) exchange(c);
     } catch (const std::exception&) {
         c.broken = true;
     }
-    note_unfinished(c);
+    record_unfinished_request(c);
     shared_.directory.set_held(*c.who.entry, c.footprint());
     c.share.set(c.footprint_of_buffers());
-    if (c.broken || (c.leaving && c.only_outliving())) return close(c);
+    if (c.broken || (c.has_left && c.has_only_outliving_calls())) return close(c);
     if (c.who.quit && !c.in.empty()) {
         c.in.clear();
         c.share.set(c.footprint_of_buffers());
         shared_.directory.set_held(*c.who.entry, c.footprint());
     }
-    const bool ends = draining_ && !(c.who.follows && shared_.awaits_followers.load(std::memory_order_acquire));
+    const bool ends =
+        draining_ && !(c.who.is_follower && shared_.serves_followers_at_end.load(std::memory_order_acquire));
     if (ends && c.in_flight == 0 && !c.all_answered) c.all_answered = now_;
-    const bool no_more = c.who.quit || (c.ended && !c.paused) || (ends && !may_be_asking(c, drain_began_, now_));
-    if (no_more && c.in_flight == 0 && c.unsent() == 0 && !c.lingering) {
+    const bool no_more =
+        c.who.quit || (c.input_ended && !c.paused) || (ends && !may_have_request_in_flight(c, drain_began_, now_));
+    if (no_more && c.in_flight == 0 && c.unsent_bytes() == 0 && !c.lingering) {
         c.io->finish();
         c.lingering = true;
         c.last_progress = now_;
     }
-    if (c.lingering && c.ended) return close(c);
+    if (c.lingering && c.input_ended) return close(c);
     watch(c);
 }
 
 void io_thread::write(connection& c) {
-    while (c.unsent() > 0) {
+    while (c.unsent_bytes() > 0) {
         const stream::result r = c.io->write(c.out.pending());
-        if (r.how == stream::state::later) return;
+        if (r.how == stream::state::would_block) return;
         if (r.how != stream::state::good) {
             c.broken = true;
             return;
@@ -85,9 +87,9 @@ void io_thread::write(connection& c) {
 
 void io_thread::watch(connection& c) {
     std::uint32_t wanted = 0;
-    if (!c.leaving) wanted |= EPOLLRDHUP;
-    if (is_read(c)) wanted |= EPOLLIN;
-    if (c.unsent() > 0 || (is_read(c) && c.io->wants_to_write())) wanted |= EPOLLOUT;
+    if (!c.has_left) wanted |= EPOLLRDHUP;
+    if (should_read(c)) wanted |= EPOLLIN;
+    if (c.unsent_bytes() > 0 || (should_read(c) && c.io->wants_to_write())) wanted |= EPOLLOUT;
     if (wanted == c.interest) return;
     epoll_event e{};
     e.events = wanted;
@@ -97,26 +99,26 @@ void io_thread::watch(connection& c) {
 }
 
 /// Closes `c`. REQUIRES: touched_ contains `c` at most in the place that is being looked after: see end_round() and
-/// keep_order().
+/// run_periodic_checks().
 void io_thread::close(connection& c) {
     if (c.paused) {
         std::erase(paused_, &c);
         c.who.owner->end_wait();
     }
-    c.leave();
-    while (request* const r = c.take_first()) {
-        const bool with_nobody = r->asks.what != question::kind::none && !r->asks.is_asked;
+    c.abandon_calls();
+    while (request* const r = c.pop_first()) {
+        const bool with_nobody = r->deferred.what != replication_command::kind::none && !r->deferred.is_submitted;
         if (r->answered || with_nobody) {
-            put_away(*r);
+            recycle_request(*r);
         } else {
-            r->from = nullptr;  // the request remains in progress (R2)
-            r->is_left.store(true, std::memory_order_relaxed);
+            r->client = nullptr;  // the request remains in progress (REQ2)
+            r->is_client_gone.store(true, std::memory_order_relaxed);
         }
     }
     // Closing the socket would suffice, except that a forked process may have inherited it and not yet called exec.
     ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, c.io->socket(), nullptr);
     shared_.directory.remove(*c.who.entry);
-    if (c.who.follows) shared_.following.fetch_sub(1);
+    if (c.who.is_follower) shared_.follower_clients.fetch_sub(1);
     connections_.erase(&c);
     counters_.clients.take_one();
     shared_.clients.fetch_sub(1);
@@ -124,8 +126,8 @@ void io_thread::close(connection& c) {
 
 void io_thread::close_killed() {
     for (const auto& [c, owned] : connections_) {
-        if (!c->who.entry->killed() || c->broken) continue;
-        note_evicted(*c);
+        if (!c->who.entry->is_killed() || c->broken) continue;
+        log_eviction(*c);
         c->broken = true;
         touch(*c);
     }
@@ -134,75 +136,75 @@ void io_thread::close_killed() {
 void io_thread::stop_for_drain() {
     draining_ = true;
     drain_began_ = now_;
-    watch_entrances(false);
+    watch_listening_sockets(false);
     for (const auto& [c, owned] : connections_) touch(*c);
-    next_look_ = now_;  // clients that have been silent for long are closed at once
+    next_check_ = now_;  // clients that have been silent for long are closed at once
 }
 
 /// Returns true if a request that waited for the hand-over of the lead is to be read now.
-bool io_thread::goes_on(connection& c) const noexcept {
-    if (!c.waits || shared_.log->others().holds_calls()) return false;
-    c.waits = false;
+bool io_thread::may_read_held_request(connection& c) const noexcept {
+    if (!c.awaits_handover || shared_.log->followers().holds_calls()) return false;
+    c.awaits_handover = false;
     return true;
 }
 
-void io_thread::keep_order() {
-    next_look_ = now_ + (time_limits_ || draining_ ? look_period : idle_look_period);
+void io_thread::run_periodic_checks() {
+    next_check_ = now_ + (time_limits_ || draining_ ? check_period : idle_check_period);
     for (auto next = connections_.begin(); next != connections_.end();) {
         connection& c = *next++->first;
-        if (overdue(c, shared_.how, draining_, now_)) close(c);
-        else if (ends_unfinished(c)) touch(c);
-        else if ((draining_ && !c.lingering) || goes_on(c)) touch(c);
+        if (is_timed_out(c, shared_.how, draining_, now_)) close(c);
+        else if (end_if_request_timed_out(c)) touch(c);
+        else if ((draining_ && !c.lingering) || may_read_held_request(c)) touch(c);
     }
-    if (!draining_) watch_entrances(true);  // if this fails, the next check tries again
-    const bool looks_for_kept = kept_.period().count() != 0 && now_ >= next_look_for_kept_;
-    if (looks_for_kept) {
-        next_look_for_kept_ = now_ + kept_.period();
-        kept_.begin_look();
+    if (!draining_) watch_listening_sockets(true);  // if this fails, the next check tries again
+    const bool checks_for_stuck = stuck_calls_.period().count() != 0 && now_ >= next_stuck_check_;
+    if (checks_for_stuck) {
+        next_stuck_check_ = now_ + stuck_calls_.period();
+        stuck_calls_.begin_check();
     }
-    for (request* r = under_way_; r != nullptr; r = r->next) {
-        if (r->abandoned() && !r->what.which->what.options.outlives_client) shared_.runs.interrupt_sleeper(*r);
-        if (shared_.elsewhere != nullptr &&
-            (draining_ || (r->abandoned() && !r->what.which->what.options.outlives_client)))
-            shared_.elsewhere->recall(*r, draining_);
+    for (request* r = in_progress_; r != nullptr; r = r->next) {
+        if (r->abandon_flag() && !r->what.entry->definition.options.outlives_client) shared_.runs.interrupt_sleeper(*r);
+        if (shared_.forwarder != nullptr &&
+            (draining_ || (r->abandon_flag() && !r->what.entry->definition.options.outlives_client)))
+            shared_.forwarder->cancel(*r, draining_);
         const std::chrono::nanoseconds limit = time_limit_of(r->what, shared_.how);
         const unsigned before = r->clock.interrupts();
-        if (r->keep_limit(limit, shared_.runs, now_) && r->from != nullptr) answer_overdue(*r);
-        if (shared_.how.report_crashes && r->clock.interrupts() != before && r->resists())
-            tell_of_stuck(*r, limit, shared_.how);
-        if (looks_for_kept) kept_.look_at(*r, shared_.runs, now_);
+        if (r->enforce_limit(limit, shared_.runs, now_) && r->client != nullptr) answer_overdue(*r);
+        if (shared_.how.report_crashes && r->clock.interrupts() != before && r->is_unstoppable())
+            report_unstoppable_call(*r, limit, shared_.how);
+        if (checks_for_stuck) stuck_calls_.check(*r, shared_.runs, now_);
     }
-    if (looks_for_kept) kept_.end_look();
-    if (draining_ && now_ >= next_publication_) publish_awaited();
+    if (checks_for_stuck) stuck_calls_.end_check();
+    if (draining_ && now_ >= next_publication_) publish_unfinished();
 }
 
 /// Publishes the calls that the end waits for, because threads that ask for them must not wait for this thread.
-void io_thread::publish_awaited() {
+void io_thread::publish_unfinished() {
     next_publication_ = now_ + between_publications;
     std::vector<std::string> lines;
     std::size_t more = 0;
     try {
-        for (const request* r = under_way_; r != nullptr; r = r->next) {
-            if (lines.size() == unfinished::most_named) {
+        for (const request* r = in_progress_; r != nullptr; r = r->next) {
+            if (lines.size() == unfinished_calls::max_named) {
                 ++more;
                 continue;
             }
             std::string caller = "a client that has left";
-            if (r->from != nullptr) {
-                const account* const as = r->from->who.as;
-                caller = (as == nullptr ? "a client" : "user '" + as->what.name + "'") + " at " +
-                         r->from->who.entry->address();
+            if (r->client != nullptr) {
+                const account* const as = r->client->who.login;
+                caller = (as == nullptr ? "a client" : "user '" + as->configured.name + "'") + " at " +
+                         r->client->who.entry->address();
             }
             lines.push_back(describe_unfinished(*r, caller, now_));
         }
         if (more != 0) lines.push_back(std::to_string(more) + " more calls");
         for (const auto& [c, owned] : connections_) {
-            if (c->in_flight != 0 || c->unsent() == 0) continue;
-            if (lines.size() > 2 * unfinished::most_named) break;
+            if (c->in_flight != 0 || c->unsent_bytes() == 0) continue;
+            if (lines.size() > 2 * unfinished_calls::max_named) break;
             lines.push_back("the client at " + c->who.entry->address() + " has not read " +
-                            std::to_string(c->unsent()) + " bytes of its answers");
+                            std::to_string(c->unsent_bytes()) + " bytes of its answers");
         }
-        awaited_.publish(std::move(lines));
+        unfinished_.publish(std::move(lines));
     } catch (const std::bad_alloc&) {
         // The list that was published before stays.
     }
@@ -210,14 +212,14 @@ void io_thread::publish_awaited() {
 
 /// Answers an overdue call. REQUIRES: its client waits for it.
 void io_thread::answer_overdue(request& r) {
-    connection& c = *r.from;
+    connection& c = *r.client;
     touch(c);
     try {
         std::string answer;
-        tell_overdue(r.what, answer);
-        request& instead = take_request();
+        write_overdue_error(r.what, answer);
+        request& instead = acquire_request();
         instead.answer = std::move(answer);
-        instead.silent = r.silent;
+        instead.discards_answer = r.discards_answer;
         c.replace(r, instead);
         c.mark_answered(instead);
     } catch (const std::exception&) {

@@ -17,9 +17,9 @@
 namespace tutti::server {
 
 /// Returns true if a client may connect although there are `beyond` more than `max_clients`.
-bool io_thread::has_reserved_place(const entrance& from, const handle& socket, std::size_t beyond) noexcept {
+bool io_thread::has_reserved_place(const listening_socket& from, const handle& socket, std::size_t beyond) noexcept {
     if (shared_.how.reserved_clients == 0) return false;
-    const bool by_login = shared_.known.tells_operators_by_login();
+    const bool by_login = shared_.known_commands.identifies_operators_by_login();
     // Without any login, clients on this machine count as operators, and clients on other machines as strangers.
     const bool by_place = shared_.how.users.empty() && from.is_reachable_from_elsewhere;
     if (!by_login && !(by_place && is_on_this_machine(socket.get()))) return false;
@@ -27,30 +27,30 @@ bool io_thread::has_reserved_place(const entrance& from, const handle& socket, s
 }
 
 /// Settles the place of `c` after a successful login, which `r` answers: the client keeps its place, or has to leave.
-void io_thread::settle_place(connection& c, request& r) {
-    if (c.who.as != nullptr) {
-        c.who.owner = shared_.known_principals.of(*c.who.as);
+void io_thread::confirm_provisional_client(connection& c, request& r) {
+    if (c.who.login != nullptr) {
+        c.who.owner = shared_.known_principals.of(*c.who.login);
         shared_.directory.set_owner(*c.who.entry, c.who.owner);
     }
     if (!shared_.directory.is_provisional(*c.who.entry)) return;
-    const bool operates = c.who.as == nullptr || c.who.as->what.operates;
+    const bool operates = c.who.login == nullptr || c.who.login->configured.operates;
     if (!operates && shared_.clients.load() > shared_.how.max_clients) {
         r.answer.clear();
         reply{r.answer, c.who.spoken}.error("MAXCLIENTS", "max number of clients reached");
-        c.who.trusted = false;
+        c.who.is_trusted = false;
         c.who.quit = true;
         counters_.clients_refused.add_one();
         return;
     }
-    shared_.directory.set_provisional(*c.who.entry, client_directory::standing::settled);
+    shared_.directory.set_provisional(*c.who.entry, client_directory::provisional_state::confirmed);
 }
 
-bool io_thread::must_wait(connection& c) noexcept {
+bool io_thread::must_delay(connection& c) noexcept {
     principal& owner = *c.who.owner;
-    const instant from = owner.may_ask_at(now_);
-    const bool is_last = !c.waits_since && owner.has_waiting();
+    const instant from = owner.next_command_at(now_);
+    const bool is_last = !c.delayed_since && owner.has_waiting();
     if (from <= now_ && !is_last) return false;
-    if (!c.waits_since) c.waits_since = now_;
+    if (!c.delayed_since) c.delayed_since = now_;
     owner.begin_wait();
     c.paused = true;
     c.paused_until = from;
@@ -64,9 +64,10 @@ bool io_thread::must_wait(connection& c) noexcept {
 void io_thread::charge_for(connection& c, instant began) noexcept {
     constexpr std::chrono::microseconds of_a_request{5};
     const auto took = std::chrono::steady_clock::now() - began;
-    c.waits_since.reset();
+    c.delayed_since.reset();
     c.who.owner->charge(now_, took);
-    taken_ += static_cast<std::size_t>(took / of_a_request);  // so that the round ends as early as with other requests
+    requests_of_round_ +=
+        static_cast<std::size_t>(took / of_a_request);  // so that the round ends as early as with other requests
 }
 
 void io_thread::resume_paused() noexcept {
@@ -76,7 +77,7 @@ void io_thread::resume_paused() noexcept {
     for (const connection* const c : std::ranges::subrange{paused_.begin(), due.begin()})
         next_resume_ = std::min(next_resume_, c->paused_until);
     // Handles the connections in this order, because the first may use up the principal's allowance.
-    std::ranges::sort(due, {}, [](const connection* c) { return *c->waits_since; });
+    std::ranges::sort(due, {}, [](const connection* c) { return *c->delayed_since; });
     for (connection* const c : due) {
         c->paused = false;
         c->who.owner->end_wait();
@@ -87,30 +88,31 @@ void io_thread::resume_paused() noexcept {
 
 /// The time limit of a request runs while the server would read the rest of it. It does not run while the client has
 /// too many requests in progress.
-void io_thread::note_unfinished(connection& c) noexcept {
-    if (c.in.empty() || !takes_more(c)) c.unfinished_since.reset();
+void io_thread::record_unfinished_request(connection& c) noexcept {
+    if (c.in.empty() || !may_take_request(c)) c.unfinished_since.reset();
     else if (!c.unfinished_since) c.unfinished_since = now_;
 }
 
 /// Ends `c` and returns true if the rest of its request has been due for too long.
-bool io_thread::ends_unfinished(connection& c) noexcept try {
+bool io_thread::end_if_request_timed_out(connection& c) noexcept try {
     std::chrono::milliseconds limit = shared_.how.request_timeout;
-    if (!c.who.trusted) limit /= 2;
+    if (!c.who.is_trusted) limit /= 2;
     if (!c.unfinished_since || limit.count() == 0 || now_ - *c.unfinished_since <= limit) return false;
     c.unfinished_since.reset();
-    end_with(c, "ERR", "protocol: the rest of a request did not come within " + std::to_string(limit.count()) + " ms");
+    end_with_error(c, "ERR",
+                   "protocol: the rest of a request did not come within " + std::to_string(limit.count()) + " ms");
     counters_.requests_timed_out.add_one();
-    shared_.evictions.note("a client at " + c.who.entry->address() + " (" + shared_.directory.owner_of(*c.who.entry) +
-                               ") was closed: the rest of a request of which it had sent " +
-                               std::to_string(c.in.size()) + " bytes did not come within --request-timeout",
-                           now_, shared_.how.notice);
+    shared_.evictions.record("a client at " + c.who.entry->address() + " (" + shared_.directory.owner_of(*c.who.entry) +
+                                 ") was closed: the rest of a request of which it had sent " +
+                                 std::to_string(c.in.size()) + " bytes did not come within --request-timeout",
+                             now_, shared_.how.notice);
     return true;
 } catch (const std::bad_alloc&) {
     c.broken = true;
     return true;
 }
 
-void io_thread::keep_memory_bound() noexcept {
+void io_thread::enforce_memory_limit() noexcept {
     const std::size_t most = shared_.how.max_held_clients.value_or(0);
     if (most == 0 || shared_.directory.held() <= most) return;
     try {
@@ -128,43 +130,44 @@ void io_thread::count_accepted(const connection& c, request& r) noexcept {
     r.is_of_operator = owner.operates();
     const std::size_t bytes = r.footprint();
     if (r.is_of_operator || bytes == 0) return;
-    r.paid_from = shared_.calls.take(owner, bytes, r.priority);
-    r.is_beyond_share = r.paid_from == call_budget::part::none;
+    r.paid_from = shared_.calls.try_acquire(owner, bytes, r.priority);
+    r.is_beyond_share = r.paid_from == call_budget::share_kind::none;
     if (r.is_beyond_share) return;
     r.payer = &owner;  // the principal stays while bytes are counted for it: see principals::at
     r.paid = bytes;
 }
 
-void io_thread::end_accepted(request& r) noexcept {
-    if (r.payer != nullptr) shared_.calls.give(*std::exchange(r.payer, nullptr), std::exchange(r.paid, 0), r.paid_from);
+void io_thread::uncount_accepted(request& r) noexcept {
+    if (r.payer != nullptr)
+        shared_.calls.release(*std::exchange(r.payer, nullptr), std::exchange(r.paid, 0), r.paid_from);
 }
 
 void io_thread::refuse_beyond_share(request& r) noexcept {
     counters_.calls_beyond_share.add_one();
-    if (r.from == nullptr) return r.refuse(ending::busy);
+    if (r.client == nullptr) return r.refuse(ending::busy);
     try {
         std::string answer;
         reply{answer, r.what.spoken}.error(
-            code_of(ending::busy), "accepted calls of " + r.from->who.owner->name() +
+            code_of(ending::busy), "accepted calls of " + r.client->who.owner->name() +
                                        " hold all the memory that is its share (--max-held less --max-held-clients); "
                                        "try again when some of them have ended");
-        r.end_elsewhere(ending::busy, std::move(answer));
+        r.end_without_run(ending::busy, std::move(answer));
     } catch (const std::bad_alloc&) {
         r.refuse(ending::busy);
     }
 }
 
-void io_thread::note_evicted(const connection& c) noexcept try {
-    using reason = client_directory::entry::reason;
-    const client_directory::entry& e = *c.who.entry;
-    if (e.why() == reason::killed) return;
-    (e.why() == reason::memory ? counters_.clients_evicted : counters_.clients_displaced).add_one();
+void io_thread::log_eviction(const connection& c) noexcept try {
+    using reason = client_directory::client_entry::reason;
+    const client_directory::client_entry& e = *c.who.entry;
+    if (e.close_reason() == reason::killed) return;
+    (e.close_reason() == reason::memory ? counters_.clients_evicted : counters_.clients_displaced).add_one();
     const std::string who = "a client at " + e.address() + " (" + shared_.directory.owner_of(e) + ") was closed: ";
-    const std::string why = e.why() == reason::memory
+    const std::string why = e.close_reason() == reason::memory
                                 ? "it held " + std::to_string(e.held()) + " bytes, and all clients more than " +
                                       std::to_string(shared_.how.max_held_clients.value_or(0)) + " (--max-held-clients)"
                                 : "it had not logged in, and its place is reserved for operators (--reserved-clients)";
-    shared_.evictions.note(who + why, now_, shared_.how.notice);
+    shared_.evictions.record(who + why, now_, shared_.how.notice);
 } catch (const std::bad_alloc&) {
     // The connection is closed and counted all the same.
 }

@@ -39,7 +39,7 @@ bool is_beyond_loopback(const std::string& host) {
     return false;
 }
 
-[[noreturn]] void refuse(const std::string& where) {
+[[noreturn]] void write_refusal(const std::string& where) {
     throw std::invalid_argument{
         "'" + where +
         "' is beyond loopback, where everybody could call every procedure: give users ([users] of --config) or a "
@@ -51,14 +51,14 @@ bool is_beyond_loopback(const std::string& host) {
 
 void require_protection(const settings& how) {
     if (how.unprotected || !how.users.empty() || !how.password.empty() || !how.tls.certificate.empty()) return;
-    if (how.port && is_beyond_loopback(how.host)) refuse(to_string(endpoint{how.host, *how.port}));
+    if (how.port && is_beyond_loopback(how.host)) write_refusal(to_string(endpoint{how.host, *how.port}));
     for (const int descriptor : how.inherited) {
         sockaddr_storage address{};
         socklen_t size = sizeof address;
         // A descriptor that is not a socket is refused by take_over().
         if (::getsockname(descriptor, reinterpret_cast<sockaddr*>(&address), &size) != 0) continue;
         if (!is_of_this_machine(reinterpret_cast<const sockaddr&>(address)))
-            refuse("the inherited socket " + std::to_string(descriptor));
+            write_refusal("the inherited socket " + std::to_string(descriptor));
     }
 }
 

@@ -40,7 +40,7 @@ struct address_list {
 handle new_socket(int family, const std::string& name) {
     handle s{::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)};
     const int on = 1;
-    if (!s.open() || ::setsockopt(s.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0) fail(name);
+    if (!s.is_open() || ::setsockopt(s.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0) fail(name);
     return s;
 }
 
@@ -61,7 +61,8 @@ void bind_with_mode(const handle& s, const sockaddr_un& address, unsigned mode, 
 /// a full backlog would block.
 bool is_abandoned(const sockaddr_un& address) {
     const handle s{::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)};
-    if (!s.open() || ::connect(s.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) return false;
+    if (!s.is_open() || ::connect(s.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0)
+        return false;
     return errno == ECONNREFUSED;
 }
 
@@ -111,7 +112,7 @@ local_listener listen_unix(const std::string& path, std::optional<unsigned> mode
 }
 
 void local_listener::stop() noexcept {
-    if (!socket.open()) return;
+    if (!socket.is_open()) return;
     struct stat there{};
     const bool own = ::lstat(path.c_str(), &there) == 0 && there.st_dev == device && there.st_ino == file;
     if (own) ::unlink(path.c_str());
@@ -119,10 +120,10 @@ void local_listener::stop() noexcept {
 }
 
 void stop_listening(const handle& listener) noexcept {
-    if (listener.open()) ::shutdown(listener.get(), SHUT_RDWR);
+    if (listener.is_open()) ::shutdown(listener.get(), SHUT_RDWR);
 }
 
-handle take_over(int descriptor) {
+handle adopt_listener(int descriptor) {
     int listens = 0;
     socklen_t size = sizeof listens;
     const int flags = ::fcntl(descriptor, F_GETFL);
@@ -164,24 +165,24 @@ std::string address_of_peer(int socket) {
     return to_string(endpoint{host, ntohs(port)});
 }
 
-handle accept_from(const handle& listener, const vigilance& over) noexcept {
+handle accept_from(const handle& listener, const tcp_keepalive& keepalive) noexcept {
     handle client{::accept4(listener.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC)};
-    if (!client.open()) return client;
+    if (!client.is_open()) return client;
     const int error = errno;
     // All of these options fail on a Unix socket, which does not need them: its clients do not vanish silently.
     const auto set = [&client](int level, int option, int value) {
         ::setsockopt(client.get(), level, option, &value, sizeof value);
     };
     set(IPPROTO_TCP, TCP_NODELAY, 1);
-    if (over.keepalive.count() > 0) {
+    if (keepalive.keepalive.count() > 0) {
         constexpr int probes = 4;
-        const int idle = static_cast<int>(std::min<std::chrono::seconds::rep>(over.keepalive.count(), 32'767));
+        const int idle = static_cast<int>(std::min<std::chrono::seconds::rep>(keepalive.keepalive.count(), 32'767));
         set(SOL_SOCKET, SO_KEEPALIVE, 1);
         set(IPPROTO_TCP, TCP_KEEPIDLE, idle);
         set(IPPROTO_TCP, TCP_KEEPINTVL, std::max(idle / probes, 1));
         set(IPPROTO_TCP, TCP_KEEPCNT, probes);
         // While data is unacknowledged, the system sends it again for a quarter of an hour, and does not probe.
-        if (over.of_what_was_sent) set(IPPROTO_TCP, TCP_USER_TIMEOUT, 2'000 * idle);
+        if (keepalive.limits_unacknowledged_data) set(IPPROTO_TCP, TCP_USER_TIMEOUT, 2'000 * idle);
     }
     errno = error;
     return client;

@@ -37,7 +37,7 @@ void stop_listening(const handle& listener) noexcept;
 
 /// Takes ownership of a listening socket that the process inherited. @throws std::invalid_argument  if the descriptor
 /// is not a listening socket
-[[nodiscard]] handle take_over(int descriptor);
+[[nodiscard]] handle adopt_listener(int descriptor);
 [[nodiscard]] bool is_local(const handle& listener) noexcept;
 
 /// Returns the port of a listener, or 0 for a Unix socket.
@@ -47,16 +47,16 @@ void stop_listening(const handle& listener) noexcept;
 [[nodiscard]] std::string address_of_peer(int socket);
 
 /// How long a client's machine may be silent.
-struct vigilance {
+struct tcp_keepalive {
     /// The silence after which the system probes the client's machine. The client counts as gone after as long again.
     /// Zero: never.
     std::chrono::seconds keepalive{0};
     /// Applies the same limit to a client that has to acknowledge sent data. The system does not probe such a client,
     /// because the data serves as a probe. A live client that does not read counts as silent, too.
-    bool of_what_was_sent = false;
+    bool limits_unacknowledged_data = false;
 };
 
 /// Accepts the next client. Returns a closed handle if there is none; errno then says why.
-[[nodiscard]] handle accept_from(const handle& listener, const vigilance& over) noexcept;
+[[nodiscard]] handle accept_from(const handle& listener, const tcp_keepalive& keepalive) noexcept;
 
 }  // namespace tutti::server

@@ -14,7 +14,7 @@ stream::result result_of(ssize_t moved) noexcept {
     if (moved > 0) return {stream::state::good, static_cast<std::size_t>(moved)};
     if (moved == 0) return {stream::state::ended};
     const bool later = errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
-    return {later ? stream::state::later : stream::state::broken};
+    return {later ? stream::state::would_block : stream::state::broken};
 }
 
 }  // namespace
@@ -31,7 +31,7 @@ stream::result stream::write(std::string_view bytes) noexcept {
     return result_of(::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL));
 }
 
-bool stream::all_taken() const noexcept {
+bool stream::is_all_received() const noexcept {
     int unsent = 0, unread = 0;
     return ::ioctl(socket_.get(), SIOCOUTQ, &unsent) == 0 && ::ioctl(socket_.get(), FIONREAD, &unread) == 0 &&
            unsent == 0 && unread == 0;

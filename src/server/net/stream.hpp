@@ -25,7 +25,7 @@ public:
     ~handle();
 
     [[nodiscard]] int get() const noexcept { return descriptor_; }
-    [[nodiscard]] bool open() const noexcept { return descriptor_ >= 0; }
+    [[nodiscard]] bool is_open() const noexcept { return descriptor_ >= 0; }
     void close() noexcept { *this = handle{}; }
 
 private:
@@ -35,9 +35,9 @@ private:
 class stream {
 public:
     enum class state : std::uint8_t {
-        good,   ///< `bytes` were moved, at least one
-        later,  ///< the operation would block
-        ended,  ///< the other side will send no more
+        good,         ///< `bytes` were moved, at least one
+        would_block,  ///< the operation would block
+        ended,        ///< the other side will send no more
         broken
     };
     struct result {
@@ -55,13 +55,13 @@ public:
     /// Tells the other side that no more will be written.
     virtual void finish() noexcept;
     /// Returns true if the other side may send requests: under TLS, after the handshake.
-    [[nodiscard]] virtual bool established() const noexcept { return true; }
+    [[nodiscard]] virtual bool is_established() const noexcept { return true; }
     /// Returns true if a read waits until the socket is writable.
     [[nodiscard]] virtual bool wants_to_write() const noexcept { return false; }
 
     /// Returns true if the other side's system has received all written data, and this side has read all received data.
     /// Closing the socket then loses no data.
-    [[nodiscard]] virtual bool all_taken() const noexcept;
+    [[nodiscard]] virtual bool is_all_received() const noexcept;
 
     [[nodiscard]] int socket() const noexcept { return socket_.get(); }
 

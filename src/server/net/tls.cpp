@@ -48,10 +48,10 @@ public:
     }
     void finish() noexcept override {
         ::ERR_clear_error();
-        if (established()) ::SSL_shutdown(ssl_.get());
+        if (is_established()) ::SSL_shutdown(ssl_.get());
         stream::finish();
     }
-    [[nodiscard]] bool established() const noexcept override { return ::SSL_is_init_finished(ssl_.get()) == 1; }
+    [[nodiscard]] bool is_established() const noexcept override { return ::SSL_is_init_finished(ssl_.get()) == 1; }
     [[nodiscard]] bool wants_to_write() const noexcept override { return wants_to_write_; }
 
 private:
@@ -59,7 +59,7 @@ private:
         if (done == 1) return {state::good, bytes};
         switch (::SSL_get_error(ssl_.get(), done)) {
             case SSL_ERROR_WANT_WRITE:
-            case SSL_ERROR_WANT_READ: return {state::later};
+            case SSL_ERROR_WANT_READ: return {state::would_block};
             case SSL_ERROR_ZERO_RETURN: return {state::ended};
             default: return {state::broken};
         }
@@ -104,7 +104,7 @@ void tls::renew() {
     context_.swap(fresh);
 }
 
-std::unique_ptr<stream> tls::greet(handle socket) const {
+std::unique_ptr<stream> tls::make_stream(handle socket) const {
     const context now = [this] {
         const std::scoped_lock lock{mutex_};
         return context_;

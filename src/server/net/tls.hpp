@@ -25,7 +25,7 @@ public:
     void renew();
 
     /// Returns a stream that performs the handshake while it is read from.
-    [[nodiscard]] std::unique_ptr<stream> greet(handle socket) const;
+    [[nodiscard]] std::unique_ptr<stream> make_stream(handle socket) const;
 
 private:
     using context = std::shared_ptr<ssl_ctx_st>;

@@ -9,15 +9,16 @@
 namespace tutti::server {
 
 bool account::may_call(const std::string& procedure) const noexcept {
-    return std::ranges::any_of(
-        what.calls, [&](const std::string& pattern) { return ::fnmatch(pattern.c_str(), procedure.c_str(), 0) == 0; });
+    return std::ranges::any_of(configured.calls, [&](const std::string& pattern) {
+        return ::fnmatch(pattern.c_str(), procedure.c_str(), 0) == 0;
+    });
 }
 
-bool account::admit(instant now) noexcept {
-    if (what.rate == 0) return true;
+bool account::try_admit(instant now) noexcept {
+    if (configured.rate == 0) return true;
     constexpr std::int64_t second = 1'000'000'000;
     const std::int64_t at = std::chrono::nanoseconds{now.time_since_epoch()}.count();
-    const std::int64_t step = second / what.rate;
+    const std::int64_t step = second / configured.rate;
     std::int64_t before = even_pace_.load(std::memory_order_relaxed);
     std::int64_t after = 0;
     do {

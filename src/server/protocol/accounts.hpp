@@ -17,14 +17,14 @@ namespace tutti::server {
 
 class account {
 public:
-    explicit account(user u) : what{std::move(u)} {}
+    explicit account(user u) : configured{std::move(u)} {}
 
     [[nodiscard]] bool may_call(const std::string& procedure) const noexcept;
     /// Returns true if one more call is within the rate, and counts that call. A second's worth of calls may come at
     /// once.
-    [[nodiscard]] bool admit(instant now) noexcept;
+    [[nodiscard]] bool try_admit(instant now) noexcept;
 
-    const user what;
+    const user configured;
 
 private:
     // The time at which all admitted calls would have arrived at an even pace: the generic cell rate algorithm (ITU-T
@@ -51,7 +51,7 @@ public:
     [[nodiscard]] account* find(std::string_view name) noexcept;
     /// Returns the hash that the password of an unknown user is compared with, so that the check takes as long.
     /// REQUIRES: !empty()
-    [[nodiscard]] const std::string& decoy() const noexcept { return by_name_.begin()->second.what.password; }
+    [[nodiscard]] const std::string& decoy() const noexcept { return by_name_.begin()->second.configured.password; }
 
 private:
     bool has_operators_ = false;

@@ -11,36 +11,36 @@ namespace tutti::server {
 
 class byte_budget {
 public:
-    explicit byte_budget(std::size_t most) noexcept : most_{most} {}
+    explicit byte_budget(std::size_t limit) noexcept : limit_{limit} {}
 
-    [[nodiscard]] bool used_up() const noexcept { return held() > most_; }
+    [[nodiscard]] bool is_used_up() const noexcept { return held() > limit_; }
     [[nodiscard]] std::size_t held() const noexcept { return held_.load(std::memory_order_relaxed); }
-    void take(std::size_t bytes) noexcept { held_.fetch_add(bytes, std::memory_order_relaxed); }
-    void give(std::size_t bytes) noexcept { held_.fetch_sub(bytes, std::memory_order_relaxed); }
+    void acquire(std::size_t bytes) noexcept { held_.fetch_add(bytes, std::memory_order_relaxed); }
+    void release(std::size_t bytes) noexcept { held_.fetch_sub(bytes, std::memory_order_relaxed); }
 
 private:
-    const std::size_t most_;
+    const std::size_t limit_;
     std::atomic<std::size_t> held_{0};
 };
 
 /// A part of the budget, which the destructor gives back.
 class byte_share {
 public:
-    explicit byte_share(byte_budget& of) noexcept : of_{of} {}
+    explicit byte_share(byte_budget& shared_budget) noexcept : budget_{shared_budget} {}
     ~byte_share() { set(0); }
     byte_share(const byte_share&) = delete;
     byte_share& operator=(const byte_share&) = delete;
 
     void set(std::size_t bytes) noexcept {
-        if (bytes > bytes_) of_.take(bytes - bytes_);
-        else if (bytes < bytes_) of_.give(bytes_ - bytes);
+        if (bytes > bytes_) budget_.acquire(bytes - bytes_);
+        else if (bytes < bytes_) budget_.release(bytes_ - bytes);
         bytes_ = bytes;
     }
     [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
-    [[nodiscard]] byte_budget& of() const noexcept { return of_; }
+    [[nodiscard]] byte_budget& budget() const noexcept { return budget_; }
 
 private:
-    byte_budget& of_;
+    byte_budget& budget_;
     std::size_t bytes_ = 0;
 };
 

@@ -1,9 +1,9 @@
 // A queue of bytes that are added at the end and taken from the front: a client's input, or output that it has not
 // read.
 //
-// Q1  It holds at most the bytes added last, plus twice the bytes that were pending then. Each byte is moved a bounded
+// BYQ1  It holds at most the bytes added last, plus twice the bytes that were pending then. Each byte is moved a bounded
 //     number of times on average.
-// Q2  When it is empty, it keeps little memory.
+// BYQ2  When it is empty, it keeps little memory.
 #pragma once
 
 #include <cstddef>

@@ -37,36 +37,36 @@ class call_budget {
 public:
     static constexpr std::size_t unlimited = std::numeric_limits<std::size_t>::max();
 
-    explicit call_budget(std::size_t most) noexcept : most_{most} {}
+    explicit call_budget(std::size_t limit) noexcept : limit_{limit} {}
 
     /// The part of its principal that counts a call.
-    enum class part : std::uint8_t { none, bound, urgent };
+    enum class share_kind : std::uint8_t { none, regular, urgent };
 
-    /// Counts a call of `whose` with `bytes` bytes, until give(). Returns `none`, and counts nothing, if the principal
+    /// Counts a call of `whose` with `bytes` bytes, until release(). Returns `none`, and counts nothing, if the principal
     /// would hold more than its share. REQUIRES: `bytes` is not zero; 0 <= priority <= highest_priority.
-    [[nodiscard]] part take(principal& whose, std::size_t bytes, int priority) noexcept {
+    [[nodiscard]] share_kind try_acquire(principal& whose, std::size_t bytes, int priority) noexcept {
         // Adds before it compares, so that concurrent calls see each other.
-        if (whose.add_accepted(bytes) == bytes) holders_.fetch_add(1, std::memory_order_relaxed);
+        if (whose.add_accepted(bytes) == bytes) principals_with_calls_.fetch_add(1, std::memory_order_relaxed);
         const std::size_t all = held_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
-        const std::size_t own = whose.within_bound.add(bytes);
-        if (all == bytes) return part::bound;
-        if (all <= most_) {
-            const std::size_t share = (most_ - all) / holders();
-            if (own <= share) return part::bound;
+        const std::size_t own = whose.regular.add(bytes);
+        if (all == bytes) return share_kind::regular;
+        if (all <= limit_) {
+            const std::size_t share = (limit_ - all) / principals_with_calls();
+            if (own <= share) return share_kind::regular;
             if (whose.urgent.add(bytes) <= urgent_part(share, priority)) {
-                whose.within_bound.remove(bytes);
-                return part::urgent;
+                whose.regular.remove(bytes);
+                return share_kind::urgent;
             }
             whose.urgent.remove(bytes);
         }
-        give(whose, bytes, part::bound);
-        return part::none;
+        release(whose, bytes, share_kind::regular);
+        return share_kind::none;
     }
-    /// Removes a call for which take() has returned `from`. `whose` may be destroyed afterwards.
-    void give(principal& whose, std::size_t bytes, part from) noexcept {
+    /// Removes a call for which try_acquire() has returned `from`. `whose` may be destroyed afterwards.
+    void release(principal& whose, std::size_t bytes, share_kind from) noexcept {
         held_.fetch_sub(bytes, std::memory_order_relaxed);
-        (from == part::urgent ? whose.urgent : whose.within_bound).remove(bytes);
-        if (whose.remove_accepted(bytes) == 0) holders_.fetch_sub(1, std::memory_order_relaxed);
+        (from == share_kind::urgent ? whose.urgent : whose.regular).remove(bytes);
+        if (whose.remove_accepted(bytes) == 0) principals_with_calls_.fetch_sub(1, std::memory_order_relaxed);
     }
     /// Returns the bytes of all counted calls.
     [[nodiscard]] std::size_t held() const noexcept { return held_.load(std::memory_order_relaxed); }
@@ -81,13 +81,13 @@ private:
     /// Returns the number of principals with calls, at least 1. The thread with a principal's first call counts the
     /// principal before it gives that call back. So the number is never below the number of principals that have been
     /// counted.
-    [[nodiscard]] std::size_t holders() const noexcept {
-        return std::max<std::size_t>(1, holders_.load(std::memory_order_relaxed));
+    [[nodiscard]] std::size_t principals_with_calls() const noexcept {
+        return std::max<std::size_t>(1, principals_with_calls_.load(std::memory_order_relaxed));
     }
 
-    const std::size_t most_;
+    const std::size_t limit_;
     std::atomic<std::size_t> held_{0};
-    std::atomic<std::size_t> holders_{0};
+    std::atomic<std::size_t> principals_with_calls_{0};
 };
 
 }  // namespace tutti::server

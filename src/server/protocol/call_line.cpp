@@ -14,8 +14,8 @@ void set_once(std::optional<T>& option, std::string_view name, T value) {
     option = value;
 }
 
-bool take_id(words& from, call_line& into) {
-    if (from.empty() || !same_word(from[0], word_id)) return false;
+bool read_id(words& from, call_line& into) {
+    if (from.empty() || !equals_ignoring_case(from[0], word_id)) return false;
     require_key(from.size() == 1 ? std::string_view{} : from[1]);
     set_once(into.id, word_id, from[1]);
     from = from.subspan(2);
@@ -23,10 +23,10 @@ bool take_id(words& from, call_line& into) {
 }
 
 /// Takes an option from the front of `from` if there is one.
-bool take_option(words& from, call_line& into) {
+bool read_option(words& from, call_line& into) {
     if (from.empty()) return false;
-    const bool is_priority = same_word(from[0], word_priority);
-    if (!is_priority && !same_word(from[0], word_deadline)) return false;
+    const bool is_priority = equals_ignoring_case(from[0], word_priority);
+    if (!is_priority && !equals_ignoring_case(from[0], word_deadline)) return false;
     const std::string_view name = is_priority ? word_priority : word_deadline;
     if (from.size() == 1) throw bad_argument{std::string{name} + " is followed by nothing"};
     if (is_priority) set_once(into.priority, name, number<int>(name, from[1]));
@@ -36,8 +36,8 @@ bool take_option(words& from, call_line& into) {
 }
 
 void check(const call_line& l) {
-    const procedure_options& allowed = l.which->what.options;
-    const std::string& name = l.which->what.name;
+    const procedure_options& allowed = l.entry->definition.options;
+    const std::string& name = l.entry->definition.name;
     if (l.priority.value_or(0) > allowed.highest_of_clients && *l.priority <= highest_priority) {
         throw bad_argument{name + ": clients may bring a PRIORITY from 0 to " +
                            std::to_string(allowed.highest_of_clients)};
@@ -51,18 +51,18 @@ void require_key(std::string_view given) {
     if (given.empty() || given.size() > 128) throw bad_argument{"ID is followed by a key of 1 to 128 bytes"};
 }
 
-call_line read_call(words given, const catalog& procedures, const entry* likely) {
+call_line read_call(words given, const catalog& procedures, const procedure_entry* likely) {
     call_line l;
-    while (take_option(given, l) || take_id(given, l)) {}
+    while (read_option(given, l) || read_id(given, l)) {}
     if (!given.empty() && given[0] == word_end_of_options) given = given.subspan(1);
     if (given.empty()) throw bad_argument{"CALL needs the name of a procedure"};
-    l.which = likely != nullptr && likely->what.name == given[0] ? likely : procedures.find(given[0]);
-    if (l.which == nullptr) throw unknown_procedure{given[0]};
+    l.entry = likely != nullptr && likely->definition.name == given[0] ? likely : procedures.find(given[0]);
+    if (l.entry == nullptr) throw unknown_procedure_error{given[0]};
     l.arguments = given.subspan(1);
-    const procedure& p = l.which->what;
+    const procedure& p = l.entry->definition;
     if (p.least == p.most && l.arguments.size() > p.most) {
         words behind = l.arguments.subspan(p.most);
-        while (take_option(behind, l)) {}
+        while (read_option(behind, l)) {}
         // If words are left, they are excess arguments, which the error message reports.
         if (behind.empty()) l.arguments = l.arguments.first(p.most);
     }

@@ -17,7 +17,7 @@
 namespace tutti::server {
 
 struct call_line {
-    const entry* which = nullptr;
+    const procedure_entry* entry = nullptr;
     std::optional<int> priority;
     std::optional<std::chrono::microseconds> deadline;
     std::optional<std::string_view> id;  ///< never comes after the arguments
@@ -25,7 +25,7 @@ struct call_line {
 };
 
 /// Thrown if no procedure has the name that a client gave.
-struct unknown_procedure {
+struct unknown_procedure_error {
     std::string_view name;
 };
 
@@ -35,8 +35,8 @@ void require_key(std::string_view given);
 /// Reads the words after CALL. `likely` is the procedure that they most likely name, or null.
 /// @throws bad_argument  if an option has no number, is given twice, or is forbidden by the procedure, or if the name
 /// is missing
-/// @throws unknown_procedure
+/// @throws unknown_procedure_error
 [[nodiscard]] call_line read_call(std::span<const std::string_view> given, const catalog& procedures,
-                                  const entry* likely);
+                                  const procedure_entry* likely);
 
 }  // namespace tutti::server

@@ -11,16 +11,16 @@ using words = std::span<const std::string_view>;
 constexpr std::string_view no_word = "it is one printable word of at most 256 characters";
 
 void set_replies(session& who, std::string_view wanted, reply& to) {
-    if (same_word(wanted, "ON")) who.replies_off = false;
-    else if (same_word(wanted, "OFF")) who.replies_off = true;
-    else if (same_word(wanted, "SKIP")) who.skips_next = true;
+    if (equals_ignoring_case(wanted, "ON")) who.replies_off = false;
+    else if (equals_ignoring_case(wanted, "OFF")) who.replies_off = true;
+    else if (equals_ignoring_case(wanted, "SKIP")) who.skips_next_reply = true;
     else return to.error("ERR", "CLIENT REPLY is followed by ON, OFF or SKIP");
     to.status("OK");
 }
 
 void set_info(client_directory& all, const session& who, words given, reply& to) {
-    const bool is_name = same_word(given[2], "LIB-NAME");
-    if (!is_name && !same_word(given[2], "LIB-VER"))
+    const bool is_name = equals_ignoring_case(given[2], "LIB-NAME");
+    if (!is_name && !equals_ignoring_case(given[2], "LIB-VER"))
         return to.error("ERR", "CLIENT SETINFO is followed by LIB-NAME or LIB-VER");
     const bool fits = is_name ? all.set_library(*who.entry, given[3]) : all.set_version(*who.entry, given[3]);
     if (!fits) return to.error("ERR", no_word);
@@ -40,10 +40,11 @@ void kill(client_directory& all, session& who, words given, reply& to) {
     for (std::size_t i = 2; i < given.size(); i += 2) {
         if (i + 1 == given.size()) return to.error("ERR", "CLIENT KILL: a filter is followed by its value");
         const std::string_view value = given[i + 1];
-        if (same_word(given[i], "ID")) which.id = number<std::uint64_t>("ID", value);
-        else if (same_word(given[i], "ADDR")) which.address = value;
-        else if (same_word(given[i], "SKIPME") && same_word(value, "YES")) which.spared = who.entry;
-        else if (same_word(given[i], "SKIPME") && same_word(value, "NO")) which.spared = nullptr;
+        if (equals_ignoring_case(given[i], "ID")) which.id = number<std::uint64_t>("ID", value);
+        else if (equals_ignoring_case(given[i], "ADDR")) which.address = value;
+        else if (equals_ignoring_case(given[i], "SKIPME") && equals_ignoring_case(value, "YES"))
+            which.spared = who.entry;
+        else if (equals_ignoring_case(given[i], "SKIPME") && equals_ignoring_case(value, "NO")) which.spared = nullptr;
         else return to.error("ERR", "CLIENT KILL knows an address, or ID, ADDR and SKIPME with their values");
     }
     to.integer(static_cast<std::int64_t>(all.kill(which)));
@@ -53,7 +54,9 @@ void kill(client_directory& all, session& who, words given, reply& to) {
 
 void client_command(client_directory& all, session& who, words given, reply& to) {
     const std::size_t count = given.size();
-    const auto is = [&](std::string_view name, std::size_t size) { return count == size && same_word(given[1], name); };
+    const auto is = [&](std::string_view name, std::size_t size) {
+        return count == size && equals_ignoring_case(given[1], name);
+    };
     const instant now = std::chrono::steady_clock::now();
     if (is("ID", 2)) return to.integer(static_cast<std::int64_t>(who.entry->id()));
     if (is("GETNAME", 2)) return to.text(all.name_of(*who.entry));
@@ -61,7 +64,7 @@ void client_command(client_directory& all, session& who, words given, reply& to)
     if (is("INFO", 2)) return to.text(all.line_of(*who.entry, now));
     if (is("REPLY", 3)) return set_replies(who, given[2], to);
     if (is("SETINFO", 4)) return set_info(all, who, given, to);
-    if (count > 2 && same_word(given[1], "KILL")) return kill(all, who, given, to);
+    if (count > 2 && equals_ignoring_case(given[1], "KILL")) return kill(all, who, given, to);
     if (is("SETNAME", 3)) {
         if (!all.set_name(*who.entry, given[2])) return to.error("ERR", no_word);
         return to.status("OK");

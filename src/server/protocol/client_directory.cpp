@@ -19,46 +19,46 @@ std::string seconds(instant from, instant to) {
 
 }  // namespace
 
-client_directory::entry& client_directory::add(std::string address, instant now, home& where) {
+client_directory::client_entry& client_directory::add(std::string address, instant now, client_owner& where) {
     const std::scoped_lock lock{mutex_};
     const std::uint64_t id = next_id_++;
     return all_.try_emplace(id, id, std::move(address), now, where).first->second;
 }
 
-void client_directory::remove(entry& e) noexcept {
+void client_directory::remove(client_entry& e) noexcept {
     set_held(e, 0);
     const std::scoped_lock lock{mutex_};
     provisional_.erase(e.id());
     all_.erase(e.id());
 }
 
-bool client_directory::set_name(entry& e, std::string_view name) {
+bool client_directory::set_name(client_entry& e, std::string_view name) {
     if (!is_word(name)) return false;
     const std::scoped_lock lock{mutex_};
     e.name_ = name;
     return true;
 }
 
-bool client_directory::set_library(entry& e, std::string_view name) {
+bool client_directory::set_library(client_entry& e, std::string_view name) {
     if (!is_word(name)) return false;
     const std::scoped_lock lock{mutex_};
     e.library_ = name;
     return true;
 }
 
-bool client_directory::set_version(entry& e, std::string_view version) {
+bool client_directory::set_version(client_entry& e, std::string_view version) {
     if (!is_word(version)) return false;
     const std::scoped_lock lock{mutex_};
     e.version_ = version;
     return true;
 }
 
-std::string client_directory::name_of(const entry& e) const {
+std::string client_directory::name_of(const client_entry& e) const {
     const std::scoped_lock lock{mutex_};
     return e.name_;
 }
 
-std::string client_directory::described(const entry& e, instant now) {
+std::string client_directory::described(const client_entry& e, instant now) {
     return "id=" + std::to_string(e.id_) + " addr=" + e.address_ + " name=" + e.name_ +
            " age=" + seconds(e.arrived_, now) + " idle=" + seconds(e.last_request_.load(), now) +
            // Libraries expect these fields as well. Here they have no meaning.
@@ -73,28 +73,28 @@ std::string client_directory::list(instant now) const {
     return lines;
 }
 
-std::string client_directory::line_of(const entry& e, instant now) const {
+std::string client_directory::line_of(const client_entry& e, instant now) const {
     const std::scoped_lock lock{mutex_};
     return described(e, now);
 }
 
-void client_directory::mark(entry& e, entry::reason why) noexcept {
-    e.why_.store(why, std::memory_order_relaxed);
-    e.killed_.store(true, std::memory_order_release);
-    e.where_.look_for_killed();
+void client_directory::mark(client_entry& e, client_entry::reason why) noexcept {
+    e.close_reason_.store(why, std::memory_order_relaxed);
+    e.is_killed_.store(true, std::memory_order_release);
+    e.io_owner_.check_killed();
 }
 
-void client_directory::set_owner(entry& e, std::shared_ptr<principal> owner) {
+void client_directory::set_owner(client_entry& e, std::shared_ptr<principal> owner) {
     const std::scoped_lock lock{mutex_};
     e.owner_ = std::move(owner);
 }
 
-std::string client_directory::owner_of(const entry& e) const {
+std::string client_directory::owner_of(const client_entry& e) const {
     const std::scoped_lock lock{mutex_};
     return e.owner_ == nullptr ? std::string{} : e.owner_->name();
 }
 
-void client_directory::set_held(entry& e, std::size_t bytes) noexcept {
+void client_directory::set_held(client_entry& e, std::size_t bytes) noexcept {
     constexpr std::size_t grain = 1024;
     const std::size_t now = bytes / grain * grain, before = e.held_.load(std::memory_order_relaxed);
     if (now == before) return;
@@ -102,57 +102,58 @@ void client_directory::set_held(entry& e, std::size_t bytes) noexcept {
     held_.fetch_add(now - before, std::memory_order_relaxed);  // modulo 2^64, so the sum may decrease
 }
 
-void client_directory::set_provisional(entry& e, standing now) {
+void client_directory::set_provisional(client_entry& e, provisional_state now) {
     const std::scoped_lock lock{mutex_};
-    if (now == standing::settled) provisional_.erase(e.id_);
+    if (now == provisional_state::confirmed) provisional_.erase(e.id_);
     else provisional_.insert_or_assign(e.id_, &e);
-    if (now == standing::unknown) e.origin_ = e.owner_;
-    e.standing_ = now;
+    if (now == provisional_state::not_logged_in) e.origin_ = e.owner_;
+    e.provisional_state_ = now;
 }
 
-bool client_directory::is_provisional(const entry& e) const {
+bool client_directory::is_provisional(const client_entry& e) const {
     const std::scoped_lock lock{mutex_};
-    return e.standing_ != standing::settled;
+    return e.provisional_state_ != provisional_state::confirmed;
 }
 
-void client_directory::name_operator(entry& e) {
+void client_directory::record_operator_login(client_entry& e) {
     const std::scoped_lock lock{mutex_};
-    if (e.standing_ == standing::unknown && !std::exchange(e.has_named_operator_, true))
-        e.standing_ = standing::names_operator;
-    else if (e.standing_ == standing::names_operator) e.standing_ = standing::unknown;  // its first password was wrong
+    if (e.provisional_state_ == provisional_state::not_logged_in && !std::exchange(e.has_named_operator_, true))
+        e.provisional_state_ = provisional_state::names_operator;
+    else if (e.provisional_state_ == provisional_state::names_operator)
+        e.provisional_state_ = provisional_state::not_logged_in;  // its first password was wrong
 }
 
 // There are as many provisional clients as reserved places, plus those that are being closed. So O(n^2) is cheap. They
 // are in the order of arrival, so among equals the first is chosen.
 bool client_directory::displace() noexcept {
     const std::scoped_lock lock{mutex_};
-    entry* chosen = nullptr;
+    client_entry* chosen = nullptr;
     std::ptrdiff_t most = 0;
     for (const auto& [id, e] : provisional_) {
-        if (e->killed() || (chosen != nullptr && chosen->standing_ < e->standing_)) continue;
+        if (e->is_killed() || (chosen != nullptr && chosen->provisional_state_ < e->provisional_state_)) continue;
         const std::ptrdiff_t many = std::ranges::count_if(provisional_, [&](const auto& other) {
-            return !other.second->killed() && other.second->origin_ == e->origin_ &&
-                   other.second->standing_ == e->standing_;
+            return !other.second->is_killed() && other.second->origin_ == e->origin_ &&
+                   other.second->provisional_state_ == e->provisional_state_;
         });
-        if (chosen != nullptr && chosen->standing_ == e->standing_ && many <= most) continue;
+        if (chosen != nullptr && chosen->provisional_state_ == e->provisional_state_ && many <= most) continue;
         chosen = e;
         most = many;
     }
-    if (chosen != nullptr) mark(*chosen, entry::reason::displaced);
+    if (chosen != nullptr) mark(*chosen, client_entry::reason::displaced);
     return chosen != nullptr;
 }
 
-std::size_t client_directory::evict(std::size_t most) {
+std::size_t client_directory::evict(std::size_t limit) {
     const std::scoped_lock lock{mutex_};
-    std::vector<holding> held;
-    std::vector<entry*> whose;
+    std::vector<client_memory> held;
+    std::vector<client_entry*> whose;
     for (auto& [id, e] : all_) {
-        if (e.killed() || e.held() == 0 || e.owner_ == nullptr) continue;
+        if (e.is_killed() || e.held() == 0 || e.owner_ == nullptr) continue;
         held.push_back({e.held(), e.owner_.get()});
         whose.push_back(&e);
     }
-    const std::vector<std::size_t> chosen = choose_evicted(held, most);
-    for (const std::size_t i : chosen) mark(*whose[i], entry::reason::memory);
+    const std::vector<std::size_t> chosen = choose_evicted(held, limit);
+    for (const std::size_t i : chosen) mark(*whose[i], client_entry::reason::memory);
     return chosen.size();
 }
 
@@ -164,7 +165,7 @@ std::size_t client_directory::kill(const filter& which) {
     for (auto& [id, e] : all_) {
         if (&e == which.spared || (which.id && *which.id != id) || (which.address && *which.address != e.address_))
             continue;
-        mark(e, entry::reason::killed);
+        mark(e, client_entry::reason::killed);
         ++killed;
     }
     return killed;

@@ -24,35 +24,35 @@ namespace tutti::server {
 class client_directory {
 public:
     /// An I/O thread, which owns clients and closes them.
-    class home {
+    class client_owner {
     public:
         /// Reports that one of its clients has been marked. Any thread may call it; must not wait.
-        virtual void look_for_killed() noexcept = 0;
+        virtual void check_killed() noexcept = 0;
 
     protected:
-        ~home() = default;
+        ~client_owner() = default;
     };
 
     /// How far a client that was let in beyond the limit on clients has proved to be an operator.
-    enum class standing : std::uint8_t {
-        settled,         ///< any other client: it keeps its place
-        unknown,         ///< the client has not logged in
+    enum class provisional_state : std::uint8_t {
+        confirmed,       ///< any other client: it keeps its place
+        not_logged_in,   ///< the client has not logged in
         names_operator,  ///< the client's first login names an operator
     };
 
-    class entry {
+    class client_entry {
     public:
-        entry(std::uint64_t id, std::string address, instant now, home& where)
-            : id_{id}, address_{std::move(address)}, arrived_{now}, where_{where}, last_request_{now} {}
+        client_entry(std::uint64_t id, std::string address, instant now, client_owner& where)
+            : id_{id}, address_{std::move(address)}, arrived_{now}, io_owner_{where}, last_request_{now} {}
 
         [[nodiscard]] std::uint64_t id() const noexcept { return id_; }
         [[nodiscard]] const std::string& address() const noexcept { return address_; }
-        [[nodiscard]] bool killed() const noexcept { return killed_.load(std::memory_order_acquire); }
+        [[nodiscard]] bool is_killed() const noexcept { return is_killed_.load(std::memory_order_acquire); }
         /// Called by its I/O thread.
-        void note_request(instant now) noexcept { last_request_.store(now, std::memory_order_relaxed); }
+        void record_request(instant now) noexcept { last_request_.store(now, std::memory_order_relaxed); }
         /// Why the client is closed: by CLIENT KILL, or by the server to protect other clients.
         enum class reason : std::uint8_t { killed, memory, displaced };
-        [[nodiscard]] reason why() const noexcept { return why_.load(std::memory_order_relaxed); }
+        [[nodiscard]] reason close_reason() const noexcept { return close_reason_.load(std::memory_order_relaxed); }
         [[nodiscard]] std::size_t held() const noexcept { return held_.load(std::memory_order_relaxed); }
 
     private:
@@ -60,51 +60,51 @@ public:
         const std::uint64_t id_;
         const std::string address_;
         const instant arrived_;
-        home& where_;
+        client_owner& io_owner_;
         std::string name_, library_, version_;  // guarded by the directory's mutex
         std::atomic<instant> last_request_;
         // Guarded by the directory's mutex:
-        standing standing_ = standing::settled;
+        provisional_state provisional_state_ = provisional_state::confirmed;
         bool has_named_operator_ = false;
         std::shared_ptr<principal> origin_;  // its address, while it is provisional
         std::shared_ptr<principal> owner_;
         std::atomic<std::size_t> held_{0};  // bytes, as last reported by its I/O thread
-        std::atomic<reason> why_{reason::killed};
-        std::atomic<bool> killed_{false};
+        std::atomic<reason> close_reason_{reason::killed};
+        std::atomic<bool> is_killed_{false};
     };
 
     /// @throws std::bad_alloc
-    [[nodiscard]] entry& add(std::string address, instant now, home& where);
-    void remove(entry& e) noexcept;
+    [[nodiscard]] client_entry& add(std::string address, instant now, client_owner& where);
+    void remove(client_entry& e) noexcept;
 
     /// Set what a client says about itself. They return false if the value is not a printable word without blanks.
-    [[nodiscard]] bool set_name(entry& e, std::string_view name);
-    [[nodiscard]] bool set_library(entry& e, std::string_view name);
-    [[nodiscard]] bool set_version(entry& e, std::string_view version);
-    [[nodiscard]] std::string name_of(const entry& e) const;
+    [[nodiscard]] bool set_name(client_entry& e, std::string_view name);
+    [[nodiscard]] bool set_library(client_entry& e, std::string_view name);
+    [[nodiscard]] bool set_version(client_entry& e, std::string_view version);
+    [[nodiscard]] std::string name_of(const client_entry& e) const;
 
     /// Returns a line for each client, in the order of arrival and in Redis's format; or the line of one client.
     [[nodiscard]] std::string list(instant now) const;
-    [[nodiscard]] std::string line_of(const entry& e, instant now) const;
+    [[nodiscard]] std::string line_of(const client_entry& e, instant now) const;
 
     /// Makes the memory of `e` count for this principal.
-    void set_owner(entry& e, std::shared_ptr<principal> owner);
-    [[nodiscard]] std::string owner_of(const entry& e) const;
+    void set_owner(client_entry& e, std::shared_ptr<principal> owner);
+    [[nodiscard]] std::string owner_of(const client_entry& e) const;
     /// Records how much memory a client holds now. Only its I/O thread calls this. The value is rounded down to a
     /// kibibyte, so that clients with small requests do not write to memory that all I/O threads share.
-    void set_held(entry& e, std::size_t bytes) noexcept;
+    void set_held(client_entry& e, std::size_t bytes) noexcept;
     /// Returns the bytes that all clients hold.
     [[nodiscard]] std::size_t held() const noexcept { return held_.load(std::memory_order_relaxed); }
-    /// Closes connections until at most `most` bytes are left, and returns their number. Connections that are marked
+    /// Closes connections until at most `limit` bytes are left, and returns their number. Connections that are marked
     /// already do not count. O(n log n) for n clients. @throws std::bad_alloc
-    std::size_t evict(std::size_t most);
+    std::size_t evict(std::size_t limit);
 
     // ---- clients beyond the limit
-    void set_provisional(entry& e, standing now);
-    [[nodiscard]] bool is_provisional(const entry& e) const;
+    void set_provisional(client_entry& e, provisional_state now);
+    [[nodiscard]] bool is_provisional(const client_entry& e) const;
     /// Records that a provisional client asks to log in as an operator. Its first such login protects it from
     /// displace() while there are clients without one.
-    void name_operator(entry& e);
+    void record_operator_login(client_entry& e);
     /// Closes a provisional client to make room for another. It prefers clients that have not named an operator. Among
     /// these it chooses the oldest client of the address with the most clients. Returns false if no client is
     /// provisional.
@@ -113,18 +113,18 @@ public:
     struct filter {
         std::optional<std::uint64_t> id;
         std::optional<std::string_view> address;
-        const entry* spared = nullptr;
+        const client_entry* spared = nullptr;
     };
     /// Closes the clients that match. Returns their number.
     std::size_t kill(const filter& which);
 
 private:
-    static void mark(entry& e, entry::reason why) noexcept;
-    static std::string described(const entry& e, instant now);
+    static void mark(client_entry& e, client_entry::reason why) noexcept;
+    static std::string described(const client_entry& e, instant now);
 
     mutable std::mutex mutex_;
-    std::map<std::uint64_t, entry> all_;
-    std::map<std::uint64_t, entry*> provisional_;
+    std::map<std::uint64_t, client_entry> all_;
+    std::map<std::uint64_t, client_entry*> provisional_;
     std::atomic<std::size_t> held_{0};
     std::uint64_t next_id_ = 1;
 };

@@ -22,27 +22,27 @@ constexpr std::string_view wrong_password = "invalid username-password pair or u
 constexpr std::string_view nameless = "default";  // the user's name if a client gives only a password
 
 /// Thrown when a request is refused.
-struct refusal {
+struct command_error {
     std::string_view code;
     std::string text;
 };
 
 /// Returns the credentials in AUTH or HELLO: a name and a password, or nothing.
 words credentials(words given) {
-    if (same_word(given[0], "AUTH")) return given.size() > 3 ? words{} : given.subspan(1);
-    if (!same_word(given[0], "HELLO")) return {};
-    for (std::size_t i = 2; i + 2 < given.size(); i += same_word(given[i], "AUTH") ? 3 : 2) {
-        if (same_word(given[i], "AUTH")) return given.subspan(i + 1, 2);
+    if (equals_ignoring_case(given[0], "AUTH")) return given.size() > 3 ? words{} : given.subspan(1);
+    if (!equals_ignoring_case(given[0], "HELLO")) return {};
+    for (std::size_t i = 2; i + 2 < given.size(); i += equals_ignoring_case(given[i], "AUTH") ? 3 : 2) {
+        if (equals_ignoring_case(given[i], "AUTH")) return given.subspan(i + 1, 2);
     }
     return {};
 }
 
 /// Enforces the user's limits: throws if the user may not call the procedure or use the priority.
-void keep_within(const account& a, call_line& l) {
-    const procedure& p = l.which->what;
-    const user& who = a.what;
+void apply_user_limits(const account& a, call_line& l) {
+    const procedure& p = l.entry->definition;
+    const user& who = a.configured;
     if (!a.may_call(p.name))
-        throw refusal{"NOPERM", "this user has no permissions to call the procedure '" + p.name + "'"};
+        throw command_error{"NOPERM", "this user has no permissions to call the procedure '" + p.name + "'"};
     if (l.priority.value_or(0) > who.highest)
         throw bad_argument{p.name + ": you may bring a PRIORITY from 0 to " + std::to_string(who.highest)};
     if (!l.priority && p.options.priority > who.highest) l.priority = who.highest;
@@ -50,17 +50,18 @@ void keep_within(const account& a, call_line& l) {
 
 /// Returns true for commands about other clients or other servers.
 bool is_operation(words given) {
-    return same_word(given[0], "TIMELINE") || same_word(given[0], "SLOWLOG") || same_word(given[0], "FOLLOW") ||
-           same_word(given[0], "REPLICAOF") || same_word(given[0], "SLAVEOF") || same_word(given[0], "FAILOVER") ||
-           (same_word(given[0], "CLIENT") && given.size() > 1 &&
-            (same_word(given[1], "LIST") || same_word(given[1], "KILL")));
+    return equals_ignoring_case(given[0], "TIMELINE") || equals_ignoring_case(given[0], "SLOWLOG") ||
+           equals_ignoring_case(given[0], "FOLLOW") || equals_ignoring_case(given[0], "REPLICAOF") ||
+           equals_ignoring_case(given[0], "SLAVEOF") || equals_ignoring_case(given[0], "FAILOVER") ||
+           (equals_ignoring_case(given[0], "CLIENT") && given.size() > 1 &&
+            (equals_ignoring_case(given[1], "LIST") || equals_ignoring_case(given[1], "KILL")));
 }
 
 }  // namespace
 
 struct commands::command {
     std::string_view name;
-    std::size_t least, most;  // number of words, including the name
+    std::size_t min_words, max_words;  // number of words, including the name
     void (*run)(const commands& self, session& who, words given, reply& to);
 };
 
@@ -75,8 +76,8 @@ const commands::command commands::list[17] = {
     {"AUTH", 2, 3, [](const commands& self, session& who, words given, reply& to) { self.auth(who, given, to); }},
     {"ACL", 2, 16,
      [](const commands&, session& who, words given, reply& to) {
-         if (given.size() != 2 || !same_word(given[1], "WHOAMI")) return to.error("ERR", "ACL knows only WHOAMI");
-         to.text(who.as == nullptr ? nameless : who.as->what.name);
+         if (given.size() != 2 || !equals_ignoring_case(given[1], "WHOAMI")) return to.error("ERR", "ACL knows only WHOAMI");
+         to.text(who.login == nullptr ? nameless : who.login->configured.name);
      }},
     {"HELLO", 1, 8, [](const commands& self, session& who, words given, reply& to) { self.hello(who, given, to); }},
     {"QUIT", 1, 1,
@@ -89,23 +90,23 @@ const commands::command commands::list[17] = {
      [](const commands& self, session& who, words given, reply& to) { client_command(self.clients_, who, given, to); }},
     {"TIMELINE", 2, 2,
      [](const commands& self, session&, words given, reply& to) {
-         if (same_word(given[1], "STOP")) return to.text(self.shown_.stop());
-         if (same_word(given[1], "NOW")) return to.text(std::to_string(base::real_now().time_since_epoch().count()));
-         if (!same_word(given[1], "START")) return to.error("ERR", "TIMELINE is followed by START, NOW or STOP");
-         self.shown_.start();
+         if (equals_ignoring_case(given[1], "STOP")) return to.text(self.timeline_.stop());
+         if (equals_ignoring_case(given[1], "NOW")) return to.text(std::to_string(base::real_now().time_since_epoch().count()));
+         if (!equals_ignoring_case(given[1], "START")) return to.error("ERR", "TIMELINE is followed by START, NOW or STOP");
+         self.timeline_.start();
          to.status("OK");
      }},
-    {"ROLE", 1, 1, [](const commands& self, session&, words, reply& to) { tell_role(self.others_, to); }},
-    // The journal answers these (take_question).
+    {"ROLE", 1, 1, [](const commands& self, session&, words, reply& to) { write_role(self.replication_, to); }},
+    // The journal answers these (prepare_replication_command).
     {"WAIT", 3, 3, nullptr},
     {"FOLLOW", 3, 16, nullptr},
     {"REPLICAOF", 3, 3, nullptr},
     {"FAILOVER", 1, 6, nullptr},
-    {"SLOWLOG", 2, 3, [](const commands& self, session&, words given, reply& to) { self.show_slow(given, to); }},
+    {"SLOWLOG", 2, 3, [](const commands& self, session&, words given, reply& to) { self.answer_slow_log(given, to); }},
     // redis-benchmark asks for `save` and `appendonly`. Clients cannot configure anything here.
     {"CONFIG", 3, 16,
      [](const commands&, session&, words given, reply& to) {
-         if (!same_word(given[1], "GET")) return to.error("ERR", "CONFIG knows only GET");
+         if (!equals_ignoring_case(given[1], "GET")) return to.error("ERR", "CONFIG knows only GET");
          to.map(given.size() - 2);
          for (const std::string_view name : given.subspan(2)) {
              to.text(name);
@@ -119,7 +120,7 @@ const commands::command commands::list[17] = {
 void commands::describe(words given, reply& to) {
     struct arity {
         std::string_view name;
-        std::size_t least, most;
+        std::size_t min_words, max_words;
     };
     // Commands that are not in the list, because other functions answer them.
     static constexpr std::array others{arity{"CALL", 2, 0}, arity{"MULTI", 1, 1}, arity{"EXEC", 1, 3},
@@ -138,20 +139,21 @@ void commands::describe(words given, reply& to) {
     };
     const auto named = [&](std::string_view name) {
         for (const arity& o : others) {
-            if (same_word(name, o.name)) return one(o.name, o.least, o.most);
+            if (equals_ignoring_case(name, o.name)) return one(o.name, o.min_words, o.max_words);
         }
-        const auto* const c = std::ranges::find_if(list, [name](const command& e) { return same_word(name, e.name); });
+        const auto* const c =
+            std::ranges::find_if(list, [name](const command& e) { return equals_ignoring_case(name, e.name); });
         if (c == std::end(list)) return to.null();
-        one(c->name, c->least, c->most);
+        one(c->name, c->min_words, c->max_words);
     };
-    if (given.size() == 2 && same_word(given[1], "COUNT")) return to.integer(static_cast<std::int64_t>(all));
-    if (given.size() > 1 && same_word(given[1], "DOCS")) return to.map(0);
-    if (given.size() > 1 && same_word(given[1], "INFO")) {
+    if (given.size() == 2 && equals_ignoring_case(given[1], "COUNT")) return to.integer(static_cast<std::int64_t>(all));
+    if (given.size() > 1 && equals_ignoring_case(given[1], "DOCS")) return to.map(0);
+    if (given.size() > 1 && equals_ignoring_case(given[1], "INFO")) {
         to.list(given.size() - 2);
         for (const std::string_view name : given.subspan(2)) named(name);
         return;
     }
-    const bool names_only = given.size() == 2 && same_word(given[1], "LIST");
+    const bool names_only = given.size() == 2 && equals_ignoring_case(given[1], "LIST");
     if (given.size() > 1 && !names_only) return to.error("ERR", "COMMAND knows COUNT, DOCS, INFO and LIST");
     to.list(all);
     const auto show = [&](std::string_view name) { names_only ? to.text(name) : named(name); };
@@ -169,24 +171,24 @@ bool commands::is_password(std::string_view given) const noexcept {
     return wrong == 0;
 }
 
-/// Lets in a client. For a user, the doorkeeper's verdict decides.
-bool commands::let_in(session& who, std::string_view name, std::string_view password) const noexcept {
-    const bool right = who.seen != nullptr
-                           ? who.seen->state == login_claim::verdict::right
+/// Lets in a client. For a user, the password verifier's verdict decides.
+bool commands::log_in(session& who, std::string_view name, std::string_view password) const noexcept {
+    const bool right = who.checked_login != nullptr
+                           ? who.checked_login->state == login_claim::login_result::correct
                            : users_.empty() && !password_.empty() && name == nameless && is_password(password);
     if (!right) {
         ++who.failed_logins;
         return false;
     }
-    if (who.seen != nullptr) who.as = who.seen->who;
-    who.trusted = true;
+    if (who.checked_login != nullptr) who.login = who.checked_login->who;
+    who.is_trusted = true;
     return true;
 }
 
-/// Returns true if the doorkeeper has to check the request first. `r` then says what to check.
-bool commands::asks_door(words given, request& r) const {
+/// Returns true if the password verifier has to check the request first. `r` then says what to check.
+bool commands::needs_password_check(words given, request& r) const {
     if (users_.empty() || credentials(given).empty()) return false;
-    r.keep(given);
+    r.set_words(given);
     const words own = credentials(r.arguments);
     r.login.password = own.back();
     r.login.who = users_.find(own.size() == 1 ? nameless : own[0]);
@@ -194,48 +196,49 @@ bool commands::asks_door(words given, request& r) const {
 }
 
 bool commands::is_costly(words given) noexcept {
-    return same_word(given.front(), "INFO") || same_word(given.front(), "SLOWLOG") ||
-           same_word(given.front(), "COMMAND") || same_word(given.front(), "TIMELINE") ||
-           same_word(given.front(), "ROLE") || is_login_of_follower(given) ||
-           (same_word(given.front(), "CLIENT") && given.size() > 1 &&
-            (same_word(given[1], "LIST") || same_word(given[1], "KILL")));
+    return equals_ignoring_case(given.front(), "INFO") || equals_ignoring_case(given.front(), "SLOWLOG") ||
+           equals_ignoring_case(given.front(), "COMMAND") || equals_ignoring_case(given.front(), "TIMELINE") ||
+           equals_ignoring_case(given.front(), "ROLE") || is_login_of_follower(given) ||
+           (equals_ignoring_case(given.front(), "CLIENT") && given.size() > 1 &&
+            (equals_ignoring_case(given[1], "LIST") || equals_ignoring_case(given[1], "KILL")));
 }
 
-void commands::end_login(session& who, request& r) const {
+void commands::finish_login(session& who, request& r) const {
     reply to{r.answer, who.spoken};
-    if (r.login.state == login_claim::verdict::unseen)
+    if (r.login.state == login_claim::login_result::unchecked)
         return to.error(code_of(ending::shutdown), "the server is ending");
-    if (r.login.state == login_claim::verdict::busy)
+    if (r.login.state == login_claim::login_result::busy)
         return to.error(code_of(ending::busy), "too many clients log in; try again in some seconds");
-    who.seen = &r.login;
+    who.checked_login = &r.login;
     try {
         answer_command(who, r.arguments, to);
     } catch (const bad_argument& e) {
         r.answer.clear();
         reply{r.answer, who.spoken}.error(code_of(ending::argument), e.what());
     } catch (...) {
-        who.seen = nullptr;
+        who.checked_login = nullptr;
         throw;
     }
-    who.seen = nullptr;
+    who.checked_login = nullptr;
 }
 
 void commands::auth(session& who, words given, reply& to) const {
     if (password_.empty() && users_.empty()) return to.error("ERR", "AUTH was sent, but the server has no password");
-    if (!let_in(who, given.size() == 2 ? nameless : given[1], given.back()))
+    if (!log_in(who, given.size() == 2 ? nameless : given[1], given.back()))
         return to.error("WRONGPASS", wrong_password);
     to.status("OK");
 }
 
-void commands::show_slow(words given, reply& to) const {
+void commands::answer_slow_log(words given, reply& to) const {
     constexpr std::int64_t usual = 10, all = -1;
-    if (same_word(given[1], "GET")) {
+    if (equals_ignoring_case(given[1], "GET")) {
         const std::int64_t count = given.size() == 3 ? number<std::int64_t>("SLOWLOG GET", given[2]) : usual;
         if (count < all) throw bad_argument{"SLOWLOG GET is followed by how many calls are wanted; -1: all"};
-        return slow_.show(static_cast<std::size_t>(count), to);
+        return slow_.write(static_cast<std::size_t>(count), to);
     }
-    if (given.size() == 2 && same_word(given[1], "LEN")) return to.integer(static_cast<std::int64_t>(slow_.size()));
-    if (given.size() != 2 || !same_word(given[1], "RESET"))
+    if (given.size() == 2 && equals_ignoring_case(given[1], "LEN"))
+        return to.integer(static_cast<std::int64_t>(slow_.size()));
+    if (given.size() != 2 || !equals_ignoring_case(given[1], "RESET"))
         return to.error("ERR", "SLOWLOG is followed by GET and a number, LEN or RESET");
     slow_.reset();
     to.status("OK");
@@ -250,10 +253,10 @@ void commands::hello(session& who, words given, reply& to) const {
         wanted = static_cast<protocol>(version);
     }
     while (next < given.size()) {
-        if (same_word(given[next], "AUTH") && given.size() - next > 2) {
-            if (!let_in(who, given[next + 1], given[next + 2])) return to.error("WRONGPASS", wrong_password);
+        if (equals_ignoring_case(given[next], "AUTH") && given.size() - next > 2) {
+            if (!log_in(who, given[next + 1], given[next + 2])) return to.error("WRONGPASS", wrong_password);
             next += 3;
-        } else if (same_word(given[next], "SETNAME") && given.size() - next > 1) {
+        } else if (equals_ignoring_case(given[next], "SETNAME") && given.size() - next > 1) {
             if (!clients_.set_name(*who.entry, given[next + 1]))
                 return to.error("ERR", "SETNAME: a name is one printable word of at most 256 characters");
             next += 2;
@@ -261,7 +264,7 @@ void commands::hello(session& who, words given, reply& to) const {
             return to.error("ERR", "HELLO is followed by a version, AUTH <user> <password>, SETNAME <name>");
         }
     }
-    if (!who.trusted)
+    if (!who.is_trusted)
         return to.error(
             "NOAUTH",
             "HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH <user> "
@@ -282,42 +285,46 @@ void commands::hello(session& who, words given, reply& to) const {
 
 /// Returns true for a request that would write while the lead is handed over. It stays unread, and runs or is refused
 /// afterwards.
-bool commands::has_to_wait(const session& who, words given) const noexcept {
-    if (others_.log == nullptr || !others_.log->others().holds_calls() || !who.trusted) return false;
-    if (same_word(given[0], "EXEC")) return who.queued.has_value();
-    if (!same_word(given[0], "CALL") || given.size() < 2) return false;
+bool commands::must_be_delayed(const session& who, words given) const noexcept {
+    if (replication_.log == nullptr || !replication_.log->followers().holds_calls() || !who.is_trusted) return false;
+    if (equals_ignoring_case(given[0], "EXEC")) return who.queued.has_value();
+    if (!equals_ignoring_case(given[0], "CALL") || given.size() < 2) return false;
     try {
-        return !read_call(given.subspan(1), procedures_, who.called).which->what.options.read_only;
+        return !read_call(given.subspan(1), procedures_, who.latest_procedure).entry->definition.options.read_only;
     } catch (const std::exception&) {
         return false;  // it is refused in the usual way
     }
 }
 
 /// Throws if this server does not lead and the procedure may write.
-void commands::need_leader(const entry& which) const {
-    if (others_.log == nullptr || others_.log->others().takes_writes() || which.what.options.read_only) return;
-    throw refusal{"READONLY", which.what.name + ": " + others_.log->others().why_no_writes()};
+void commands::require_leader(const procedure_entry& which) const {
+    if (replication_.log == nullptr || replication_.log->followers().takes_writes() ||
+        which.definition.options.read_only)
+        return;
+    throw command_error{"READONLY",
+                        which.definition.name + ": " + replication_.log->followers().write_refusal_reason()};
 }
 
-bool commands::take_call(session& who, words given, request& r) const {
+bool commands::prepare_call(session& who, words given, request& r) const {
     reply to{r.answer, who.spoken};
     if (given.size() < 2) {
         to.error("ERR", "CALL needs the name of a procedure");
-        if (who.queued) who.queued->spoil();
+        if (who.queued) who.queued->mark_invalid();
         return false;
     }
-    call_line line = read_call(given.subspan(1), procedures_, who.called);
-    who.called = line.which;
-    if (who.as != nullptr) keep_within(*who.as, line);
-    if (!takes(*line.which, line.arguments.size(), to)) {
-        if (who.queued) who.queued->spoil();
+    call_line line = read_call(given.subspan(1), procedures_, who.latest_procedure);
+    who.latest_procedure = line.entry;
+    if (who.login != nullptr) apply_user_limits(*who.login, line);
+    if (!accepts_arguments(*line.entry, line.arguments.size(), to)) {
+        if (who.queued) who.queued->mark_invalid();
         return false;
     }
-    need_leader(*line.which);
-    invocation what{.which = line.which, .how = {}, .spoken = who.spoken};
-    plan(what, line.priority, line.deadline, r.arrived);
-    if (who.as != nullptr && !who.as->admit(r.arrived))
-        throw refusal{"RATE", "within a second you may make " + std::to_string(who.as->what.rate) + " calls"};
+    require_leader(*line.entry);
+    invocation what{.entry = line.entry, .how = {}, .spoken = who.spoken};
+    set_priority_and_deadline(what, line.priority, line.deadline, r.arrived);
+    if (who.login != nullptr && !who.login->try_admit(r.arrived))
+        throw command_error{"RATE",
+                            "within a second you may make " + std::to_string(who.login->configured.rate) + " calls"};
     if (who.queued) {
         if (line.id) throw bad_argument{"the ID of several calls stands behind EXEC"};
         who.queued->add(line, what);
@@ -325,37 +332,37 @@ bool commands::take_call(session& who, words given, request& r) const {
         return false;
     }
     prepare(std::move(what), line.arguments, r);
-    return !line.id || is_first(*line.id, r);
+    return !line.id || is_first_use(*line.id, r);
 }
 
 /// Returns true if the call in `r` is to run. Otherwise it is answered already.
-bool commands::is_first(std::string_view key, request& r) const {
+bool commands::is_first_use(std::string_view key, request& r) const {
     // The identity of the call that a key stands for.
-    std::string all = r.what.which->what.name;
+    std::string all = r.what.entry->definition.name;
     const auto add = [&all](std::string_view word) {
         all.push_back('\0');
         all.append(word);
     };
-    for (const invocation::part& p : r.what.parts) add(p.which->what.name);
+    for (const invocation::queued_call& p : r.what.queued_calls) add(p.entry->definition.name);
     for (const std::string_view a : r.arguments) add(a);
     add(r.what.spoken == protocol::resp2 ? "2" : "3");
     // Logs contain checksums of this kind.
     const std::uint64_t stands_for = journal::checksum(all, journal::checksum_kind::fnv1a);
     r.key = key;  // set before begin(): after that, nothing may fail
-    const remembered::state known = answers_.begin(key, stands_for, r.answer, r.arrived);
-    if (known == remembered::state::fresh) {
+    const reply_cache::state known = replies_.begin(key, stands_for, r.answer, r.arrived);
+    if (known == reply_cache::state::fresh) {
         r.logged.key = r.key;
-        r.logged.key_stands_for = stands_for;
+        r.logged.key_call = stands_for;
         return true;
     }
     r.key.clear();
     // For WAIT: the position of this key's first call is unknown, so this uses the next position.
-    if (others_.log != nullptr) r.logged.awaits = others_.log->drawn();
-    if (known == remembered::state::answered) repeat_when_replicated(r);
+    if (replication_.log != nullptr) r.logged.awaited_position = replication_.log->next_position();
+    if (known == reply_cache::state::answered) repeat_when_replicated(r);
     reply to{r.answer, r.what.spoken};
-    if (known == remembered::state::under_way)
+    if (known == reply_cache::state::in_progress)
         to.error(code_of(ending::busy), "the call of this ID is still under way; ask again later");
-    if (known == remembered::state::another_call)
+    if (known == reply_cache::state::another_call)
         to.error(code_of(ending::argument), "this ID belongs to another call");
     return false;
 }
@@ -363,26 +370,27 @@ bool commands::is_first(std::string_view key, request& r) const {
 /// An answer that is repeated promises as much as the first time: the configured number of followers have the call.
 /// They may have lacked it the first time, or this server has read the answer from its log.
 void commands::repeat_when_replicated(request& r) const {
-    if (others_.log == nullptr || !others_.log->others().lacks(r.logged.awaits)) return;
-    const log_settings& how = others_.log->settings();
-    r.asks.what = question::kind::repeat;
-    r.asks.position = r.logged.awaits;
-    r.asks.wanted = how.replicas;
-    r.asks.until = question::clock::now() + how.replicas_timeout;
+    if (replication_.log == nullptr || !replication_.log->followers().lacks_followers_for(r.logged.awaited_position))
+        return;
+    const log_settings& how = replication_.log->settings();
+    r.deferred.what = replication_command::kind::repeat;
+    r.deferred.position = r.logged.awaited_position;
+    r.deferred.min_followers = how.replicas;
+    r.deferred.until = replication_command::clock::now() + how.replicas_timeout;
 }
 
 void commands::prepare(invocation what, words arguments, request& r) {
     r.what = std::move(what);
-    r.name = r.what.which->what.name.c_str();
+    r.name = r.what.entry->definition.name.c_str();
     r.priority = r.what.how.priority;
     r.due = r.what.due;
-    r.keep(arguments);
+    r.set_words(arguments);
 }
 
 // EXEC submits all queued calls as one call. If a request since MULTI was refused, none of the calls runs.
 bool commands::execute(session& who, words given, request& r) const {
     reply to{r.answer, who.spoken};
-    const bool has_id = given.size() == 3 && same_word(given[1], word_id);
+    const bool has_id = given.size() == 3 && equals_ignoring_case(given[1], word_id);
     if (given.size() > 1 && !has_id) throw bad_argument{"EXEC is followed by nothing, or by ID and a key"};
     if (has_id) require_key(given[2]);
     if (!who.queued) {
@@ -390,7 +398,7 @@ bool commands::execute(session& who, words given, request& r) const {
         return false;
     }
     const multi all = *std::exchange(who.queued, std::nullopt);
-    if (all.spoiled()) {
+    if (all.is_invalid()) {
         to.error("EXECABORT", "nothing was run, because a command after MULTI was refused");
         return false;
     }
@@ -398,48 +406,49 @@ bool commands::execute(session& who, words given, request& r) const {
         to.list(0);
         return false;
     }
-    prepare(all.whole(*procedures_.together(), who.spoken), all.arguments(), r);
-    return !has_id || is_first(given[2], r);
+    prepare(all.as_one_call(*procedures_.exec_entry(), who.spoken), all.arguments(), r);
+    return !has_id || is_first_use(given[2], r);
 }
 
 /// Answers MULTI, DISCARD and requests that are invalid between MULTI and EXEC. Returns false for any other request.
 bool commands::answer_multi(session& who, words given, reply& to) const {
-    if (same_word(given[0], "MULTI")) {
+    if (equals_ignoring_case(given[0], "MULTI")) {
         if (who.queued) to.error("ERR", "MULTI calls cannot be nested");
-        else if (procedures_.together() == nullptr) to.error("ERR", "MULTI is not to be had here");
+        else if (procedures_.exec_entry() == nullptr) to.error("ERR", "MULTI is not to be had here");
         else to.status("OK");
-        if (!who.queued && procedures_.together() != nullptr) who.queued.emplace(most_queued_);
+        if (!who.queued && procedures_.exec_entry() != nullptr) who.queued.emplace(max_queued_bytes_);
         return true;
     }
-    if (same_word(given[0], "DISCARD")) {
+    if (equals_ignoring_case(given[0], "DISCARD")) {
         if (!who.queued) to.error("ERR", "DISCARD without MULTI");
         else to.status("OK");
         who.queued.reset();
         return true;
     }
-    if (same_word(given[0], "WATCH") || same_word(given[0], "UNWATCH")) {
+    if (equals_ignoring_case(given[0], "WATCH") || equals_ignoring_case(given[0], "UNWATCH")) {
         to.error("ERR", "there are no keys to watch: what a transaction reads is watched anyway");
-        if (who.queued) who.queued->spoil();
+        if (who.queued) who.queued->mark_invalid();
         return true;
     }
-    if (!who.queued || same_word(given[0], "QUIT")) return false;
-    who.queued->spoil();
+    if (!who.queued || equals_ignoring_case(given[0], "QUIT")) return false;
+    who.queued->mark_invalid();
     to.error("ERR", "between MULTI and EXEC there is only CALL");
     return true;
 }
 
-commands::outcome commands::take(session& who, words given, request& r) const {
-    const bool skipped = std::exchange(who.skips_next, false);
-    const outcome then = answer_or_prepare(who, given, r);
-    r.silent = skipped || who.replies_off || who.skips_next;
+commands::command_result commands::process(session& who, words given, request& r) const {
+    const bool skipped = std::exchange(who.skips_next_reply, false);
+    const command_result then = answer_or_prepare(who, given, r);
+    r.discards_answer = skipped || who.replies_off || who.skips_next_reply;
     return then;
 }
 
 /// The commands of followers need a credential of their own: see machine_secret.hpp.
 bool commands::may_follow(const session& who, words given, reply& to) const {
-    if (!same_word(given[0], "FOLLOW") || others_.open_to_all || who.replicates) return true;
-    if (others_.log == nullptr) return true;  // it is refused for the missing log
-    if (who.as != nullptr && who.as->what.replicates) return true;
+    if (!equals_ignoring_case(given[0], "FOLLOW") || replication_.open_to_all || who.has_follower_credential)
+        return true;
+    if (replication_.log == nullptr) return true;  // it is refused for the missing log
+    if (who.login != nullptr && who.login->configured.replicates) return true;
     to.error("NOPERM",
              "FOLLOW needs the credential of followers: give this server and those that follow it the same "
              "--replication-password-file, or --follow-user a user with replicates = true; servers of one user on one "
@@ -447,9 +456,9 @@ bool commands::may_follow(const session& who, words given, reply& to) const {
     return false;
 }
 
-bool commands::may_ask(const session& who, words given, reply& to) {
-    if (who.as == nullptr || who.as->what.operates || !is_operation(given)) return true;
-    if (who.as->what.replicates && same_word(given[0], "FOLLOW")) return true;
+bool commands::check_rights(const session& who, words given, reply& to) {
+    if (who.login == nullptr || who.login->configured.operates || !is_operation(given)) return true;
+    if (who.login->configured.replicates && equals_ignoring_case(given[0], "FOLLOW")) return true;
     std::string name{given[0].substr(0, 64)};
     std::ranges::transform(name, name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
     to.error("NOPERM", "this user has no permissions to run the '" + name + "' command");
@@ -457,55 +466,58 @@ bool commands::may_ask(const session& who, words given, reply& to) {
 }
 
 void commands::answer_command(session& who, words given, reply& to) const {
-    const auto* const known = std::ranges::find_if(list, [&](const command& c) { return same_word(given[0], c.name); });
-    const bool public_one = same_word(given[0], "AUTH") || same_word(given[0], "HELLO") || same_word(given[0], "QUIT");
-    if (!who.trusted && !public_one) {
+    const auto* const known =
+        std::ranges::find_if(list, [&](const command& c) { return equals_ignoring_case(given[0], c.name); });
+    const bool public_one = equals_ignoring_case(given[0], "AUTH") || equals_ignoring_case(given[0], "HELLO") ||
+                            equals_ignoring_case(given[0], "QUIT");
+    if (!who.is_trusted && !public_one) {
         to.error("NOAUTH", "Authentication required.");
     } else if (known == std::end(list)) {
         to.error("ERR", "there is no command '" + std::string{given[0].substr(0, 64)} + "'");
-    } else if (given.size() < known->least || given.size() > known->most) {
+    } else if (given.size() < known->min_words || given.size() > known->max_words) {
         to.error("ERR", std::string{known->name} + " was given a wrong number of arguments");
-    } else if (may_ask(who, given, to)) {
+    } else if (check_rights(who, given, to)) {
         known->run(*this, who, given, to);
     }
 }
 
-commands::outcome commands::answer_or_prepare(session& who, words given, request& r) const {
+commands::command_result commands::answer_or_prepare(session& who, words given, request& r) const {
     reply to{r.answer, who.spoken};
     try {
-        if (who.trusted) {
+        if (who.is_trusted) {
             const auto of_call = [&r](bool runs) {
-                if (runs) return outcome::submit;
-                return r.asks.what == question::kind::repeat ? outcome::ask_journal : outcome::answer;
+                if (runs) return command_result::submit;
+                return r.deferred.what == replication_command::kind::repeat ? command_result::defer
+                                                                            : command_result::answer;
             };
-            if (same_word(given[0], "CALL")) return of_call(take_call(who, given, r));
-            if (same_word(given[0], "EXEC")) return of_call(execute(who, given, r));
-            if (answer_multi(who, given, to)) return outcome::answer;
+            if (equals_ignoring_case(given[0], "CALL")) return of_call(prepare_call(who, given, r));
+            if (equals_ignoring_case(given[0], "EXEC")) return of_call(execute(who, given, r));
+            if (answer_multi(who, given, to)) return command_result::answer;
             if (is_login_of_follower(given)) {
-                who.replicates = admit_follower(others_, given, to);
-                if (!who.replicates) ++who.failed_logins;
-                return outcome::answer;
+                who.has_follower_credential = admit_follower(replication_, given, to);
+                if (!who.has_follower_credential) ++who.failed_logins;
+                return command_result::answer;
             }
-            if (is_about_followers(given)) {
-                const bool asks =
-                    may_ask(who, given, to) && may_follow(who, given, to) && take_question(others_, who, given, r, to);
-                return asks ? outcome::ask_journal : outcome::answer;
+            if (is_replication_command(given)) {
+                const bool asks = check_rights(who, given, to) && may_follow(who, given, to) &&
+                                  prepare_replication_command(replication_, who, given, r, to);
+                return asks ? command_result::defer : command_result::answer;
             }
         }
-        if (asks_door(given, r)) return outcome::ask_door;
+        if (needs_password_check(given, r)) return command_result::check_password;
         answer_command(who, given, to);
-    } catch (const refusal& e) {
-        if (who.queued) who.queued->spoil();
+    } catch (const command_error& e) {
+        if (who.queued) who.queued->mark_invalid();
         to.error(e.code, e.text);
-    } catch (const unknown_procedure& e) {
-        if (who.queued) who.queued->spoil();
+    } catch (const unknown_procedure_error& e) {
+        if (who.queued) who.queued->mark_invalid();
         to.error("NOPROC", "there is no procedure '" + std::string{e.name.substr(0, 64)} + "'");
     } catch (const bad_argument& e) {
-        if (who.queued) who.queued->spoil();
+        if (who.queued) who.queued->mark_invalid();
         r.answer.clear();
         reply{r.answer, who.spoken}.error(code_of(ending::argument), e.what());
     }
-    return outcome::answer;
+    return command_result::answer;
 }
 
 }  // namespace tutti::server

@@ -10,7 +10,7 @@
 
 #include "server/calls/timeline.hpp"
 #include "server/protocol/accounts.hpp"
-#include "server/protocol/remembered.hpp"
+#include "server/protocol/reply_cache.hpp"
 #include "server/protocol/request.hpp"
 #include "server/protocol/session.hpp"
 #include "server/protocol/slow_log.hpp"
@@ -19,76 +19,76 @@ namespace tutti::server {
 
 class commands {
 public:
-    /// `info` makes the text of INFO. `most_queued` is the maximum number of bytes that a client may queue between
+    /// `info` makes the text of INFO. `max_queued_bytes` is the maximum number of bytes that a client may queue between
     /// MULTI and EXEC.
-    commands(const catalog& procedures, std::string password, accounts& users, timeline& shown,
-             client_directory& clients, remembered& answers, slow_log& slow, replicas others, std::size_t most_queued,
-             std::function<std::string()> info)
+    commands(const catalog& procedures, std::string password, accounts& users, timeline& recorder,
+             client_directory& clients, reply_cache& replies, slow_log& slow, replication_access replication,
+             std::size_t max_queued_bytes, std::function<std::string()> info)
         : procedures_{procedures},
           password_{std::move(password)},
           users_{users},
-          shown_{shown},
+          timeline_{recorder},
           clients_{clients},
-          answers_{answers},
+          replies_{replies},
           slow_{slow},
-          others_{std::move(others)},
-          most_queued_{most_queued},
+          replication_{std::move(replication)},
+          max_queued_bytes_{max_queued_bytes},
           info_{std::move(info)} {}
 
     /// The next step for a request that was taken.
-    enum class outcome : std::uint8_t { answer, submit, ask_door, ask_journal };
+    enum class command_result : std::uint8_t { answer, submit, check_password, defer };
 
-    /// Answers `r`, or makes it ready for the executor, the doorkeeper or the journal. REQUIRES: at least one word;
+    /// Answers `r`, or makes it ready for the executor, the password verifier or the journal. REQUIRES: at least one word;
     /// r.arrived is set.
-    [[nodiscard]] outcome take(session& who, std::span<const std::string_view> words, request& r) const;
+    [[nodiscard]] command_result process(session& who, std::span<const std::string_view> words, request& r) const;
 
     /// Returns true if the answer occupies an I/O thread for long, because it shows all procedures, clients or calls,
     /// or reads a file.
     [[nodiscard]] static bool is_costly(std::span<const std::string_view> words) noexcept;
     /// Returns true if a login shows whether a client has the rights of an operator. Some users have these rights, or
     /// else any client with the password.
-    [[nodiscard]] bool tells_operators_by_login() const noexcept {
+    [[nodiscard]] bool identifies_operators_by_login() const noexcept {
         return users_.has_operators() || (users_.empty() && !password_.empty());
     }
-    /// Returns true if the caller must call `take` later, with the same words.
-    [[nodiscard]] bool has_to_wait(const session& who, std::span<const std::string_view> words) const noexcept;
+    /// Returns true if the caller must call `process` later, with the same words.
+    [[nodiscard]] bool must_be_delayed(const session& who, std::span<const std::string_view> words) const noexcept;
 
-    /// Answers a request after the doorkeeper's verdict.
-    void end_login(session& who, request& r) const;
+    /// Answers a request after the password verifier's verdict.
+    void finish_login(session& who, request& r) const;
 
 private:
     using words = std::span<const std::string_view>;
     struct command;
     static const command list[17];  // all except CALL
 
-    [[nodiscard]] outcome answer_or_prepare(session& who, words given, request& r) const;
+    [[nodiscard]] command_result answer_or_prepare(session& who, words given, request& r) const;
     void answer_command(session& who, words given, reply& to) const;
-    [[nodiscard]] bool asks_door(words given, request& r) const;
-    void need_leader(const entry& which) const;
-    [[nodiscard]] static bool may_ask(const session& who, words given, reply& to);
+    [[nodiscard]] bool needs_password_check(words given, request& r) const;
+    void require_leader(const procedure_entry& which) const;
+    [[nodiscard]] static bool check_rights(const session& who, words given, reply& to);
     [[nodiscard]] bool may_follow(const session& who, words given, reply& to) const;
-    [[nodiscard]] bool take_call(session& who, words given, request& r) const;
+    [[nodiscard]] bool prepare_call(session& who, words given, request& r) const;
     static void prepare(invocation what, words arguments, request& r);
     [[nodiscard]] bool execute(session& who, words given, request& r) const;
-    [[nodiscard]] bool is_first(std::string_view key, request& r) const;
+    [[nodiscard]] bool is_first_use(std::string_view key, request& r) const;
     void repeat_when_replicated(request& r) const;
     [[nodiscard]] bool answer_multi(session& who, words given, reply& to) const;
     void auth(session& who, words given, reply& to) const;
-    void show_slow(words given, reply& to) const;
+    void answer_slow_log(words given, reply& to) const;
     void hello(session& who, words given, reply& to) const;
-    [[nodiscard]] bool let_in(session& who, std::string_view name, std::string_view password) const noexcept;
+    [[nodiscard]] bool log_in(session& who, std::string_view name, std::string_view password) const noexcept;
     static void describe(words given, reply& to);
     [[nodiscard]] bool is_password(std::string_view given) const noexcept;
 
     const catalog& procedures_;
     const std::string password_;
     accounts& users_;
-    timeline& shown_;
+    timeline& timeline_;
     client_directory& clients_;
-    remembered& answers_;
+    reply_cache& replies_;
     slow_log& slow_;
-    const replicas others_;
-    const std::size_t most_queued_;  // bytes, between MULTI and EXEC
+    const replication_access replication_;
+    const std::size_t max_queued_bytes_;  // bytes, between MULTI and EXEC
     const std::function<std::string()> info_;
 };
 

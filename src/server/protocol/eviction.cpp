@@ -9,39 +9,39 @@
 namespace tutti::server {
 namespace {
 
-struct estate {
+struct principal_memory {
     const principal* whose = nullptr;
     std::size_t bytes = 0;
     std::vector<std::size_t> connections{};  // largest last
 };
 
 /// Returns true if `a` loses a connection after `b`.
-bool is_spared(const estate* a, const estate* b) noexcept {
+bool is_spared(const principal_memory* a, const principal_memory* b) noexcept {
     if (a->whose->operates() != b->whose->operates()) return a->whose->operates();
     return static_cast<double>(a->bytes) / a->whose->weight() < static_cast<double>(b->bytes) / b->whose->weight();
 }
 
 }  // namespace
 
-std::vector<std::size_t> choose_evicted(std::span<const holding> all, std::size_t most) {
-    std::map<const principal*, estate> by_principal;
+std::vector<std::size_t> choose_evicted(std::span<const client_memory> all, std::size_t limit) {
+    std::map<const principal*, principal_memory> by_principal;
     std::size_t held = 0;
     for (std::size_t i = 0; i < all.size(); ++i) {
         if (all[i].bytes == 0) continue;
-        estate& e = by_principal[all[i].whose];
+        principal_memory& e = by_principal[all[i].whose];
         e.whose = all[i].whose;
         e.bytes += all[i].bytes;
         e.connections.push_back(i);
         held += all[i].bytes;
     }
-    std::priority_queue<estate*, std::vector<estate*>, decltype(&is_spared)> next{&is_spared};
+    std::priority_queue<principal_memory*, std::vector<principal_memory*>, decltype(&is_spared)> next{&is_spared};
     for (auto& [whose, e] : by_principal) {
         std::ranges::sort(e.connections, {}, [&](std::size_t i) { return all[i].bytes; });
         next.push(&e);
     }
     std::vector<std::size_t> chosen;
-    while (held > most && !next.empty()) {
-        estate* const e = next.top();
+    while (held > limit && !next.empty()) {
+        principal_memory* const e = next.top();
         next.pop();
         const std::size_t largest = e->connections.back();
         e->connections.pop_back();

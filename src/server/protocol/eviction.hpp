@@ -16,13 +16,13 @@ namespace tutti::server {
 class principal;
 
 /// The memory of one connection.
-struct holding {
+struct client_memory {
     std::size_t bytes = 0;
     const principal* whose = nullptr;
 };
 
-/// Returns the indices of the connections to close, so that the others hold at most `most` bytes. O(n log n) for n
+/// Returns the indices of the connections to close, so that the others hold at most `limit` bytes. O(n log n) for n
 /// connections.
-[[nodiscard]] std::vector<std::size_t> choose_evicted(std::span<const holding> all, std::size_t most);
+[[nodiscard]] std::vector<std::size_t> choose_evicted(std::span<const client_memory> all, std::size_t limit);
 
 }  // namespace tutti::server

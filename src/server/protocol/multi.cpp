@@ -5,23 +5,23 @@
 namespace tutti::server {
 
 void multi::add(const call_line& line, const invocation& what) {
-    std::size_t more = sizeof(invocation::part);
+    std::size_t more = sizeof(invocation::queued_call);
     for (const std::string_view a : line.arguments) more += a.size() + sizeof(std::string);
-    if (bytes_ + more > most_bytes_)
-        throw bad_argument{"MULTI: all calls together may be as long as one request, " + std::to_string(most_bytes_)};
+    if (bytes_ + more > max_bytes_)
+        throw bad_argument{"MULTI: all calls together may be as long as one request, " + std::to_string(max_bytes_)};
     arguments_.insert(arguments_.end(), line.arguments.begin(), line.arguments.end());
-    parts_.push_back({line.which, line.arguments.size()});
+    queued_calls_.push_back({line.entry, line.arguments.size()});
     bytes_ += more;
     priority_ = std::max(priority_, what.how.priority);
     due_ = std::min(due_, what.due);
 }
 
-invocation multi::whole(const entry& together, protocol spoken) const {
-    invocation all{.which = &together, .how = {}, .spoken = spoken};
+invocation multi::as_one_call(const procedure_entry& exec_entry, protocol spoken) const {
+    invocation all{.entry = &exec_entry, .how = {}, .spoken = spoken};
     all.how.priority = priority_;
     all.due = due_;
     if (due_ != no_deadline) all.how.deadline = due_;
-    all.parts = parts_;
+    all.queued_calls = queued_calls_;
     return all;
 }
 

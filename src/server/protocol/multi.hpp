@@ -17,28 +17,28 @@ namespace tutti::server {
 
 class multi {
 public:
-    explicit multi(std::size_t most_bytes) noexcept : most_bytes_{most_bytes} {}
+    explicit multi(std::size_t max_bytes) noexcept : max_bytes_{max_bytes} {}
 
     /// Queues a call. REQUIRES: `what` is planned. @throws bad_argument  if the queue would exceed its limit
     void add(const call_line& line, const invocation& what);
-    void spoil() noexcept { spoiled_ = true; }
-    [[nodiscard]] bool spoiled() const noexcept { return spoiled_; }
-    [[nodiscard]] bool empty() const noexcept { return parts_.empty(); }
+    void mark_invalid() noexcept { is_invalid_ = true; }
+    [[nodiscard]] bool is_invalid() const noexcept { return is_invalid_; }
+    [[nodiscard]] bool empty() const noexcept { return queued_calls_.empty(); }
     [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
 
-    /// Returns all of them as one call of `together`, with the highest priority and the earliest deadline of them.
-    [[nodiscard]] invocation whole(const entry& together, protocol spoken) const;
+    /// Returns all of them as one call of `exec_entry`, with the highest priority and the earliest deadline of them.
+    [[nodiscard]] invocation as_one_call(const procedure_entry& exec_entry, protocol spoken) const;
     /// Returns the arguments of all calls, in order.
     [[nodiscard]] std::vector<std::string_view> arguments() const;
 
 private:
-    const std::size_t most_bytes_;
-    std::vector<invocation::part> parts_;
+    const std::size_t max_bytes_;
+    std::vector<invocation::queued_call> queued_calls_;
     std::vector<std::string> arguments_;
     std::size_t bytes_ = 0;
     int priority_ = 0;
     instant due_ = no_deadline;
-    bool spoiled_ = false;
+    bool is_invalid_ = false;
 };
 
 }  // namespace tutti::server

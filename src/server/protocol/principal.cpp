@@ -15,36 +15,37 @@ constexpr int time_per_use = 10, time_per_use_of_operator = 2;
 /// The debt up to which a principal's next command does not wait.
 constexpr nanoseconds attention_credit = milliseconds{20};
 /// The maximum that one command counts for. The system may have taken the processor away meanwhile.
-constexpr nanoseconds most_charged = milliseconds{10};
+constexpr nanoseconds max_charge = milliseconds{10};
 
 std::int64_t steady_nanoseconds(instant when) noexcept { return nanoseconds{when.time_since_epoch()}.count(); }
 
 }  // namespace
 
-instant principal::may_ask_at(instant now) const noexcept {
+instant principal::next_command_at(instant now) const noexcept {
     const std::int64_t from = even_pace_.load(std::memory_order_relaxed) - attention_credit.count();
     return from <= steady_nanoseconds(now) ? now : instant{nanoseconds{from}};
 }
 
 void principal::charge(instant now, nanoseconds took) noexcept {
     const nanoseconds step =
-        std::clamp(took, nanoseconds{0}, most_charged) * (operates_ ? time_per_use_of_operator : time_per_use);
+        std::clamp(took, nanoseconds{0}, max_charge) * (operates_ ? time_per_use_of_operator : time_per_use);
     std::int64_t before = even_pace_.load(std::memory_order_relaxed);
     while (!even_pace_.compare_exchange_weak(before, std::max(before, steady_nanoseconds(now)) + step.count(),
                                              std::memory_order_relaxed)) {}
 }
 
-bool principal::owes_nothing(instant now) const noexcept {
+bool principal::has_no_debt(instant now) const noexcept {
     return even_pace_.load(std::memory_order_relaxed) <= steady_nanoseconds(now);
 }
 
 std::shared_ptr<principal> principals::of(const account& user) {
     const std::scoped_lock lock{mutex_};
-    std::shared_ptr<principal>& found = users_[user.what.name];
+    std::shared_ptr<principal>& found = users_[user.configured.name];
     // A user with a higher maximum priority has a larger part of the memory.
     if (found == nullptr)
-        found = std::make_shared<principal>("user '" + user.what.name + "'",
-                                            1 + static_cast<unsigned>(user.what.highest), user.what.operates);
+        found =
+            std::make_shared<principal>("user '" + user.configured.name + "'",
+                                        1 + static_cast<unsigned>(user.configured.highest), user.configured.operates);
     return found;
 }
 
@@ -59,7 +60,7 @@ std::shared_ptr<principal> principals::at(const std::string& address, instant no
         std::erase_if(addresses_, [now](const auto& one) {
             if (one.second.use_count() != 1) return false;
             std::atomic_thread_fence(std::memory_order_acquire);
-            return one.second->has_no_calls() && one.second->owes_nothing(now);
+            return one.second->has_no_calls() && one.second->has_no_debt(now);
         });
         sweep_at_ = std::max<std::size_t>(64, 2 * addresses_.size());
     }

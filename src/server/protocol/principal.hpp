@@ -2,7 +2,7 @@
 // in as. Before the login, and on a server without users, it belongs to the address that it comes from.
 //
 // Attention is the time that an I/O thread spends on commands that take long (commands::is_costly). A principal may use
-// a part of this time, and its further costly commands wait (`may_ask_at`). So a user who sends INFO without end delays
+// a part of this time, and its further costly commands wait (`next_command_at`). So a user who sends INFO without end delays
 // that user's INFO, and not the calls of other users. The server counts time instead of requests, because INFO takes
 // longer with more procedures. The connections of one principal take turns: a connection that has not waited goes
 // behind those that wait (`begin_wait`).
@@ -38,11 +38,11 @@ public:
     [[nodiscard]] bool operates() const noexcept { return operates_; }
 
     /// Returns the earliest time at which the server runs a costly command for it: `now` or later.
-    [[nodiscard]] instant may_ask_at(instant now) const noexcept;
+    [[nodiscard]] instant next_command_at(instant now) const noexcept;
     /// Counts a costly command that took `took`.
     void charge(instant now, std::chrono::nanoseconds took) noexcept;
     /// Returns true if its usage so far does not delay its next command.
-    [[nodiscard]] bool owes_nothing(instant now) const noexcept;
+    [[nodiscard]] bool has_no_debt(instant now) const noexcept;
 
     /// Records that one of its connections waits with a costly command, until end_wait().
     void begin_wait() noexcept { waiting_.fetch_add(1, std::memory_order_relaxed); }
@@ -63,8 +63,8 @@ public:
     /// before.
     [[nodiscard]] bool has_no_calls() const noexcept { return accepted_.load(std::memory_order_acquire) == 0; }
 
-    /// The doorkeeper's turn in which it last looked at a login from here. Guarded by the doorkeeper's mutex.
-    std::uint64_t latest_login = 0;
+    /// The password verifier's turn in which it last looked at a login from here. Guarded by the password verifier's mutex.
+    std::uint64_t latest_check = 0;
 
     /// Bytes of its accepted calls. Both parts together are what add_accepted() has counted (call_budget.hpp).
     struct count {
@@ -73,7 +73,7 @@ public:
         void remove(std::size_t less) noexcept { bytes.fetch_sub(less, std::memory_order_relaxed); }
         std::atomic<std::size_t> bytes{0};
     };
-    count within_bound, urgent;
+    count regular, urgent;
 
 private:
     const std::string name_;

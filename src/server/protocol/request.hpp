@@ -1,8 +1,8 @@
 // A client's request, from its last byte to its answer. Its I/O thread creates, keeps and reuses it. Between `submit`
 // and `give_back`, it belongs to the executor and its worker.
 //
-// R1  A request is in its connection's order until it is answered, or until the connection is gone.
-// R2  A submitted request is in its I/O thread's list of requests in progress until it is given back, even if its
+// REQ1  A request is in its connection's order until it is answered, or until the connection is gone.
+// REQ2  A submitted request is in its I/O thread's list of requests in progress until it is given back, even if its
 //     connection is gone. An accepted call runs although its client has disconnected.
 #pragma once
 
@@ -17,7 +17,7 @@
 #include "server/calls/timed_call.hpp"
 #include "server/protocol/byte_budget.hpp"
 #include "server/protocol/call_budget.hpp"
-#include "server/protocol/question.hpp"
+#include "server/protocol/replication_command.hpp"
 
 namespace tutti::server {
 
@@ -26,37 +26,39 @@ class connection;
 class principal;
 class request;
 
-/// A client's claim at login, and the doorkeeper's verdict.
+/// A client's claim at login, and the password verifier's verdict.
 struct login_claim {
-    enum class verdict : std::uint8_t { none, right, wrong, unseen, busy };
+    enum class login_result : std::uint8_t { none, correct, wrong, unchecked, busy };
 
     account* who = nullptr;               ///< null: the user does not exist
     std::shared_ptr<principal> origin{};  ///< principal of the client's address
     std::string_view password;
-    verdict state = verdict::none;
+    login_result state = login_result::none;
 };
 
 /// Takes a request back from a worker. Any thread may call it.
-class giver {
+class request_owner {
 public:
-    virtual void give_back(request& done) noexcept = 0;
+    virtual void complete_request(request& done) noexcept = 0;
     /// Returns the budget for the bytes of requests and answers.
     [[nodiscard]] virtual byte_budget& budget() noexcept = 0;
     /// Returns the log of calls; null: calls are not logged.
     [[nodiscard]] virtual journal::journal* log() noexcept { return nullptr; }
     /// Returns its flag as a host of calls (journal::holds); null: it is not a host.
-    [[nodiscard]] virtual const std::atomic<bool>* sleeps() const noexcept { return nullptr; }
+    [[nodiscard]] virtual const std::atomic<bool>* sleep_flag() const noexcept { return nullptr; }
 
 protected:
-    ~giver() = default;
+    ~request_owner() = default;
 };
 
 class request final : public timed_call {
 public:
-    explicit request(giver& home) noexcept : home_{home}, share_{home.budget()} { logged.log = home.log(); }
+    explicit request(request_owner& owner) noexcept : owner_{owner}, share_{owner.budget()} {
+        logged.log = owner.log();
+    }
 
     /// Copies the arguments, because their bytes will be gone when the call runs.
-    void keep(std::span<const std::string_view> words) {
+    void set_words(std::span<const std::string_view> words) {
         std::size_t bytes = 0;
         for (const std::string_view w : words) bytes += w.size();
         text_.clear();
@@ -74,17 +76,17 @@ public:
 
     /// Gives the request back to its I/O thread. REQUIRES: the executor does not have it, because it gives requests
     /// back itself.
-    void give_back() noexcept { home_.give_back(*this); }
+    void complete() noexcept { owner_.complete_request(*this); }
 
     /// Resets the request for reuse, and keeps little of its memory.
-    void recycle() {
+    void reset() {
         constexpr std::size_t kept = 4096;
         what = {};
         priority = 0;
         due = no_deadline;
         interruptions = 0;
         if (answer.capacity() > kept) std::string{}.swap(answer);  // an assignment would keep the memory
-        std::string{}.swap(unsaid);
+        std::string{}.swap(replaced_answer);
         if (text_.capacity() > kept) std::string{}.swap(text_);
         if (arguments.capacity() * sizeof(std::string_view) > kept) std::vector<std::string_view>{}.swap(arguments);
         answer.clear();
@@ -92,49 +94,49 @@ public:
         share_.set(0);
         clock.reset();
         reset_marks();
-        forget_overdue();
+        reset_run();
         how_it_ended = ending::ok;
-        answered = lasts = silent = false;
+        answered = is_long = discards_answer = false;
         charged = paid = 0;
         payer = nullptr;
         is_beyond_share = is_of_operator = false;
         key.clear();
         logged = {.log = logged.log};
-        if (login.state != login_claim::verdict::none) login = {};
-        if (asks.what != question::kind::none) asks.forget();
-        from = nullptr;
-        is_left.store(false, std::memory_order_relaxed);
-        behind = previous = next = nullptr;
+        if (login.state != login_claim::login_result::none) login = {};
+        if (deferred.what != replication_command::kind::none) deferred.reset();
+        client = nullptr;
+        is_client_gone.store(false, std::memory_order_relaxed);
+        next_of_client = previous = next = nullptr;
     }
 
-    bool answered = false;             // `answer` may go out
-    std::string key;                   // its answer is kept under this key; empty: no key
-    login_claim login;                 // of a login
-    question asks{*this};              // of a request that the journal answers
-    bool lasts = false;                // it was not expected to be brief when it was submitted
-    bool silent = false;               // `answer` is discarded: its client wants none
-    std::size_t charged = 0;           // bytes charged to its connection
-    principal* payer = nullptr;        // principal that the budget of calls charges, or null
-    std::size_t paid = 0;              // bytes counted in that budget
-    call_budget::part paid_from{};     // part of the payer that counts them
-    bool is_beyond_share = false;      // that budget has refused it
-    bool is_of_operator = false;       // it runs however much the server holds
-    connection* from = nullptr;        // null: no client waits for the answer
-    std::atomic<bool> is_left{false};  // for the doorkeeper: `from` is null
-    request* behind = nullptr;         // next request of its connection
-    request* behind_given = nullptr;   // the request given back before it
-    request* previous = nullptr;       // among requests in progress
+    bool answered = false;                    // `answer` may go out
+    std::string key;                          // its answer is kept under this key; empty: no key
+    login_claim login;                        // of a login
+    replication_command deferred{*this};      // of a request that the journal answers
+    bool is_long = false;                     // it was not expected to be brief when it was submitted
+    bool discards_answer = false;             // `answer` is discarded: its client wants none
+    std::size_t charged = 0;                  // bytes charged to its connection
+    principal* payer = nullptr;               // principal that the budget of calls charges, or null
+    std::size_t paid = 0;                     // bytes counted in that budget
+    call_budget::share_kind paid_from{};      // part of the payer that counts them
+    bool is_beyond_share = false;             // that budget has refused it
+    bool is_of_operator = false;              // it runs however much the server holds
+    connection* client = nullptr;             // null: no client waits for the answer
+    std::atomic<bool> is_client_gone{false};  // for the doorkeeper: `client` is null
+    request* next_of_client = nullptr;        // next request of its connection
+    request* next_completed = nullptr;        // the request given back before it
+    request* previous = nullptr;              // among requests in progress
     request* next = nullptr;
 
 private:
-    [[nodiscard]] bool may_begin() const noexcept override { return is_of_operator || !share_.of().used_up(); }
-    [[nodiscard]] const std::atomic<bool>* host_sleeps() const noexcept override { return home_.sleeps(); }
+    [[nodiscard]] bool may_begin() const noexcept override { return is_of_operator || !share_.budget().is_used_up(); }
+    [[nodiscard]] const std::atomic<bool>* owner_sleep_flag() const noexcept override { return owner_.sleep_flag(); }
     void ended() noexcept override {
         share_.set(text_.size() + answer.size());
-        home_.give_back(*this);
+        owner_.complete_request(*this);
     }
 
-    giver& home_;
+    request_owner& owner_;
     byte_share share_;
     std::string text_;
 };

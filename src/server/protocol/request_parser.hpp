@@ -1,9 +1,9 @@
 // Cuts a stream of bytes into requests: RESP arrays of bulk strings, as client libraries send them, or lines of words,
 // as people type them.
 //
-// P1  `request_limits` bounds the memory that a connection can make the server hold, whatever the client sends.
-// P2  Each byte is scanned once, however slowly a request arrives, because the parser keeps its position.
-// P3  Any input yields requests, a request for more input, or one error. After an error the stream cannot be parsed
+// PAR1  `request_limits` bounds the memory that a connection can make the server hold, whatever the client sends.
+// PAR2  Each byte is scanned once, however slowly a request arrives, because the parser keeps its position.
+// PAR3  Any input yields requests, a request for more input, or one error. After an error the stream cannot be parsed
 //     further.
 #pragma once
 
@@ -22,10 +22,10 @@ struct request_limits {
 
 class request_parser {
 public:
-    enum class outcome : std::uint8_t { incomplete, complete, malformed };
+    enum class parse_result : std::uint8_t { incomplete, complete, malformed };
 
     /// Parses `input`, which begins where the current request begins and continues the input seen before.
-    [[nodiscard]] outcome parse(std::string_view input, const request_limits& limits);
+    [[nodiscard]] parse_result parse(std::string_view input, const request_limits& limits);
 
     /// After `complete`: the words, which point into `input`, and the length of the request. An empty line has no
     /// words.
@@ -38,22 +38,22 @@ public:
     void restart() noexcept;
 
 private:
-    struct piece {
+    struct word_range {
         std::size_t at;
         std::size_t size;
     };
-    outcome fail(std::string why);
-    outcome parse_line(std::string_view input, const request_limits& limits);
-    outcome parse_array(std::string_view input, const request_limits& limits);
+    parse_result fail(std::string why);
+    parse_result parse_line(std::string_view input, const request_limits& limits);
+    parse_result parse_array(std::string_view input, const request_limits& limits);
     /// Parses a line with the character of a type and a number. Moves behind the line.
-    outcome parse_number(std::string_view input, char type, std::int64_t& number);
-    outcome finish(std::string_view input);
+    parse_result parse_number(std::string_view input, char type, std::int64_t& number);
+    parse_result finish(std::string_view input);
 
-    std::size_t at_ = 0;           // everything before it is parsed
-    std::size_t looked_ = 0;       // everything before it contains no end of line
-    std::size_t awaited_ = 0;      // words to come; 0: the head of the request has not been read
-    std::int64_t word_size_ = -1;  // size of the next word; -1: not known yet
-    std::vector<piece> pieces_;    // offsets, because the buffer may move between two calls
+    std::size_t at_ = 0;                   // everything before it is parsed
+    std::size_t searched_ = 0;             // everything before it contains no end of line
+    std::size_t missing_words_ = 0;        // words to come; 0: the head of the request has not been read
+    std::int64_t word_size_ = -1;          // size of the next word; -1: not known yet
+    std::vector<word_range> word_ranges_;  // offsets, because the buffer may move between two calls
     std::vector<std::string_view> words_;
     std::string error_;
 };

@@ -16,7 +16,7 @@ constexpr std::array<std::string_view, 9> methods{"GET",     "HEAD",    "POST", 
                                                   "CONNECT", "OPTIONS", "TRACE", "PATCH"};
 
 bool begins_with(std::string_view word, std::string_view with) noexcept {
-    return word.size() >= with.size() && same_word(word.substr(0, with.size()), with);
+    return word.size() >= with.size() && equals_ignoring_case(word.substr(0, with.size()), with);
 }
 
 /// Returns true for the target of a request: a path, a URL, or the asterisk of OPTIONS.
@@ -29,9 +29,9 @@ bool is_target(std::string_view word) noexcept {
 bool is_of_http(std::span<const std::string_view> words) noexcept {
     if (begins_with(words[0], host)) return true;
     // CALL may contain a path and a version. It is the only request whose further words are the client's.
-    if (words.size() < 2 || same_word(words[0], "CALL")) return false;
+    if (words.size() < 2 || equals_ignoring_case(words[0], "CALL")) return false;
     const bool is_method =
-        std::ranges::any_of(methods, [&](std::string_view method) { return same_word(words[0], method); });
+        std::ranges::any_of(methods, [&](std::string_view method) { return equals_ignoring_case(words[0], method); });
     if (is_method && (is_target(words[1]) || begins_with(words.back(), version))) return true;
     return words.size() == 3 && is_target(words[1]) && begins_with(words[2], version);
 }

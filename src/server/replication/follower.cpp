@@ -9,7 +9,7 @@
 
 #include "base/sigpipe_guard.hpp"
 #include "server/calls/recovery.hpp"
-#include "server/replication/herald.hpp"
+#include "server/replication/demotion_notifier.hpp"
 #include "tutti/server/endpoint.hpp"
 
 namespace tutti::server {
@@ -17,14 +17,14 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds longest_question{500};  // time that the leader may delay an answer while there is nothing new
+constexpr milliseconds fetch_wait{500};  // time that the leader may delay an answer while there is nothing new
 constexpr milliseconds between_attempts{200};
 constexpr milliseconds between_refusals{2'000};
 constexpr std::chrono::seconds for_the_first_copy{10};
 constexpr std::chrono::seconds for_a_busy_leader{60};  // the same, for a leader that answers
 constexpr std::size_t bytes_of_piece = std::size_t{1} << 20;
-constexpr unsigned most_hops = 3;  // redirections from one following server to another
-constexpr int copies = 5;          // attempts, because the leader may replace its snapshot meanwhile
+constexpr unsigned max_hops = 3;  // redirections from one following server to another
+constexpr int copies = 5;         // attempts, because the leader may replace its snapshot meanwhile
 
 /// The calls in the log cannot be run. Only a start after a repair can help.
 class cannot_run : public std::runtime_error {
@@ -40,12 +40,12 @@ public:
 
 /// Returns true if the leader may answer differently later: it has too many clients, too much work, or no room on its
 /// disk.
-bool passes(const refused_by_leader& e) {
+bool passes(const leader_refusal_error& e) {
     return e.code() == "MAXCLIENTS" || e.code() == "BUSY" || e.code() == "NOLOG";
 }
 
 /// Returns true if the leader hands over its lead to this server.
-bool is_order(const refused_by_leader& e) { return e.code() == "LEAD"; }
+bool is_order(const leader_refusal_error& e) { return e.code() == "LEAD"; }
 
 std::string address_of(const leader_settings& l) { return to_string(endpoint{l.host, l.port}); }
 
@@ -61,7 +61,7 @@ std::uint64_t number_in(const std::string& order) {
     return number;
 }
 
-std::string what_to_do(const refused_by_leader& e) {
+std::string what_to_do(const leader_refusal_error& e) {
     if (e.code() == "COPY")
         return std::string{e.what()} + ". Start this server again: it then copies the leader's snapshot";
     if (e.code() == "ANOTHER") {
@@ -82,13 +82,13 @@ std::string what_to_do(const refused_by_leader& e) {
 class follower::position final : public snapshot_position {
 public:
     explicit position(follower& of) : of_{of} {}
-    void hold() override {
-        of_.piece_.lock();
-        of_.log_.with_file([&](journal::store& file) { end_ = file.end(); });
+    void before_pause() override {
+        of_.apply_mutex_.lock();
+        of_.log_.with_file([&](journal::log_store& file) { end_ = file.end(); });
     }
-    void let_go() noexcept override { of_.piece_.unlock(); }
-    std::optional<std::uint64_t> now() noexcept override { return end_; }
-    std::string keep(std::uint64_t position) override { return of_.log_.keep_at_end(position); }
+    void after_pause() noexcept override { of_.apply_mutex_.unlock(); }
+    std::optional<std::uint64_t> current() noexcept override { return end_; }
+    std::string store(std::uint64_t position) override { return of_.log_.store_snapshot_at_end(position); }
 
 private:
     follower& of_;
@@ -96,81 +96,84 @@ private:
 };
 
 follower::follower(const settings& how, leader_settings leader, journal::journal& log, const catalog& procedures,
-                   std::function<void(const journal::kept_answer&)> keep, std::function<void(std::uint64_t)> take_order)
+                   std::function<void(const journal::stored_reply&)> cache_reply,
+                   std::function<void(std::uint64_t)> on_order)
     : how_{how},
-      named_{std::move(leader)},
-      found_{named_},
+      configured_{std::move(leader)},
+      found_{configured_},
       log_{log},
       procedures_{procedures},
-      keep_{std::move(keep)},
-      take_order_{std::move(take_order)},
+      cache_reply_{std::move(cache_reply)},
+      on_order_{std::move(on_order)},
       id_{id_in(log)} {
-    log.with_file([&](journal::store& file) {
+    log.with_file([&](journal::log_store& file) {
         const std::optional<journal::redirection> latest = file.latest_redirection();
         if (!latest) return;
-        if (latest->from != place_of(named_)) return file.forget_redirection();  // the options are newer
+        if (latest->from != place_of(configured_)) return file.forget_redirection();  // the options are newer
         found_.host = latest->to.host;
         found_.port = latest->to.port;
     });
-    asked_ = found_;
-    figures_.leader = address_of(found_);
+    current_ = found_;
+    status_.leader = address_of(found_);
 }
 
 std::uint64_t follower::id_in(journal::journal& log) {
     std::uint64_t id = 0;
-    log.with_file([&](journal::store& file) { id = file.follower_id(); });
+    log.with_file([&](journal::log_store& file) { id = file.follower_id(); });
     return id;
 }
 
 follower::~follower() { static_cast<void>(stop()); }
 
-journal::pull follower::state() {
-    journal::pull p{.follower = id_, .address = address_, .most = bytes_of_piece};
-    log_.with_file([&](journal::store& file) {
+journal::fetch_request follower::state() {
+    journal::fetch_request p{.follower = id_, .address = address_, .max_bytes = bytes_of_piece};
+    log_.with_file([&](journal::log_store& file) {
         p.end = file.end();
-        p.own = file.last_branch();
+        p.own_epoch = file.last_leader_epoch();
     });
     p.upto = std::max(upto_, p.end);
-    p.upto_branch = upto_branch_;
+    p.upto_epoch = upto_epoch_;
     return p;
 }
 
-void follower::greet(link& leader) {
+void follower::announce_latest_term(leader_connection& leader) {
     const std::uint64_t term = latest_term();
     // FOLLOW PULL contains only the term of the last call.
-    if (term > state().own.term) static_cast<void>(tell_term(leader, term, address_));
+    if (term > state().own_epoch.term) static_cast<void>(announce_term(leader, term, address_));
 }
 
-journal::piece follower::ask(link& leader, const journal::pull& from, milliseconds longest) {
+journal::log_chunk follower::fetch(leader_connection& leader, const journal::fetch_request& from,
+                                   milliseconds time_limit) {
     const auto text = [](std::uint64_t n) { return std::to_string(n); };
-    const std::string answer = leader.ask({"FOLLOW", "PULL", text(journal::stream_version), text(from.follower),
-                                           from.address.empty() ? "-" : from.address, text(from.own.term),
-                                           text(from.own.id), text(from.end), text(from.upto), text(from.upto_branch),
-                                           text(from.most), text(static_cast<std::uint64_t>(longest.count()))});
-    journal::piece p = journal::decode_piece(answer);
-    if (p.now.term < from.own.term) {
-        throw stale_leader{"the server " + address_of(asked_) + " is of term " + text(p.now.term) +
-                           ", and this one of " + text(from.own.term) +
+    const std::string answer =
+        leader.execute({"FOLLOW", "PULL", text(journal::stream_version), text(from.follower),
+                        from.address.empty() ? "-" : from.address, text(from.own_epoch.term), text(from.own_epoch.id),
+                        text(from.end), text(from.upto), text(from.upto_epoch), text(from.max_bytes),
+                        text(static_cast<std::uint64_t>(time_limit.count()))});
+    journal::log_chunk p = journal::decode_chunk(answer);
+    if (p.epoch.term < from.own_epoch.term) {
+        throw stale_leader{"the server " + address_of(current_) + " is of term " + text(p.epoch.term) +
+                           ", and this one of " + text(from.own_epoch.term) +
                            ": this one has been promoted since; start it without --follow"};
     }
     return p;
 }
 
 // A refusal other than DIVERGED means that the leader does not know the question. Then the first refusal stands.
-void follower::show_branches(link& leader, const refused_by_leader& refusal) {
+void follower::send_epochs(leader_connection& leader, const leader_refusal_error& refusal) {
     if (refusal.code() != "DIVERGED") return;
     std::uint64_t end = 1;
     std::string all;
-    log_.with_file([&](journal::store& file) {
+    log_.with_file([&](journal::log_store& file) {
         end = file.end();
-        std::vector<journal::branch> list = file.branches();
-        std::erase_if(list, [&](const journal::branch& b) { return b.first >= end; });
+        std::vector<journal::leader_epoch> list = file.leader_epochs();
+        std::erase_if(list, [&](const journal::leader_epoch& b) { return b.first >= end; });
         all = journal::text_of(list);
     });
     try {
-        static_cast<void>(leader.ask({"FOLLOW", "HAS", std::to_string(journal::stream_version),
-                                      address_.empty() ? "-" : address_, std::to_string(end), all}));
-    } catch (const refused_by_leader& e) {
+        static_cast<void>(leader.execute({"FOLLOW", "HAS", std::to_string(journal::stream_version),
+                                          address_.empty() ? "-" : address_, std::to_string(end), all}));
+    } catch (const leader_refusal_error& e) {
         if (e.code() == refusal.code()) throw;
     }
 }
@@ -178,74 +181,74 @@ void follower::show_branches(link& leader, const refused_by_leader& refusal) {
 void follower::catch_up() {
     const base::sigpipe_guard quiet;  // this thread belongs to the program, and OpenSSL does not support MSG_NOSIGNAL
     const auto began = clock::now();
-    bool may_go_back = !is_same(found_, named_);
+    bool may_go_back = !is_same(found_, configured_);
     // A server that this one found earlier may no longer lead. The server in the options knows better.
     const auto goes_back = [&] {
         if (!may_go_back || hops_ != 0) return false;
         may_go_back = false;
-        go_back();
+        switch_leader();
         return true;
     };
     for (std::string told;;) {
-        const journal::pull own = state();
-        std::string trouble;
+        const journal::fetch_request own = state();
+        std::string error;
         bool answers = false;
         try {
-            link leader{asked_, how_.tls, stopping_, how_.replication_password};
-            greet(leader);
+            leader_connection leader{current_, how_.tls, stopping_, how_.replication_password};
+            announce_latest_term(leader);
             try {
                 // Takes the leader's term, too: a promotion must begin a later term, even before the first call has
                 // arrived.
-                const journal::piece first = ask(leader, own, milliseconds{0});
-                log_.with_file([&](journal::store& file) {
-                    file.append({}, first.branches, first.groups.empty() ? first.upto : own.end, first.now.term, true);
+                const journal::log_chunk first = fetch(leader, own, milliseconds{0});
+                log_.with_file([&](journal::log_store& file) {
+                    file.append({}, first.epochs, first.groups.empty() ? first.upto : own.end, first.epoch.term, true);
                 });
-            } catch (const refused_by_leader& e) {
-                show_branches(leader, e);
+            } catch (const leader_refusal_error& e) {
+                send_epochs(leader, e);
                 if (e.code() != "COPY") throw;
                 copy(leader);
             }
-            return settle();
-        } catch (const refused_by_leader& e) {
-            if (is_order(e)) return settle();  // it has everything, and gets the order again once it serves
-            if (goes_elsewhere(e) || (!passes(e) && goes_back())) continue;
+            return confirm_leader();
+        } catch (const leader_refusal_error& e) {
+            if (is_order(e)) return confirm_leader();  // it has everything, and gets the order again once it serves
+            if (follow_redirection(e) || (!passes(e) && goes_back())) continue;
             if (!passes(e)) throw std::runtime_error{what_to_do(e)};
-            trouble = e.what();
+            error = e.what();
             answers = true;
         } catch (const stale_leader&) {
             if (goes_back()) continue;
             throw;
-        } catch (const journal::store_error&) {
+        } catch (const journal::log_store_error&) {
             throw;
         } catch (const std::runtime_error& e) {
-            trouble = e.what();
+            error = e.what();
         }
-        if (own.end != 1) return log_.tell(true, trouble + "; it is asked again");
+        if (own.end != 1) return log_.log(true, error + "; it is asked again");
         if (clock::now() - began > (answers ? for_a_busy_leader : for_the_first_copy)) {
-            throw std::runtime_error{trouble + ", and the log is empty: " +
+            throw std::runtime_error{error + ", and the log is empty: " +
                                      (answers ? "start this server again later" : "start the leader first")};
         }
-        if (answers && told != trouble) log_.tell(true, trouble + "; it is asked again");
-        told = trouble;
-        if (!answers) go_back();
+        if (answers && told != error) log_.log(true, error + "; it is asked again");
+        told = error;
+        if (!answers) switch_leader();
         std::this_thread::sleep_for(between_attempts);
     }
 }
 
-void follower::copy(link& leader) {
+void follower::copy(leader_connection& leader) {
     const std::string version = std::to_string(journal::stream_version);
     for (int attempt = 1;; ++attempt) {
         try {
-            const journal::copied c = journal::decode_copy(leader.ask({"FOLLOW", "COPY", version}));
+            const journal::initial_copy c = journal::decode_copy(leader.execute({"FOLLOW", "COPY", version}));
             const std::string position = std::to_string(c.position);
-            log_.with_file([&](journal::store& file) {
+            log_.with_file([&](journal::log_store& file) {
                 file.replace_by(c, [&](std::uint64_t n) {
-                    const std::string sealed = leader.ask({"FOLLOW", "PART", version, position, std::to_string(n)});
+                    const std::string sealed = leader.execute({"FOLLOW", "PART", version, position, std::to_string(n)});
                     return std::string{journal::unseal(sealed)};
                 });
             });
-            return log_.tell(false, "the leader's snapshot was copied: " + std::to_string(c.parts) + " pieces");
-        } catch (const refused_by_leader& e) {
+            return log_.log(false, "the leader's snapshot was copied: " + std::to_string(c.parts) + " pieces");
+        } catch (const leader_refusal_error& e) {
             if (e.code() != "ANOTHER" || attempt == copies) throw;
         }
     }
@@ -264,12 +267,12 @@ void follower::start_thread(std::function<void()> what) {
 
 void follower::start(std::string address) {
     address_ = std::move(address);
-    go_on();
+    resume();
 }
 
-void follower::go_on() {
-    snapshots_ = std::make_unique<snapshots>(log_, procedures_, std::make_unique<position>(*this),
-                                             [this](const std::string& line) { log_.tell(true, line); });
+void follower::resume() {
+    snapshotter_ = std::make_unique<snapshotter>(log_, procedures_, std::make_unique<position>(*this),
+                                                 [this](const std::string& line) { log_.log(true, line); });
     start_thread([this] { work(); });
 }
 
@@ -280,122 +283,122 @@ std::string follower::stop() {
     }
     changed_.notify_all();
     if (thread_.joinable()) thread_.join();
-    if (snapshots_) snapshots_->stop();
+    if (snapshotter_) snapshotter_->stop();
     const std::scoped_lock lock{mutex_};
-    figures_.up = false;
-    return failed_;
+    status_.is_connected = false;
+    return failure_;
 }
 
-bool follower::pause(milliseconds longest) {
+bool follower::pause(milliseconds time_limit) {
     std::unique_lock lock{mutex_};
-    return !changed_.wait_for(lock, longest, [this] { return stopping_.load(); });
+    return !changed_.wait_for(lock, time_limit, [this] { return stopping_.load(); });
 }
 
-void follower::note(bool up, const std::string& trouble) {
+void follower::record_status(bool up, const std::string& error) {
     bool is_new = false;
     {
         const std::scoped_lock lock{mutex_};
         if (stopping_) return;  // the failure is a consequence of stopping
         if (up) {
-            is_new = !figures_.up;
-            told_.clear();
+            is_new = !status_.is_connected;
+            reported_.clear();
         } else {
-            std::string& told = told_[address_of(asked_)];
-            is_new = told != trouble;
-            told = trouble;
+            std::string& reported = reported_[address_of(current_)];
+            is_new = reported != error;
+            reported = error;
         }
-        figures_.up = up;
-        figures_.trouble = trouble;
-        if (up) heard_ = clock::now();
+        status_.is_connected = up;
+        status_.error = error;
+        if (up) answered_at_ = clock::now();
     }
-    if (is_new) log_.tell(!up, up ? "this server follows " + address_of(asked_) : trouble);
+    if (is_new) log_.log(!up, up ? "this server follows " + address_of(current_) : error);
 }
 
-bool follower::goes_elsewhere(const refused_by_leader& refusal) {
-    if (refusal.code() != "ELSEWHERE" || hops_ == most_hops) return false;
-    const std::string& said = refusal.said();
+bool follower::follow_redirection(const leader_refusal_error& refusal) {
+    if (refusal.code() != "ELSEWHERE" || hops_ == max_hops) return false;
+    const std::string& said = refusal.message();
     std::optional<endpoint> there = parse_endpoint(said.substr(0, said.find(' ')));
     if (!there) return false;
     // An address that the other server reaches over loopback is on that server's machine.
-    if (is_loopback(there->host) && !is_loopback(asked_.host)) there->host = asked_.host;
-    asked_.host = there->host;
-    asked_.port = there->port;
+    if (is_loopback(there->host) && !is_loopback(current_.host)) there->host = current_.host;
+    current_.host = there->host;
+    current_.port = there->port;
     ++hops_;
     return true;
 }
 
-void follower::go_back() {
+void follower::switch_leader() {
     hops_ = 0;
-    asked_ = is_same(asked_, named_) ? found_ : named_;
+    current_ = is_same(current_, configured_) ? found_ : configured_;
 }
 
-void follower::settle() {
+void follower::confirm_leader() {
     hops_ = 0;
-    if (is_same(asked_, found_)) return;
-    log_.with_file([&](journal::store& file) {
-        if (is_same(asked_, named_)) file.forget_redirection();
-        else file.note_redirection({.from = place_of(named_), .to = place_of(asked_)});
+    if (is_same(current_, found_)) return;
+    log_.with_file([&](journal::log_store& file) {
+        if (is_same(current_, configured_)) file.forget_redirection();
+        else file.record_redirection({.from = place_of(configured_), .to = place_of(current_)});
     });
-    found_ = asked_;
+    found_ = current_;
     const std::string address = address_of(found_);
-    log_.others().follow(address);
+    log_.followers().follow(address);
     {
         const std::scoped_lock lock{mutex_};
-        figures_.leader = address;
+        status_.leader = address;
     }
-    log_.tell(false, "the leader is at " + address + " now");
+    log_.log(false, "the leader is at " + address + " now");
 }
 
 void follower::work() {
-    for (bool goes_on = true; goes_on;) {
+    for (bool continues = true; continues;) {
         milliseconds rest = between_attempts;
         try {
-            link leader{asked_, how_.tls, stopping_, how_.replication_password};
-            greet(leader);
+            leader_connection leader{current_, how_.tls, stopping_, how_.replication_password};
+            announce_latest_term(leader);
             while (!stopping_) {
-                const journal::pull own = state();
-                journal::piece p;
+                const journal::fetch_request own = state();
+                journal::log_chunk p;
                 try {
-                    p = ask(leader, own, longest_question);
-                } catch (const refused_by_leader& e) {
-                    if (is_order(e)) settle();
-                    show_branches(leader, e);
+                    p = fetch(leader, own, fetch_wait);
+                } catch (const leader_refusal_error& e) {
+                    if (is_order(e)) confirm_leader();
+                    send_epochs(leader, e);
                     throw;
                 }
-                settle();
-                note(true, {});
-                take(p, own.end);
+                confirm_leader();
+                record_status(true, {});
+                apply(p, own.end);
             }
         } catch (const cannot_run& e) {
-            note(false, std::string{e.what()} + "; nothing more is taken from the leader");
+            record_status(false, std::string{e.what()} + "; nothing more is taken from the leader");
             const std::scoped_lock lock{mutex_};
-            failed_ = e.what();
+            failure_ = e.what();
             return;
-        } catch (const refused_by_leader& e) {
+        } catch (const leader_refusal_error& e) {
             if (is_order(e)) {
                 // The leader repeats the order until it knows the outcome, so a failure here loses nothing.
-                take_order_(number_in(e.said()));
-                goes_on = pause(rest);
+                on_order_(number_in(e.message()));
+                continues = pause(rest);
                 continue;
             }
-            if (goes_elsewhere(e)) continue;
+            if (follow_redirection(e)) continue;
             if (!passes(e)) rest = between_refusals;
-            note(false, what_to_do(e));
-            go_back();
+            record_status(false, what_to_do(e));
+            switch_leader();
         } catch (const std::exception& e) {
-            note(false, e.what());
-            go_back();
+            record_status(false, e.what());
+            switch_leader();
         }
-        goes_on = pause(rest);
+        continues = pause(rest);
     }
 }
 
-void follower::run(const journal::piece& p) {
+void follower::run(const journal::log_chunk& p) {
     try {
         replay again{procedures_, how_.log.replay_limit};
         for (const journal::group& g : p.groups) {
             again.run(g.records, 0);
-            for (const journal::kept_answer& a : g.answers) keep_(a);
+            for (const journal::stored_reply& a : g.answers) cache_reply_(a);
         }
     } catch (const std::exception& e) {
         throw cannot_run{e.what()};
@@ -403,19 +406,19 @@ void follower::run(const journal::piece& p) {
 }
 
 // Nothing may fail between the append and the run, because the leader does not send an appended piece again.
-void follower::take(const journal::piece& p, std::uint64_t end) {
+void follower::apply(const journal::log_chunk& p, std::uint64_t end) {
     {
-        const std::scoped_lock whole{piece_};
+        const std::scoped_lock whole{apply_mutex_};
         while (!log_.append(p)) {
-            if (log_.broken()) throw cannot_run{"the log of this server cannot be written: " + log_.trouble()};
+            if (log_.is_broken()) throw cannot_run{"the log of this server cannot be written: " + log_.error()};
             if (!pause(between_attempts)) return;  // the log contains nothing of the piece
         }
         upto_ = p.upto;
-        upto_branch_ = p.now.id;
+        upto_epoch_ = p.epoch.id;
         {
             const std::scoped_lock lock{mutex_};
-            figures_.behind_bytes = p.behind;
-            for (const journal::group& g : p.groups) *figures_.behind_bytes += g.records.size();
+            status_.behind_bytes = p.behind;
+            for (const journal::group& g : p.groups) *status_.behind_bytes += g.records.size();
         }
         if (!p.groups.empty()) {
             end = p.groups.back().last + 1;
@@ -424,28 +427,29 @@ void follower::take(const journal::piece& p, std::uint64_t end) {
     }
     {
         const std::scoped_lock lock{mutex_};
-        figures_.term = p.now.term;
-        figures_.position = end;
-        figures_.behind_bytes = p.behind;
-        heard_ = clock::now();
+        status_.term = p.epoch.term;
+        status_.position = end;
+        status_.behind_bytes = p.behind;
+        answered_at_ = clock::now();
     }
 }
 
-void follower::keep_snapshot() noexcept {
-    if (snapshots_) snapshots_->take_last();
+void follower::store_snapshot() noexcept {
+    if (snapshotter_) snapshotter_->take_final();
 }
 
 std::uint64_t follower::latest_term() {
     std::uint64_t term = 0;
-    log_.with_file([&](journal::store& file) { term = file.latest_term(); });
+    log_.with_file([&](journal::log_store& file) { term = file.latest_term(); });
     return term;
 }
 
-journal::link_figures follower::look() const {
+journal::leader_connection_status follower::status() const {
     const std::scoped_lock lock{mutex_};
-    journal::link_figures f = figures_;
-    if (!f.up) f.behind_bytes.reset();
-    if (heard_ != clock::time_point{}) f.silent = std::chrono::duration_cast<milliseconds>(clock::now() - heard_);
+    journal::leader_connection_status f = status_;
+    if (!f.is_connected) f.behind_bytes.reset();
+    if (answered_at_ != clock::time_point{})
+        f.silent = std::chrono::duration_cast<milliseconds>(clock::now() - answered_at_);
     return f;
 }
 

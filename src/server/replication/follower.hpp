@@ -6,13 +6,13 @@
 //            \-> at a loss   it refuses permanently, or a call cannot be run again: the operator is told what to do
 //            \-> elsewhere   that server follows another one now, which is asked instead; a server that answers leads
 //            \-> ordered     the leader hands over its lead (handover.hpp): the service promotes this server
-//            \-> promoted    by stop(); then the former leader is told of the new term (herald.hpp)
+//            \-> promoted    by stop(); then the former leader is told of the new term (demotion_notifier.hpp)
 //
 // The follower asks the leader in the options again whenever another server does not answer or refuses. That leader may
 // lead again, or know a later leader. The log remembers the leader that was found (journal::redirection), for the next
 // start.
 //
-// Thread safety: any thread may call `look`; one thread at a time calls the rest.
+// Thread safety: any thread may call `status`; one thread at a time calls the rest.
 #pragma once
 
 #include <atomic>
@@ -27,21 +27,22 @@
 #include <thread>
 
 #include "server/calls/catalog.hpp"
-#include "server/calls/snapshots.hpp"
+#include "server/calls/snapshotter.hpp"
 #include "server/journal/journal.hpp"
 #include "server/journal/stream.hpp"
-#include "server/replication/link.hpp"
+#include "server/replication/leader_connection.hpp"
 #include "tutti/server/service.hpp"
 
 namespace tutti::server {
 
 class follower {
 public:
-    /// `keep` receives the answers of calls with an ID. `take_order` receives the number of an order to lead,
+    /// `cache_reply` receives the answers of calls with an ID. `on_order` receives the number of an order to lead,
     /// repeatedly while the leader repeats it, and must not wait. All arguments outlive this object.
-    /// @throws store_error
+    /// @throws log_store_error
     follower(const settings& how, leader_settings leader, journal::journal& log, const catalog& procedures,
-             std::function<void(const journal::kept_answer&)> keep, std::function<void(std::uint64_t)> take_order);
+             std::function<void(const journal::stored_reply&)> cache_reply,
+             std::function<void(std::uint64_t)> on_order);
     ~follower();
     follower(const follower&) = delete;
     follower& operator=(const follower&) = delete;
@@ -53,7 +54,7 @@ public:
     /// Starts to follow. `address`: this server's address, for users. @throws std::system_error
     void start(std::string address);
     /// Continues after a stop() for a promotion that failed.
-    void go_on();
+    void resume();
     /// Stops asking. Everything in the log has then been run. Idempotent. Returns the reason why this server cannot
     /// lead; empty: it can.
     std::string stop();
@@ -64,60 +65,61 @@ public:
     /// Returns the latest term that this server has heard of.
     [[nodiscard]] std::uint64_t latest_term();
     /// Takes the last snapshot of the calls that have been run. REQUIRES: stop().
-    void keep_snapshot() noexcept;
+    void store_snapshot() noexcept;
 
-    [[nodiscard]] journal::link_figures look() const;
+    [[nodiscard]] journal::leader_connection_status status() const;
 
 private:
     using clock = std::chrono::steady_clock;
     class position;
     static std::uint64_t id_in(journal::journal& log);
     void work();
-    [[nodiscard]] journal::pull state();
+    [[nodiscard]] journal::fetch_request state();
     /// Tells a leader of an earlier term that it no longer leads. That server then refuses the next question.
-    void greet(link& leader);
-    [[nodiscard]] journal::piece ask(link& leader, const journal::pull& from, std::chrono::milliseconds longest);
-    void copy(link& leader);
-    /// Shows all branches to a leader that has refused this log. @throws refused_by_leader  if the leader has lost
+    void announce_latest_term(leader_connection& leader);
+    [[nodiscard]] journal::log_chunk fetch(leader_connection& leader, const journal::fetch_request& from,
+                                           std::chrono::milliseconds time_limit);
+    void copy(leader_connection& leader);
+    /// Shows all leader epochs to a leader that has refused this log. @throws leader_refusal_error  if the leader has lost
     /// calls
-    void show_branches(link& leader, const refused_by_leader& refusal);
+    void send_epochs(leader_connection& leader, const leader_refusal_error& refusal);
     /// `end`: the end of the log before the piece.
-    void take(const journal::piece& p, std::uint64_t end);
-    void run(const journal::piece& p);
-    void note(bool up, const std::string& trouble);
+    void apply(const journal::log_chunk& p, std::uint64_t end);
+    void run(const journal::log_chunk& p);
+    void record_status(bool up, const std::string& error);
     /// Returns true if the refusing server names another server, which is now to be asked.
-    [[nodiscard]] bool goes_elsewhere(const refused_by_leader& refusal);
+    [[nodiscard]] bool follow_redirection(const leader_refusal_error& refusal);
     /// Switches between the two possible leaders: the one in the options, and the one found since.
-    void go_back();
+    void switch_leader();
     /// Records that the server that was asked leads.
-    void settle();
+    void confirm_leader();
     /// Waits. Returns false if the thread is to stop.
-    bool pause(std::chrono::milliseconds longest);
+    bool pause(std::chrono::milliseconds time_limit);
     void start_thread(std::function<void()> what);
 
     const settings& how_;
-    const leader_settings named_;  // named by the options, or by the hand-over of this server's lead
-    leader_settings found_;        // latest known leader
-    leader_settings asked_;        // the server that is asked now
-    unsigned hops_ = 0;            // redirections since the last server that led
+    const leader_settings configured_;  // named by the options, or by the hand-over of this server's lead
+    leader_settings found_;             // latest known leader
+    leader_settings current_;           // the server that is asked now
+    unsigned hops_ = 0;                 // redirections since the last server that led
     journal::journal& log_;
     const catalog& procedures_;
-    const std::function<void(const journal::kept_answer&)> keep_;
-    const std::function<void(std::uint64_t)> take_order_;
+    const std::function<void(const journal::stored_reply&)> cache_reply_;
+    const std::function<void(std::uint64_t)> on_order_;
     const std::uint64_t id_;
     std::string address_;
-    std::uint64_t upto_ = 1, upto_branch_ = 0;
-    std::mutex piece_;                      // held while a piece is appended and run, and while the process is forked
-    std::unique_ptr<snapshots> snapshots_;  // set from the first go_on() on
+    std::uint64_t upto_ = 1, upto_epoch_ = 0;
+    std::mutex apply_mutex_;  // held while a piece is appended and run, and while the process is forked
+    std::unique_ptr<snapshotter> snapshotter_;  // set from the first resume() on
     std::thread thread_;
     std::atomic<bool> stopping_{false};  // changed under mutex_, so that pause() sees it
 
     mutable std::mutex mutex_;  // guards the members below
     std::condition_variable changed_;
-    std::string failed_;                       // set if a call could not be run again
-    std::map<std::string, std::string> told_;  // troubles since a leader last answered, by the server's address
-    journal::link_figures figures_;
-    clock::time_point heard_{};
+    std::string failure_;                          // set if a call could not be run again
+    std::map<std::string, std::string> reported_;  // troubles since a leader last answered, by the server's address
+    journal::leader_connection_status status_;
+    clock::time_point answered_at_{};
 };
 
 }  // namespace tutti::server

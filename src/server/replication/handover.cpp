@@ -14,15 +14,15 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds look_pause{2}, question_pause{100};
+constexpr milliseconds poll_period{2}, question_pause{100};
 constexpr milliseconds for_an_address{1'000};
 // The wait for running calls. Calls that have not drawn a position by then are refused, and have had no effect.
 constexpr milliseconds for_calls_under_way{100};
 
 /// Thrown if the thread is to stop. The operator is not told.
-class stopped : public std::runtime_error {
+class stopped_error : public std::runtime_error {
 public:
-    stopped() : std::runtime_error{"the server ends"} {}
+    stopped_error() : std::runtime_error{"the server ends"} {}
 };
 
 std::string refusal_of_calls(const std::string& to) {
@@ -43,33 +43,33 @@ private:
 
 }  // namespace
 
-std::shared_ptr<const journal::handover_outcome> handover::begin(std::string to, milliseconds longest) {
-    if (outcome_ && !outcome_->is_over) throw std::runtime_error{"this server hands its lead over already"};
+std::shared_ptr<const journal::handover_result> handover::begin(std::string to, milliseconds time_limit) {
+    if (result_ && !result_->is_over) throw std::runtime_error{"this server hands its lead over already"};
     if (in_doubt_) throw std::runtime_error{"this server waits for " + ordered_.host + ", which was told to lead"};
     if (thread_.joinable()) thread_.join();
     stopping_ = false;
-    outcome_ = std::make_shared<journal::handover_outcome>();
-    until_ = clock::now() + longest;
+    result_ = std::make_shared<journal::handover_result>();
+    until_ = clock::now() + time_limit;
     thread_ = std::thread{[this, to = std::move(to)] { work(to); }};
-    return outcome_;
+    return result_;
 }
 
 void handover::stop() noexcept {
     stopping_ = true;
-    log_.others().end_wait();
+    log_.followers().end_wait();
     if (thread_.joinable()) thread_.join();
 }
 
 void handover::finish(std::string why_not) {
-    if (outcome_->is_over) return;
-    outcome_->why_not = std::move(why_not);
-    outcome_->is_over = true;
-    outcome_->is_over.notify_all();
+    if (result_->is_over) return;
+    result_->error = std::move(why_not);
+    result_->is_over = true;
+    result_->is_over.notify_all();
 }
 
-void handover::pause(milliseconds longest) {
-    if (stopping_) throw stopped{};
-    std::this_thread::sleep_for(longest);
+void handover::pause(milliseconds time_limit) {
+    if (stopping_) throw stopped_error{};
+    std::this_thread::sleep_for(time_limit);
 }
 
 void handover::work(const std::string& to) {
@@ -86,56 +86,56 @@ void handover::work(const std::string& to) {
 }
 
 std::string handover::ask(const leader_settings& whom, std::uint64_t order, std::string_view what) const {
-    link other{whom, how_.tls, stopping_, how_.replication_password};
-    return other.ask(
+    leader_connection other{whom, how_.tls, stopping_, how_.replication_password};
+    return other.execute(
         {"FOLLOW", "ORDER", std::to_string(journal::stream_version), std::to_string(order), std::string{what}});
 }
 
 std::string handover::address_of_best() {
     // A starting follower asks for missing entries before it listens. It sends its address soon afterwards.
     const auto until = std::min(until_, clock::now() + for_an_address);
-    for (;; pause(look_pause)) {
-        auto all = log_.others().look().followers;
+    for (;; pause(poll_period)) {
+        auto all = log_.followers().statistics().followers;
         std::erase_if(all, [](const auto& f) { return !f.connected; });
         if (all.empty()) throw std::runtime_error{"no server follows this one now"};
         std::erase_if(all, [](const auto& f) { return !parse_endpoint(f.address); });
-        const auto best = std::ranges::max_element(all, {}, &journal::replication_figures::follower::position);
+        const auto best = std::ranges::max_element(all, {}, &journal::replication_statistics::follower::position);
         if (best != all.end()) return best->address;
         if (clock::now() >= until)
             throw std::runtime_error{"no follower says where it is: name one by HOST:PORT, as this server reaches it"};
     }
 }
 
-handover::heir handover::find(const std::string& to) {
+handover::successor handover::find(const std::string& to) {
     const std::string address = to.empty() ? address_of_best() : to;
     const std::optional<endpoint> there = parse_endpoint(address);
     if (!there) {
         throw std::runtime_error{"'" + address + "' is no address: name the follower by HOST:PORT"};
     }
-    heir h{.at = how_.follow, .address = address};
+    successor h{.at = how_.follow, .address = address};
     h.at.host = there->host;
     h.at.port = there->port;
     std::string said;
     // Checks first, before anything changes, that this server can reach the other one, may ask it, and can follow it.
     try {
         said = ask(h.at, 0, "KEEP");
-    } catch (const refused_by_leader& e) {
-        throw std::runtime_error{"the server at " + address + " refuses to be asked: " + e.code() + ' ' + e.said()};
+    } catch (const leader_refusal_error& e) {
+        throw std::runtime_error{"the server at " + address + " refuses to be asked: " + e.code() + ' ' + e.message()};
     } catch (const std::runtime_error& e) {
         throw std::runtime_error{"the server at " + address + " cannot be asked: " + e.what()};
     }
     const std::string_view follows = "FOLLOWS ";
     if (said.starts_with(follows)) h.id = std::stoull(said.substr(follows.size()));
-    const auto all = log_.others().look().followers;
+    const auto all = log_.followers().statistics().followers;
     const bool is_there = std::ranges::any_of(all, [&](const auto& f) { return f.id == h.id && f.connected; });
     if (!is_there) throw std::runtime_error{"the server at " + address + " does not follow this one"};
     return h;
 }
 
-void handover::await_position(const heir& h, std::uint64_t position) {
-    for (;; pause(look_pause)) {
-        const auto all = log_.others().look().followers;
-        const auto f = std::ranges::find(all, h.id, &journal::replication_figures::follower::id);
+void handover::await_position(const successor& h, std::uint64_t position) {
+    for (;; pause(poll_period)) {
+        const auto all = log_.followers().statistics().followers;
+        const auto f = std::ranges::find(all, h.id, &journal::replication_statistics::follower::id);
         const std::uint64_t has = f == all.end() ? 1 : f->position;
         if (has >= position) return;
         if (clock::now() < until_) continue;
@@ -147,15 +147,15 @@ void handover::await_position(const heir& h, std::uint64_t position) {
 
 void handover::await_idle() {
     const auto until = std::min(until_, clock::now() + for_calls_under_way);
-    while (!of_.is_idle() && clock::now() < until) pause(look_pause);
+    while (!host_.is_idle() && clock::now() < until) pause(poll_period);
 }
 
 /// Ends the log. Returns its end. Everything before the end is on the disk, here and at the follower.
-std::uint64_t handover::end_log(const heir& h) {
+std::uint64_t handover::end_log(const successor& h) {
     const std::uint64_t end = log_.close();
-    for (; log_.durable() < end; pause(look_pause)) {
-        log_.write_soon();
-        if (log_.in_trouble()) throw std::runtime_error{"the log of this server cannot be written: " + log_.trouble()};
+    for (; log_.durable() < end; pause(poll_period)) {
+        log_.request_write();
+        if (log_.has_error()) throw std::runtime_error{"the log of this server cannot be written: " + log_.error()};
         if (clock::now() >= until_)
             throw std::runtime_error{"the log of this server was not written in time, so it goes on to lead"};
     }
@@ -163,37 +163,37 @@ std::uint64_t handover::end_log(const heir& h) {
     return end;
 }
 
-void handover::order(const heir& h, std::uint64_t position) {
+void handover::order(const successor& h, std::uint64_t position) {
     std::random_device chance;
     number_ = (std::uint64_t{chance()} << 32) | chance() | 1;
     ordered_ = h.at;
     // Comes before the follower can hear of the order: after a restart from here on, this server does not lead.
-    log_.with_file([](journal::store& file) { file.hear_term(file.latest_term() + 1); });
+    log_.with_file([](journal::log_store& file) { file.record_announced_term(file.latest_term() + 1); });
     in_doubt_ = is_ordered_ = true;
-    log_.others().order({.number = number_, .follower = h.id, .position = position});
+    log_.followers().set_order({.number = number_, .follower = h.id, .position = position});
 }
 
-void handover::tell_doubt(const heir& h, const std::string& failed) {
+void handover::report_doubt(const successor& h, const std::string& failed) {
     const std::string why = "the follower at " + h.address + " was told to lead and does not answer: " + failed +
                             ". It may lead, so this server takes no calls that write, and goes on to ask it. If it is "
                             "gone for good, see that it does not come back, and promote this server";
-    log_.others().hold_calls(false);
-    log_.others().show_handover("in doubt: " + h.address, why);
-    of_.tell(severity::error, why);
+    log_.followers().hold_calls(false);
+    log_.followers().set_handover_status("in doubt: " + h.address, why);
+    host_.log(severity::error, why);
     finish(why);
 }
 
-void handover::resolve(const heir& h) {
-    journal::replication& others = log_.others();
+void handover::resolve(const successor& h) {
+    journal::replication& others = log_.followers();
     for (bool told = false;;) {
         const bool is_fenced = others.await_later_term(question_pause);
-        if (stopping_) throw stopped{};
+        if (stopping_) throw stopped_error{};
         const bool is_late = clock::now() >= until_;
         std::string said, failed;
         try {
             said = ask(h.at, number_, is_late ? "VOID" : "KEEP");
             if (said.starts_with("VOID")) {
-                if (!is_fenced) log_.lead_again();
+                if (!is_fenced) log_.resume_leading();
                 in_doubt_ = false;
             }
         } catch (const std::exception& e) {
@@ -201,53 +201,53 @@ void handover::resolve(const heir& h) {
         }
         if (said.starts_with("LEADS")) break;
         if (!in_doubt_) {
-            if (is_fenced) throw std::runtime_error{"a third server leads: " + others.why_no_writes()};
+            if (is_fenced) throw std::runtime_error{"a third server leads: " + others.write_refusal_reason()};
             throw std::runtime_error{"the follower at " + h.address +
                                      " has not come to lead in time, so this server leads on, in term " +
-                                     std::to_string(others.look().now.term)};
+                                     std::to_string(others.statistics().epoch.term)};
         }
-        if (is_late && !std::exchange(told, true)) tell_doubt(h, failed);
+        if (is_late && !std::exchange(told, true)) report_doubt(h, failed);
         if (is_fenced) std::this_thread::sleep_for(question_pause);
     }
     in_doubt_ = false;
     for (bool failed = false;; pause(question_pause)) {
         try {
-            of_.follow(h.at);
+            host_.follow(h.at);
             break;
-        } catch (const journal::store_error& e) {
-            if (!std::exchange(failed, true)) of_.tell(severity::error, std::string{e.what()} + "; it is tried again");
+        } catch (const journal::log_store_error& e) {
+            if (!std::exchange(failed, true)) host_.log(severity::error, std::string{e.what()} + "; it is tried again");
         }
     }
-    of_.tell(severity::info, "this server has handed its lead over to " + h.address + ", and follows it");
+    host_.log(severity::info, "this server has handed its lead over to " + h.address + ", and follows it");
 }
 
 void handover::hand_over(const std::string& to) {
-    journal::replication& others = log_.others();
+    journal::replication& others = log_.followers();
     is_ordered_ = false;
     try {
-        const heir h = find(to);
+        const successor h = find(to);
         // Calls continue during this wait, which is the longest one.
-        others.show_handover("waits for " + h.address, {});
+        others.set_handover_status("waits for " + h.address, {});
         await_position(h, log_.durable());
         const held_calls held{others};
         await_idle();
-        others.show_handover("hands over to " + h.address, refusal_of_calls(h.address));
+        others.set_handover_status("hands over to " + h.address, refusal_of_calls(h.address));
         order(h, end_log(h));
         resolve(h);
     } catch (const std::exception& e) {
         if (!is_ordered_) {
-            others.show_handover({}, {});
+            others.set_handover_status({}, {});
             log_.reopen();
         }
-        of_.tell(severity::warning, std::string{"the lead was not handed over: "} + e.what());
+        host_.log(severity::warning, std::string{"the lead was not handed over: "} + e.what());
         throw;
     }
 }
 
-leader_settings handover::lead_anyway() {
+leader_settings handover::resume_leading() {
     stop();
     if (!in_doubt_) throw std::runtime_error{"the other server has answered"};
-    log_.lead_again();
+    log_.resume_leading();
     in_doubt_ = false;
     return ordered_;
 }

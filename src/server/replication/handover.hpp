@@ -12,7 +12,7 @@
 // may lead, whatever this server has heard from it. So this server asks the follower, and asks again if an answer is
 // lost. The follower decides once, under the lock that a promotion holds, and keeps its promise
 // (service::body::promote). If this server restarts in between, it finds in its log that another server leads
-// (replication.hpp, T5).
+// (replication.hpp, REP5).
 //
 // Thread safety: one thread at a time calls `begin` and `stop`.
 #pragma once
@@ -27,7 +27,7 @@
 #include <thread>
 
 #include "server/journal/journal.hpp"
-#include "server/replication/link.hpp"
+#include "server/replication/leader_connection.hpp"
 #include "tutti/server/endpoint.hpp"
 #include "tutti/server/service.hpp"
 
@@ -38,61 +38,61 @@ public:
     /// The functions of the server that the hand-over uses. Called on the hand-over's thread.
     struct host {
         std::function<bool()> is_idle;  ///< returns true if no call runs or waits for a worker
-        /// Makes this server follow the given one. REQUIRES: as journal::yield_to.
+        /// Makes this server follow the given one. REQUIRES: as journal::yield_lead_to.
         std::function<void(const leader_settings&)> follow;
-        std::function<void(severity, const std::string&)> tell;
+        std::function<void(severity, const std::string&)> log;
     };
 
-    handover(const settings& how, journal::journal& log, host of) : how_{how}, log_{log}, of_{std::move(of)} {}
+    handover(const settings& how, journal::journal& log, host of) : how_{how}, log_{log}, host_{std::move(of)} {}
     ~handover() { stop(); }
     handover(const handover&) = delete;
     handover& operator=(const handover&) = delete;
 
-    /// Begins. `to`: HOST:PORT of a follower, as this server reaches it; empty: the follower that has most. `longest`:
+    /// Begins. `to`: HOST:PORT of a follower, as this server reaches it; empty: the follower that has most. `time_limit`:
     /// the time limit until the other server leads. @throws std::runtime_error  a hand-over is in progress;
     /// std::system_error
-    std::shared_ptr<const journal::handover_outcome> begin(std::string to, std::chrono::milliseconds longest);
+    std::shared_ptr<const journal::handover_result> begin(std::string to, std::chrono::milliseconds time_limit);
     /// Stops the hand-over at its current step. Before ORDER, this server continues to lead. After ORDER, the outcome
     /// stays in doubt. Idempotent.
     void stop() noexcept;
-    [[nodiscard]] bool is_under_way() const noexcept { return outcome_ && !outcome_->is_over; }
+    [[nodiscard]] bool is_under_way() const noexcept { return result_ && !result_->is_over; }
     /// Returns true if a follower was ordered to lead and has not answered since.
     [[nodiscard]] bool is_in_doubt() const noexcept { return in_doubt_.load(); }
     /// Makes this server lead again, because an operator knows that the other server does not lead. Returns the address
-    /// of the other server, which must be told. REQUIRES: is_in_doubt(). @throws store_error
-    leader_settings lead_anyway();
+    /// of the other server, which must be told. REQUIRES: is_in_doubt(). @throws log_store_error
+    leader_settings resume_leading();
 
 private:
     using clock = std::chrono::steady_clock;
-    struct heir {
+    struct successor {
         leader_settings at;
         std::string address;
         std::uint64_t id = 0;
     };
     void work(const std::string& to);
     void hand_over(const std::string& to);
-    [[nodiscard]] heir find(const std::string& to);
+    [[nodiscard]] successor find(const std::string& to);
     [[nodiscard]] std::string address_of_best();
     /// Asks a server for the outcome of an order. Returns its answer.
     [[nodiscard]] std::string ask(const leader_settings& whom, std::uint64_t order, std::string_view what) const;
-    void await_position(const heir& h, std::uint64_t position);
+    void await_position(const successor& h, std::uint64_t position);
     void await_idle();
-    [[nodiscard]] std::uint64_t end_log(const heir& h);
-    void order(const heir& h, std::uint64_t position);
-    void resolve(const heir& h);
-    void tell_doubt(const heir& h, const std::string& failed);
+    [[nodiscard]] std::uint64_t end_log(const successor& h);
+    void order(const successor& h, std::uint64_t position);
+    void resolve(const successor& h);
+    void report_doubt(const successor& h, const std::string& failed);
     void finish(std::string why_not);
-    void pause(std::chrono::milliseconds longest);
+    void pause(std::chrono::milliseconds time_limit);
 
     const settings& how_;
     journal::journal& log_;
-    const host of_;
+    const host host_;
     std::atomic<bool> stopping_{false}, in_doubt_{false};
     clock::time_point until_{};
     bool is_ordered_ = false;
     std::uint64_t number_ = 0;   // of the order
     leader_settings ordered_{};  // the follower that has the order
-    std::shared_ptr<journal::handover_outcome> outcome_;
+    std::shared_ptr<journal::handover_result> result_;
     std::thread thread_;
 };
 

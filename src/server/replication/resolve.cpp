@@ -19,15 +19,15 @@ using clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds between_looks{100};  // interval of checks whether to stop
 
 /// Shared by the asking thread and the waiting thread. The last of them frees it.
-struct question {
+struct replication_command {
     const std::string host, port;
     std::mutex mutex{};  // guards the members below
-    std::condition_variable answered{};
+    std::condition_variable complete{};
     std::optional<int> result{};
     addresses found{nullptr, ::freeaddrinfo};
 };
 
-int look_up(const question& q, int flags, addresses& found) {
+int resolve_in_thread(const replication_command& q, int flags, addresses& found) {
     addrinfo wanted{};
     wanted.ai_socktype = SOCK_STREAM;
     wanted.ai_flags = AI_NUMERICSERV | flags;
@@ -37,7 +37,7 @@ int look_up(const question& q, int flags, addresses& found) {
     return failed;
 }
 
-void ask(const std::shared_ptr<question>& q) {
+void ask(const std::shared_ptr<replication_command>& q) {
     // The thread that is started here inherits this signal mask from its first instruction on.
     sigset_t all, before;
     ::sigfillset(&all);
@@ -45,13 +45,13 @@ void ask(const std::shared_ptr<question>& q) {
     try {
         std::thread{[q] {
             addresses found{nullptr, ::freeaddrinfo};
-            const int failed = look_up(*q, 0, found);
+            const int failed = resolve_in_thread(*q, 0, found);
             {
                 const std::scoped_lock lock{q->mutex};
                 q->found = std::move(found);
                 q->result = failed;
             }
-            q->answered.notify_all();
+            q->complete.notify_all();
         }}.detach();
     } catch (...) {
         ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
@@ -62,14 +62,14 @@ void ask(const std::shared_ptr<question>& q) {
 
 }  // namespace
 
-addresses resolve(const std::string& host, std::uint16_t port, std::chrono::milliseconds patience,
+addresses resolve(const std::string& host, std::uint16_t port, std::chrono::milliseconds timeout,
                   const std::atomic<bool>& stops) {
-    const auto q = std::make_shared<question>(host, std::to_string(port));
-    if (look_up(*q, AI_NUMERICHOST, q->found) == 0) return std::move(q->found);  // needs no name server
+    const auto q = std::make_shared<replication_command>(host, std::to_string(port));
+    if (resolve_in_thread(*q, AI_NUMERICHOST, q->found) == 0) return std::move(q->found);  // needs no name server
     ask(q);
-    const auto until = clock::now() + patience;
+    const auto until = clock::now() + timeout;
     std::unique_lock lock{q->mutex};
-    while (!q->result && !stops && clock::now() < until) q->answered.wait_for(lock, between_looks);
+    while (!q->result && !stops && clock::now() < until) q->complete.wait_for(lock, between_looks);
     if (!q->result) throw std::runtime_error{"cannot be found: the name servers do not answer"};
     if (*q->result != 0) throw std::runtime_error{std::string{"cannot be found: "} + ::gai_strerror(*q->result)};
     return std::move(q->found);

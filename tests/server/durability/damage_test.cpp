@@ -15,7 +15,7 @@
 #include "server/journal/checked_pages.hpp"
 #include "server/journal/checksum.hpp"
 #include "server/journal/durable_end.hpp"
-#include "server/journal/store.hpp"
+#include "server/journal/log_store.hpp"
 #include "support/effort.hpp"
 #include "tutti/server/log.hpp"
 
@@ -31,8 +31,8 @@ struct log_damage : log_folder {
     void SetUp() override {
         log_folder::SetUp();
         {
-            journal::store log{file()};
-            log.add_branch({.term = 1, .id = 7, .first = 1});
+            journal::log_store log{file()};
+            log.add_leader_epoch({.term = 1, .id = 7, .first = 1});
             for (std::uint64_t n = 1; n <= calls; ++n) {
                 log.add(std::vector{journal::group{
                             .first = n, .last = n, .records = record_of(n), .answers = {{"key", n, "answer", 1}}}},
@@ -68,15 +68,15 @@ struct log_damage : log_folder {
         refusal.clear();
         findings.clear();
         try {
-            journal::store log{file(name)};
+            journal::log_store log{file(name)};
             std::uint64_t n = 0;
             log.read_groups([&](std::string_view records) { EXPECT_EQ(records, record_of(++n)); });
             EXPECT_EQ(log.end(), n + 1);
             findings = log.findings();
             return n;
-        } catch (const journal::store_error& e) {
+        } catch (const journal::log_store_error& e) {
             refusal = e.what();
-            EXPECT_FALSE(e.may_try_again());
+            EXPECT_FALSE(e.is_retryable());
             return std::nullopt;
         }
     }
@@ -108,7 +108,7 @@ TEST_F(log_damage, whole_logs_start) {
     EXPECT_EQ(found_in("ended"), calls) << refusal;
 }
 
-TEST_F(log_damage, any_bit_of_any_file) {
+TEST_F(log_damage, any_flipped_bit_of_any_file_is_found) {
     struct part {
         const char *log, *suffix;
     };
@@ -123,7 +123,7 @@ TEST_F(log_damage, any_bit_of_any_file) {
     }
 }
 
-TEST_F(log_damage, pages_that_are_zero_gone_doubled_or_changed_places) {
+TEST_F(log_damage, lost_zeroed_duplicated_or_swapped_pages_are_found) {
     constexpr std::size_t page = 8192;
     for (const char* const log : {"killed", "ended"}) {
         for (const char* const suffix : {"", "-wal"}) {
@@ -154,7 +154,7 @@ TEST_F(log_damage, pages_that_are_zero_gone_doubled_or_changed_places) {
     }
 }
 
-TEST_F(log_damage, a_file_that_is_gone) {
+TEST_F(log_damage, a_missing_file_is_found) {
     for (const char* const suffix : {"", "-wal"}) {
         copy("killed", "damaged");
         std::filesystem::remove(file("damaged") + suffix);
@@ -184,7 +184,7 @@ TEST_F(log_damage, a_file_that_is_gone) {
 }
 
 /// All calls were in SQLite's own log. The remaining files look like a log that was never written.
-TEST_F(log_damage, a_start_says_that_nothing_tells_how_far_an_empty_log_went) {
+TEST_F(log_damage, a_start_warns_about_an_empty_log_without_end) {
     copy("killed", "damaged");
     std::filesystem::remove(file("damaged-end"));
     write("damaged-wal", "");
@@ -196,7 +196,7 @@ TEST_F(log_damage, a_start_says_that_nothing_tells_how_far_an_empty_log_went) {
 }
 
 /// Catches a start that trusts the header of SQLite's own log when no other file says how far the log went.
-TEST_F(log_damage, any_bit_of_the_header_of_its_own_log) {
+TEST_F(log_damage, any_flipped_bit_of_the_wal_header_is_found) {
     std::filesystem::remove(file("killed-end"));
     for (std::size_t bit = 0; bit < 32 * 8; bit += 32 * 8 / rounds(300) + 1) {
         copy("killed", "damaged");
@@ -212,7 +212,7 @@ TEST_F(log_damage, a_torn_end_is_cut_off_and_reported) {
     std::string end;
     {
         copy("killed", "more");
-        journal::store log{file("more")};
+        journal::log_store log{file("more")};
         end = bytes_of("more-end");
         log.add(std::vector{journal::group{.first = calls + 1, .last = calls + 1, .records = record_of(calls + 1)}},
                 true);
@@ -246,46 +246,46 @@ TEST_F(log_damage, an_end_within_a_page_is_reported) {
 /// Catches a transaction without calls that is silently lost because its damage looks like a torn end. After a lost
 /// promotion, for instance, the server leads in an earlier term.
 TEST_F(log_damage, a_transaction_without_calls_is_not_taken_for_a_torn_end) {
-    using journal::store;
-    const journal::branch promoted{.term = 2, .id = 8, .first = calls + 1};
+    using journal::log_store;
+    const journal::leader_epoch promoted{.term = 2, .id = 8, .first = calls + 1};
     const journal::handed_over leads{.leads = true, .host = "there", .port = 7};
     struct change {
         const char* what;
-        std::function<void(store&)> before, last;
+        std::function<void(log_store&)> before, last;
     };
-    const auto nothing = [](store&) {};
+    const auto nothing = [](log_store&) {};
     const std::vector<change> all{
-        {"a start or a promotion", nothing, [&](store& log) { log.add_branch(promoted); }},
-        {"a promotion by an order", nothing, [&](store& log) { log.add_branch(promoted, leads); }},
-        {"a term that was heard of", nothing, [](store& log) { log.hear_term(3); }},
-        {"a former leader", nothing, [](store& log) { log.add_former_leader({.host = "there", .port = 7}); }},
-        {"a former leader that knows", [](store& log) { log.add_former_leader({.host = "there", .port = 7}); },
-         [](store& log) { log.forget_former_leader("there", 7); }},
-        {"a hand-over", nothing, [&](store& log) { log.note_handover(leads); }},
-        {"options that are newer than a hand-over", [&](store& log) { log.note_handover(leads); },
-         [](store& log) { log.forget_handover(); }},
-        {"the number of a follower", nothing, [](store& log) { static_cast<void>(log.follower_id()); }},
+        {"a start or a promotion", nothing, [&](log_store& log) { log.add_leader_epoch(promoted); }},
+        {"a promotion by an order", nothing, [&](log_store& log) { log.add_leader_epoch(promoted, leads); }},
+        {"a term that was heard of", nothing, [](log_store& log) { log.record_announced_term(3); }},
+        {"a former leader", nothing, [](log_store& log) { log.add_former_leader({.host = "there", .port = 7}); }},
+        {"a former leader that knows", [](log_store& log) { log.add_former_leader({.host = "there", .port = 7}); },
+         [](log_store& log) { log.forget_former_leader("there", 7); }},
+        {"a hand-over", nothing, [&](log_store& log) { log.record_handover(leads); }},
+        {"options that are newer than a hand-over", [&](log_store& log) { log.record_handover(leads); },
+         [](log_store& log) { log.forget_handover(); }},
+        {"the number of a follower", nothing, [](log_store& log) { static_cast<void>(log.follower_id()); }},
         {"a branch from the leader", nothing,
-         [&](store& log) { log.append({}, {promoted}, calls + 1, promoted.term, false); }},
-        {"a term from the leader", nothing, [](store& log) { log.append({}, {}, calls + 1, 3, false); }},
+         [&](log_store& log) { log.append({}, {promoted}, calls + 1, promoted.term, false); }},
+        {"a term from the leader", nothing, [](log_store& log) { log.append({}, {}, calls + 1, 3, false); }},
         {"where the leader is", nothing,
-         [](store& log) { log.note_redirection({.from = {"there", 7}, .to = {"elsewhere", 7}}); }},
+         [](log_store& log) { log.record_redirection({.from = {"there", 7}, .to = {"elsewhere", 7}}); }},
         {"a leader that is where the options say",
-         [](store& log) { log.note_redirection({.from = {"there", 7}, .to = {"elsewhere", 7}}); },
-         [](store& log) { log.forget_redirection(); }},
+         [](log_store& log) { log.record_redirection({.from = {"there", 7}, .to = {"elsewhere", 7}}); },
+         [](log_store& log) { log.forget_redirection(); }},
         {"the exchange of a snapshot",
-         [](store& log) {
+         [](log_store& log) {
              log.begin_snapshot();
              log.add_parts(std::vector<std::string>{"part"});
          },
-         [](store& log) { log.finish_snapshot(calls + 1, 1 << 20); }},
+         [](log_store& log) { log.finish_snapshot(calls + 1, 1 << 20); }},
     };
     constexpr std::size_t frame = 8192 + 24;
     for (const change& c : all) {
         std::size_t bytes_before = 0;
         {
             copy("killed", "now");
-            store log{file("now")};
+            log_store log{file("now")};
             c.before(log);
             bytes_before = bytes_of("now-wal").size();
             c.last(log);
@@ -312,21 +312,21 @@ TEST_F(log_damage, a_transaction_without_calls_is_not_taken_for_a_torn_end) {
         refuses(zero, "zero");
         if (first == 32) refuses("", "empty");
         copy("whole", "damaged");
-        EXPECT_EQ(store{file("damaged")}.end(), calls + 1) << c.what;
+        EXPECT_EQ(log_store{file("damaged")}.end(), calls + 1) << c.what;
     }
 }
 
 /// Catches a crash between the steps of a start or an end that is reported as damage to SQLite's own log.
-TEST_F(log_damage, own_log_may_be_gone_once_it_is_moved) {
+TEST_F(log_damage, the_wal_may_be_missing_after_a_checkpoint) {
     {
         copy("killed", "now");
-        journal::store log{file("now")};
-        log.hear_term(3);
+        journal::log_store log{file("now")};
+        log.record_announced_term(3);
         copy("now", "whole");
         {
             // The content of -end before SQLite moves and removes its own log.
             journal::durable_end end{file("whole-end")};
-            ASSERT_GT(end.read()->frames, 0U);
+            ASSERT_GT(end.read()->wal_frames, 0U);
             end.forget_pages();
         }
     }
@@ -340,7 +340,7 @@ TEST_F(log_damage, own_log_may_be_gone_once_it_is_moved) {
 }
 
 /// An earlier version does not store the number of frames.
-TEST_F(log_damage, the_end_that_an_earlier_version_has_written) {
+TEST_F(log_damage, the_end_file_of_an_earlier_version_is_read) {
     struct {
         char what[8] = {'T', 'u', 't', 't', 'i', 'E', 'n', '2'};
         std::uint64_t writes = 2, end = calls + 2, pages = 0, turn = 0, sum = 0;
@@ -357,7 +357,7 @@ TEST_F(log_damage, the_end_that_an_earlier_version_has_written) {
     EXPECT_EQ(found_in("ended"), calls) << refusal;
 }
 
-TEST_F(log_damage, the_message_names_the_file_the_place_and_the_ways_on) {
+TEST_F(log_damage, the_message_names_file_offset_and_remedies) {
     copy("killed", "damaged");
     std::string bytes = bytes_of("damaged-wal");
     bytes[bytes.size() / 2] ^= 1;
@@ -371,9 +371,9 @@ TEST_F(log_damage, the_message_names_the_file_the_place_and_the_ways_on) {
 }
 
 /// Each file is whole, but SQLite makes a database of them in which groups in the middle are missing.
-TEST_F(log_damage, files_of_an_earlier_time_or_of_another_log) {
+TEST_F(log_damage, files_of_another_time_or_log_are_found) {
     const auto add = [this](const std::string& to, std::uint64_t first, std::uint64_t last) {
-        journal::store log{file(to)};
+        journal::log_store log{file(to)};
         for (std::uint64_t n = first; n <= last; ++n)
             log.add(std::vector{journal::group{.first = n, .last = n, .records = record_of(n)}}, true);
         copy(to, to + "-killed");
@@ -404,7 +404,7 @@ TEST_F(log_damage, files_of_an_earlier_time_or_of_another_log) {
 }
 
 /// Catches a check of the log that never ends because pages of different times have groups that go back.
-TEST_F(log_damage, groups_that_are_not_in_their_order) {
+TEST_F(log_damage, groups_out_of_order_are_found) {
     for (const char* const change :
          {"UPDATE calls SET last = first - 3 WHERE first = 8", "UPDATE calls SET last = first + 3 WHERE first = 8"}) {
         copy("ended", "damaged");
@@ -422,15 +422,15 @@ TEST_F(log_damage, groups_that_are_not_in_their_order) {
         EXPECT_NE(found.damage[0].find("is not behind the one before it"), std::string::npos) << found.damage[0];
         EXPECT_THROW(
             {
-                journal::store log{file("damaged")};
+                journal::log_store log{file("damaged")};
                 log.read_groups([](std::string_view) {});
             },
-            journal::store_error)
+            journal::log_store_error)
             << change;
     }
 }
 
-TEST_F(log_damage, what_is_no_log_is_named) {
+TEST_F(log_damage, files_that_are_not_logs_are_named) {
     const auto says = [this](const std::string& name) {
         try {
             static_cast<void>(check_log(file(name)));
@@ -447,7 +447,7 @@ TEST_F(log_damage, what_is_no_log_is_named) {
 }
 
 /// Checks the calls before the damage, and the copies of the original files.
-TEST_F(log_damage, a_repair_keeps_what_is_whole) {
+TEST_F(log_damage, a_repair_keeps_intact_records) {
     EXPECT_EQ(repair_log(file("killed")).kept_as, "");
     EXPECT_EQ(check_log(file("killed")).end, calls + 1);
     const std::size_t frames = (bytes_of("killed-wal").size() - 32) / (8192 + 24);
@@ -482,7 +482,7 @@ TEST_F(log_damage, a_repair_keeps_what_is_whole) {
     EXPECT_GT(most, calls / 2);
 }
 
-TEST_F(log_damage, a_repaired_log_goes_on) {
+TEST_F(log_damage, a_repaired_log_can_be_continued) {
     copy("ended", "damaged");
     std::string bytes = bytes_of("damaged");
     for (std::size_t page = 1; page * 8192 < bytes.size(); ++page) {
@@ -499,7 +499,7 @@ TEST_F(log_damage, a_repaired_log_goes_on) {
             continue;
         }
         {
-            journal::store log{file("damaged")};
+            journal::log_store log{file("damaged")};
             const std::uint64_t next = log.end();
             log.add(std::vector{journal::group{.first = next, .last = next, .records = record_of(next)}}, true);
         }

@@ -2,7 +2,7 @@
 
 #include <sqlite3.h>
 
-#include "server/journal/file_in_front.hpp"
+#include "server/journal/wrapped_file.hpp"
 
 namespace tutti::server {
 namespace {
@@ -14,7 +14,7 @@ struct file {
     bool is_database;
 };
 
-using front = journal::file_in_front<file>;
+using front = journal::wrapped_file<file>;
 
 file& of(sqlite3_file* f) { return front::of(f); }
 
@@ -24,15 +24,15 @@ int write(sqlite3_file* f, const void* bytes, int amount, sqlite3_int64 at) {
     if (left == 0 || faulty_disk::is_full || (faulty_disk::is_untidy && of(f).is_database)) {
         ++faulty_disk::refused;
         // Writes half of it, as a full disk does.
-        front::pass<&sqlite3_io_methods::xWrite>(f, bytes, amount / 2, at);
+        front::forward<&sqlite3_io_methods::xWrite>(f, bytes, amount / 2, at);
         return SQLITE_FULL;
     }
-    return front::pass<&sqlite3_io_methods::xWrite>(f, bytes, amount, at);
+    return front::forward<&sqlite3_io_methods::xWrite>(f, bytes, amount, at);
 }
 
 int read(sqlite3_file* f, void* bytes, int amount, sqlite3_int64 at) {
     ++faulty_disk::reads;
-    return front::pass<&sqlite3_io_methods::xRead>(f, bytes, amount, at);
+    return front::forward<&sqlite3_io_methods::xRead>(f, bytes, amount, at);
 }
 
 int sync(sqlite3_file* f, int flags) {
@@ -42,7 +42,7 @@ int sync(sqlite3_file* f, int flags) {
         faulty_disk::holds_sync.wait(true);
     }
     if (faulty_disk::loses) return SQLITE_IOERR_FSYNC;
-    const int result = front::pass<&sqlite3_io_methods::xSync>(f, flags);
+    const int result = front::forward<&sqlite3_io_methods::xSync>(f, flags);
     ++faulty_disk::syncs;
     return result;
 }

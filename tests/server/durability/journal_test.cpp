@@ -17,9 +17,9 @@
 #include "server/durability/log_folder.hpp"
 #include "server/journal/checked_pages.hpp"
 #include "server/journal/journal.hpp"
+#include "server/journal/log_buffer.hpp"
 #include "server/journal/record.hpp"
 #include "server/journal/stream.hpp"
-#include "server/journal/tail.hpp"
 #include "server/protocol/request.hpp"
 #include "server/protocol/session.hpp"
 #include "support/effort.hpp"
@@ -28,23 +28,23 @@ namespace tutti::server {
 namespace {
 
 struct journal_test : log_folder {
-    static journal::place draw(journal::journal& from, std::string_view record) {
-        const journal::place drawn = from.draw(record.size());
+    static journal::reserved_record reserve(journal::journal& from, std::string_view record) {
+        const journal::reserved_record drawn = from.reserve_record(record.size());
         record.copy(drawn.bytes, record.size());
         return drawn;
     }
-    static void hand_over(journal::journal& to, std::string_view record) { to.hand_over(draw(to, record)); }
+    static void submit(journal::journal& to, std::string_view record) { to.submit_record(reserve(to, record)); }
     log_settings how() const { return {.file = file(), .sync = log_sync::always}; }
 };
 
 /// A call that waits for the disk.
-class waiting final : public journal::waiter {
+class waiting_answer final : public journal::durability_waiter {
 public:
     std::atomic<bool> is_over{false};
-    outcome how_it_ended{};
+    durability_result how_it_ended{};
 
 private:
-    void pass_on(outcome how) noexcept override {
+    void finish_wait(durability_result how) noexcept override {
         how_it_ended = how;
         is_over = true;
         is_over.notify_one();
@@ -52,38 +52,38 @@ private:
 };
 
 // Catches a group that never waits, that waits for more calls than can come, or that waits as long as the disk takes.
-TEST(gathering, a_group_waits_for_those_who_were_there_for_a_small_part_of_an_fsync) {
+TEST(group_commit_delay_test, delays_a_group_for_a_fraction_of_an_fsync) {
     using std::chrono::microseconds;
-    journal::gathering to_come;
+    journal::group_commit_delay to_come;
     EXPECT_EQ(to_come.expected(), 1u);  // the first call does not wait
-    to_come.note(39, 11, microseconds{240});
+    to_come.record(39, 11, microseconds{240});
     EXPECT_EQ(to_come.expected(), 50u);
-    EXPECT_EQ(to_come.patience(), microseconds{30});
-    to_come.note(50, 0, std::chrono::seconds{1});
-    EXPECT_EQ(to_come.patience(), microseconds{1000});
-    to_come.note(1, 0, microseconds{240});
+    EXPECT_EQ(to_come.delay(), microseconds{30});
+    to_come.record(50, 0, std::chrono::seconds{1});
+    EXPECT_EQ(to_come.delay(), microseconds{1000});
+    to_come.record(1, 0, microseconds{240});
     EXPECT_EQ(to_come.expected(), 1u);  // a single caller does not wait
 }
 
 // Catches a journal that waits without limit for calls that do not come.
-TEST_F(journal_test, who_calls_alone_after_many_is_not_kept_waiting_for_them) {
+TEST_F(journal_test, a_lone_call_after_many_does_not_wait) {
     journal::journal log{how(), [](bool, const std::string&) {}};
     log.begin();
-    std::array<waiting, 8> many;
-    waiting alone;
-    for (std::uint64_t i = 0; i < many.size(); ++i) hand_over(log, "one of many");
-    for (waiting& w : many) {
-        if (!log.holds(w, many.size() + 1)) w.is_over = true;
+    std::array<waiting_answer, 8> many;
+    waiting_answer alone;
+    for (std::uint64_t i = 0; i < many.size(); ++i) submit(log, "one of many");
+    for (waiting_answer& w : many) {
+        if (!log.hold_until_durable(w, many.size() + 1)) w.is_over = true;
     }
-    for (waiting& w : many) w.is_over.wait(false);
-    hand_over(log, "alone");
-    if (log.holds(alone, many.size() + 2)) alone.is_over.wait(false);
+    for (waiting_answer& w : many) w.is_over.wait(false);
+    submit(log, "alone");
+    if (log.hold_until_durable(alone, many.size() + 2)) alone.is_over.wait(false);
     EXPECT_EQ(log.durable(), many.size() + 2);
 }
 
 // Catches a group that contains only the first of several calls of a busy host, and a host whose report of having no
 // more calls is ignored.
-TEST_F(journal_test, calls_of_a_busy_host_are_one_group_when_it_has_no_more) {
+TEST_F(journal_test, calls_of_a_busy_host_form_one_group) {
     journal::journal log{how(), [](bool, const std::string&) {}};
     log.begin();
     const std::atomic<bool> sleeps{false};
@@ -91,19 +91,19 @@ TEST_F(journal_test, calls_of_a_busy_host_are_one_group_when_it_has_no_more) {
     constexpr int most_attempts = 100;
     for (int attempt = 1;; ++attempt) {
         std::this_thread::sleep_for(std::chrono::milliseconds{5});
-        const std::uint64_t groups = log.look().groups, first = log.drawn();
-        std::array<waiting, 8> all;
+        const std::uint64_t groups = log.statistics().groups, first = log.next_position();
+        std::array<waiting_answer, 8> all;
         for (std::size_t i = 0; i < all.size(); ++i) {
-            hand_over(log, "one of several");
-            if (!log.holds(all[i], first + i + 1, &sleeps)) all[i].is_over = true;
+            submit(log, "one of several");
+            if (!log.hold_until_durable(all[i], first + i + 1, &sleeps)) all[i].is_over = true;
         }
         std::this_thread::sleep_for(std::chrono::milliseconds{5});
-        const bool gather = log.gathers() && log.look().groups == groups;
-        log.no_more_come();
-        for (waiting& w : all) w.is_over.wait(false);
-        EXPECT_FALSE(log.gathers());
+        const bool gather = log.is_gathering() && log.statistics().groups == groups;
+        log.expect_no_more_calls();
+        for (waiting_answer& w : all) w.is_over.wait(false);
+        EXPECT_FALSE(log.is_gathering());
         if (gather) {
-            EXPECT_EQ(log.look().groups, groups + 1);
+            EXPECT_EQ(log.statistics().groups, groups + 1);
             break;
         }
         ASSERT_LT(attempt, most_attempts);
@@ -111,33 +111,33 @@ TEST_F(journal_test, calls_of_a_busy_host_are_one_group_when_it_has_no_more) {
 }
 
 // Catches a call that waits for a sleeping host, and a call that waits as long as its host has other calls.
-TEST_F(journal_test, no_call_waits_for_a_host_that_sleeps_or_always_has_more) {
+TEST_F(journal_test, no_call_waits_for_a_sleeping_or_busy_host) {
     journal::journal log{how(), [](bool, const std::string&) {}};
     log.begin();
     std::atomic<bool> sleeps{true};
-    waiting asleep, busy;
+    waiting_answer asleep, busy;
     std::this_thread::sleep_for(
         std::chrono::milliseconds{5});  // the journal's thread checks itself while it does not rest yet
-    hand_over(log, "asleep");
-    if (log.holds(asleep, 2, &sleeps)) asleep.is_over.wait(false);
+    submit(log, "asleep");
+    if (log.hold_until_durable(asleep, 2, &sleeps)) asleep.is_over.wait(false);
     sleeps = false;
-    hand_over(log, "busy");
-    if (!log.holds(busy, 3, &sleeps)) busy.is_over = true;
-    while (!busy.is_over) log.more_come();
+    submit(log, "busy");
+    if (!log.hold_until_durable(busy, 3, &sleeps)) busy.is_over = true;
+    while (!busy.is_over) log.expect_more_calls();
     EXPECT_EQ(log.durable(), 3u);
 }
 
 // Catches a host that runs all calls of some long pipelines before the first of these calls are written.
-TEST_F(journal_test, plenty_of_calls_are_a_group_although_their_host_has_more) {
+TEST_F(journal_test, many_calls_form_a_group_before_their_host_idles) {
     journal::journal log{how(), [](bool, const std::string&) {}};
     log.begin();
     const std::atomic<bool> sleeps{false};
     // Calls that have waited long also form a group. On a working machine, most of these have not waited that long.
     for (int attempt = 0; attempt < 20; ++attempt) {
-        waiting last;
-        for (std::uint64_t i = 0; i < journal::gathering::plenty; ++i) hand_over(log, "of plenty");
-        if (!log.holds(last, log.drawn(), &sleeps)) continue;
-        log.more_come();
+        waiting_answer last;
+        for (std::uint64_t i = 0; i < journal::group_commit_delay::max_calls; ++i) submit(log, "of plenty");
+        if (!log.hold_until_durable(last, log.next_position(), &sleeps)) continue;
+        log.expect_more_calls();
         last.is_over.wait(false);
     }
 }
@@ -145,60 +145,61 @@ TEST_F(journal_test, plenty_of_calls_are_a_group_although_their_host_has_more) {
 // The host reports that it has no more calls while the clients of the group being written are about to ask again, so
 // this report begins no group. Catches calls that are forgotten when these clients do not ask, and writes on a quiet
 // disk. Catches a host that does not wait for the former callers, or that waits for one more than many.
-TEST_F(journal_test, calls_that_came_while_a_group_was_written_are_the_next_and_expected_again) {
+TEST_F(journal_test, calls_during_a_write_form_the_next_group) {
     journal::journal log{how(), [](bool, const std::string&) {}};
     log.begin();
-    EXPECT_EQ(log.quiet_for().count(), 0);
+    EXPECT_EQ(log.max_block_time().count(), 0);
     const std::atomic<bool> sleeps{false};
-    waiting before, first, second, third;
-    hand_over(log, "before");
-    if (log.holds(before, 2)) before.is_over.wait(false);  // so that the journal knows how long a group takes
+    waiting_answer before, first, second, third;
+    submit(log, "before");
+    if (log.hold_until_durable(before, 2))
+        before.is_over.wait(false);  // so that the journal knows how long a group takes
     faulty_disk::holds_sync = true;
-    hand_over(log, "first");
-    ASSERT_TRUE(log.holds(first, 3));
+    submit(log, "first");
+    ASSERT_TRUE(log.hold_until_durable(first, 3));
     faulty_disk::held.wait(0);
-    hand_over(log, "second");
-    ASSERT_TRUE(log.holds(second, 4, &sleeps));
-    hand_over(log, "third");
-    ASSERT_TRUE(log.holds(third, 5, &sleeps));
-    log.no_more_come();
-    EXPECT_FALSE(log.gathers());
-    EXPECT_GT(log.quiet_for().count(), 0);
-    EXPECT_LE(log.quiet_for(), std::chrono::microseconds{250});
+    submit(log, "second");
+    ASSERT_TRUE(log.hold_until_durable(second, 4, &sleeps));
+    submit(log, "third");
+    ASSERT_TRUE(log.hold_until_durable(third, 5, &sleeps));
+    log.expect_no_more_calls();
+    EXPECT_FALSE(log.is_gathering());
+    EXPECT_GT(log.max_block_time().count(), 0);
+    EXPECT_LE(log.max_block_time(), std::chrono::microseconds{250});
     faulty_disk::repair();
-    for (waiting* w : {&first, &second, &third}) w->is_over.wait(false);
+    for (waiting_answer* w : {&first, &second, &third}) w->is_over.wait(false);
     EXPECT_EQ(log.durable(), 5u);
-    EXPECT_EQ(log.look().groups, 3u);
-    hand_over(log, "one of two");
-    EXPECT_FALSE(log.all_there());
-    EXPECT_GT(log.patience().count(), 0);
-    hand_over(log, "the other");
-    EXPECT_TRUE(log.all_there());
-    for (std::uint64_t i = 2; i < journal::gathering::many; ++i) hand_over(log, "of many");
-    EXPECT_EQ(log.patience().count(), 0);
+    EXPECT_EQ(log.statistics().groups, 3u);
+    submit(log, "one of two");
+    EXPECT_FALSE(log.has_all_expected_calls());
+    EXPECT_GT(log.idle_poll_time().count(), 0);
+    submit(log, "the other");
+    EXPECT_TRUE(log.has_all_expected_calls());
+    for (std::uint64_t i = 2; i < journal::group_commit_delay::enough_calls; ++i) submit(log, "of many");
+    EXPECT_EQ(log.idle_poll_time().count(), 0);
 }
 
 // Catches a journal that forgets the cut at which a group has ended when writing that group fails. Later calls would
 // then join the same group, and a follower that has copied the snapshot would miss them or get them twice.
-TEST_F(journal_test, no_group_lies_on_both_sides_of_a_cut_also_where_it_was_written_in_vain) {
+TEST_F(journal_test, no_group_crosses_a_cut) {
     journal::journal log{how(), [](bool, const std::string&) {}};
     log.begin();
     faulty_disk::is_full = true;
-    hand_over(log, "before");
-    log.cut(log.draw(0));  // the snapshot's own position
-    waiting first, second;
-    ASSERT_TRUE(log.holds(first, 3));
-    while (!log.in_trouble()) std::this_thread::yield();
-    hand_over(log, "behind");
+    submit(log, "before");
+    log.separate_groups(log.reserve_record(0));  // the snapshot's own position
+    waiting_answer first, second;
+    ASSERT_TRUE(log.hold_until_durable(first, 3));
+    while (!log.has_error()) std::this_thread::yield();
+    submit(log, "behind");
     const int tried = faulty_disk::refused;
     while (faulty_disk::refused < tried + 3) std::this_thread::yield();  // the journal has collected all pending calls
-    ASSERT_TRUE(log.holds(second, 4));
+    ASSERT_TRUE(log.hold_until_durable(second, 4));
     faulty_disk::repair();
     first.is_over.wait(false);
     second.is_over.wait(false);
-    EXPECT_EQ(first.how_it_ended, journal::waiter::outcome::kept);
-    EXPECT_EQ(second.how_it_ended, journal::waiter::outcome::kept);
-    log.with_file([](journal::store& file) {
+    EXPECT_EQ(first.how_it_ended, journal::durability_waiter::durability_result::durable);
+    EXPECT_EQ(second.how_it_ended, journal::durability_waiter::durability_result::durable);
+    log.with_file([](journal::log_store& file) {
         const auto groups = file.read_from(1, 1000);
         ASSERT_EQ(groups.size(), 2u);
         EXPECT_EQ(groups[0].records, "before");
@@ -211,22 +212,22 @@ TEST_F(journal_test, no_group_lies_on_both_sides_of_a_cut_also_where_it_was_writ
 
 // Catches a log that has a call without the earlier ones, that has bytes of a rolled-back call, or that has calls in
 // the order of their arrival.
-TEST_F(journal_test, what_is_missing_holds_up_what_was_drawn_after_it) {
+TEST_F(journal_test, a_missing_record_delays_later_ones) {
     journal::journal log{how(), [](bool, const std::string&) {}};
     log.begin();
-    const journal::place first = draw(log, "first"), second = draw(log, "second"), gone = draw(log, "rolled back"),
-                         last = draw(log, "last");
-    log.hand_over(last);
-    log.leave_hole(gone);
-    log.hand_over(second);
-    waiting all;
-    ASSERT_TRUE(log.holds(all, last.position + 1));
+    const journal::reserved_record first = reserve(log, "first"), second = reserve(log, "second"),
+                                   gone = reserve(log, "rolled back"), last = reserve(log, "last");
+    log.submit_record(last);
+    log.skip_record(gone);
+    log.submit_record(second);
+    waiting_answer all;
+    ASSERT_TRUE(log.hold_until_durable(all, last.position + 1));
     std::this_thread::sleep_for(std::chrono::milliseconds{50});  // the journal's thread checks again each millisecond
     EXPECT_EQ(log.durable(), first.position);
-    log.hand_over(first);
+    log.submit_record(first);
     all.is_over.wait(false);
     std::string records;
-    log.with_file([&](journal::store& file) {
+    log.with_file([&](journal::log_store& file) {
         for (const journal::group& g : file.read_from(1, 1000)) records += g.records;
         EXPECT_EQ(file.end(), last.position + 1);
     });
@@ -235,41 +236,41 @@ TEST_F(journal_test, what_is_missing_holds_up_what_was_drawn_after_it) {
 }
 
 // Catches a place that counts as filled because its memory belonged to another place before.
-TEST(tail, what_is_drawn_is_not_taken_before_it_is_marked) {
-    journal::tail all;
+TEST(log_buffer_test, returns_only_marked_records) {
+    journal::log_buffer all;
     all.begin(1);
     constexpr std::uint64_t some_chunks = 5 * 4096;
     for (std::uint64_t position = 1; position <= some_chunks; ++position) {
-        const journal::place at = all.reserve(8);
+        const journal::reserved_record at = all.reserve(8);
         ASSERT_EQ(at.position, position);
-        ASSERT_EQ(all.look(position + 1, 1000).positions, 0u);
+        ASSERT_EQ(all.find_complete(position + 1, 1000).positions, 0u);
         std::memcpy(at.bytes, &position, sizeof position);
-        journal::tail::set(at, journal::mark::logged);
-        const journal::stretch found = all.look(position + 1, 1000);
+        journal::log_buffer::set_state(at, journal::record_state::logged);
+        const journal::complete_range found = all.find_complete(position + 1, 1000);
         ASSERT_EQ(found.positions, 1u);
         ASSERT_EQ(std::memcmp(found.records.data(), &position, sizeof position), 0);
-        all.take(found);
+        all.consume(found);
     }
 }
 
-// J4. Catches a log that is more than a second behind and still lets answers out. One of the calls has not ended, so
+// JRN4. Catches a log that is more than a second behind and still lets answers out. One of the calls has not ended, so
 // the calls drawn after it are not written either.
-TEST_F(journal_test, no_answer_goes_out_while_the_log_is_a_second_behind) {
+TEST_F(journal_test, answers_wait_while_the_log_is_late) {
     log_settings every_second = how();
     every_second.sync = log_sync::every_second;
     journal::journal log{every_second, [](bool, const std::string&) {}};
     log.begin();
-    const journal::place missing = draw(log, "missing");
-    hand_over(log, "behind it");
+    const journal::reserved_record missing = reserve(log, "missing");
+    submit(log, "behind it");
     std::this_thread::sleep_for(std::chrono::seconds{1});
-    waiting writes, reads;
-    ASSERT_TRUE(log.holds(writes, missing.position + 2));
-    ASSERT_TRUE(log.holds(reads, 0));
+    waiting_answer writes, reads;
+    ASSERT_TRUE(log.hold_until_durable(writes, missing.position + 2));
+    ASSERT_TRUE(log.hold_until_durable(reads, 0));
     EXPECT_EQ(log.durable(), missing.position);
-    log.hand_over(missing);
-    for (waiting* w : {&writes, &reads}) {
+    log.submit_record(missing);
+    for (waiting_answer* w : {&writes, &reads}) {
         w->is_over.wait(false);
-        EXPECT_EQ(w->how_it_ended, journal::waiter::outcome::kept);
+        EXPECT_EQ(w->how_it_ended, journal::durability_waiter::durability_result::durable);
     }
     EXPECT_EQ(log.durable(), missing.position + 2);
 }
@@ -293,27 +294,27 @@ TEST_F(journal_test, calls_of_all_sizes_are_in_the_order_of_their_positions) {
                 for (std::size_t i = 0; i < calls; ++i) {
                     const std::size_t size = i % 1000 == t ? 300'000 : 12 + (i * 7 + t) % 200;
                     auto answer = i % 5 != 0 ? nullptr
-                                             : std::make_unique<journal::kept_answer>(
+                                             : std::make_unique<journal::stored_reply>(
                                                    std::to_string(t) + ' ' + std::to_string(i), 1, "+OK\r\n", today);
-                    const journal::place at = log.draw(size, answer.get());
+                    const journal::reserved_record at = log.reserve_record(size, answer.get());
                     const auto length = static_cast<std::uint32_t>(size);
                     std::memcpy(at.bytes, &at.position, sizeof at.position);
                     std::memcpy(at.bytes + sizeof at.position, &length, sizeof length);
                     std::memset(at.bytes + 12, static_cast<char>(at.position), size - 12);
                     if (i % 7 == 0) {
-                        log.leave_hole(at, std::move(answer));
+                        log.skip_record(at, std::move(answer));
                         continue;
                     }
                     ++logged;
                     if (answer) ++kept;
-                    log.hand_over(at, std::move(answer));
+                    log.submit_record(at, std::move(answer));
                 }
             });
         }
     }
     log.end();
-    EXPECT_EQ(log.look().pending_bytes, 0u);
-    EXPECT_EQ(log.look().calls, logged);
+    EXPECT_EQ(log.statistics().pending_bytes, 0u);
+    EXPECT_EQ(log.statistics().calls, logged);
     std::size_t found = 0, answers = 0;
     std::uint64_t before = 0;
     log.file().read_groups([&](std::string_view records) {
@@ -330,14 +331,14 @@ TEST_F(journal_test, calls_of_all_sizes_are_in_the_order_of_their_positions) {
             before = position;
         }
     });
-    log.file().read_answers([&](const journal::kept_answer&) { ++answers; });
+    log.file().read_answers([&](const journal::stored_reply&) { ++answers; });
     EXPECT_EQ(found, logged);
     EXPECT_EQ(answers, kept);
 }
 
 // Catches a log of the previous version that is treated as damaged, or that is not read.
-TEST_F(journal_test, a_log_of_the_version_before_is_read_and_gone_on_with) {
-    const journal::part one{"put", 2};
+TEST_F(journal_test, a_log_of_the_previous_version_is_continued) {
+    const journal::recorded_call one{"put", 2};
     const std::vector<std::string_view> arguments{"1", "7"};
     std::string old(journal::encoded_size({&one, 1}, arguments), 0);
     journal::encode({.position = 3,
@@ -384,7 +385,7 @@ TEST_F(journal_test, a_log_of_the_version_before_is_read_and_gone_on_with) {
                "PRAGMA application_id = " +
                std::to_string(0x54755474) + "; PRAGMA user_version = 2");
     for (int start = 0; start < 2; ++start) {
-        journal::store log{file()};
+        journal::log_store log{file()};
         EXPECT_EQ(log.part(1), "part");
         std::string records;
         log.read_groups([&](std::string_view of) { records += of; });
@@ -394,27 +395,27 @@ TEST_F(journal_test, a_log_of_the_version_before_is_read_and_gone_on_with) {
         std::string_view left = records;
         const journal::record r = journal::decode(left);
         EXPECT_EQ(r.answer, journal::checksum("+OK\r\n", r.answer_by));
-        EXPECT_FALSE(r.together);
+        EXPECT_FALSE(r.is_exec);
     }
     change(journal::checked_pages(),
            "UPDATE calls SET checksum = checksum + 1 WHERE first = 3; UPDATE snapshot SET checksum = checksum + 1");
-    journal::store log{file()};
-    EXPECT_THROW(log.read_snapshot([](std::string_view) {}), journal::store_error);
-    EXPECT_THROW(static_cast<void>(log.part(1)), journal::store_error);
-    EXPECT_THROW(log.read_groups([](std::string_view) {}), journal::store_error);
-    EXPECT_THROW(static_cast<void>(log.read_from(1, 1000)), journal::store_error);
+    journal::log_store log{file()};
+    EXPECT_THROW(log.read_snapshot([](std::string_view) {}), journal::log_store_error);
+    EXPECT_THROW(static_cast<void>(log.part(1)), journal::log_store_error);
+    EXPECT_THROW(log.read_groups([](std::string_view) {}), journal::log_store_error);
+    EXPECT_THROW(static_cast<void>(log.read_from(1, 1000)), journal::log_store_error);
 }
 
 // A follower that is promoted learns of terms meanwhile, and writes them to the file. Catches a log that begins while
 // another thread is in the file; that thread stays there until the file is touched or some time has passed.
-TEST_F(journal_test, a_promotion_waits_until_nobody_else_is_in_the_file) {
+TEST_F(journal_test, a_promotion_waits_for_other_users_of_the_file) {
     journal::journal log{how(), [](bool, const std::string&) {}};
     log.follow("127.0.0.1:1");
     std::atomic<bool> is_in{false};
     bool was_touched = false;
     std::jthread client{[&] {
-        log.with_file([&](journal::store& file) {
-            file.hear_term(7);
+        log.with_file([&](journal::log_store& file) {
+            file.record_announced_term(7);
             const int before = faulty_disk::syncs;
             is_in = true;
             is_in.notify_one();
@@ -427,41 +428,42 @@ TEST_F(journal_test, a_promotion_waits_until_nobody_else_is_in_the_file) {
     log.begin();
     client.join();
     EXPECT_FALSE(was_touched);
-    log.with_file([](journal::store& file) {
-        ASSERT_FALSE(file.branches().empty());
-        EXPECT_EQ(file.branches().back().term, 8u);
-        EXPECT_EQ(file.heard_term(), 7u);
+    log.with_file([](journal::log_store& file) {
+        ASSERT_FALSE(file.leader_epochs().empty());
+        EXPECT_EQ(file.leader_epochs().back().term, 8u);
+        EXPECT_EQ(file.announced_term(), 7u);
     });
     log.end();
 }
 
-struct followed : journal_test {
-    static journal::piece calls(std::uint64_t first, std::uint64_t last, std::uint64_t upto, std::size_t bytes = 1) {
-        journal::piece p{.now = {.term = 1, .id = 11, .first = 1}, .upto = upto};
-        if (first == 1) p.branches = {p.now};
+struct following_journal_test : journal_test {
+    static journal::log_chunk calls(std::uint64_t first, std::uint64_t last, std::uint64_t upto,
+                                    std::size_t bytes = 1) {
+        journal::log_chunk p{.epoch = {.term = 1, .id = 11, .first = 1}, .upto = upto};
+        if (first == 1) p.epochs = {p.epoch};
         p.groups = {{.first = first, .last = last, .records = std::string(bytes, 'x')}};
         return p;
     }
 };
 
 // Catches a follower that appends existing calls again because a later step has failed.
-TEST_F(followed, what_is_appended_is_there_also_where_the_file_cannot_be_tidied) {
+TEST_F(following_journal_test, appends_if_the_checkpoint_fails) {
     journal::journal log{how(), [](bool, const std::string&) {}};
     log.follow("127.0.0.1:1");
     faulty_disk::is_untidy = true;
     constexpr std::size_t worth_tidying = 17U << 20;
     EXPECT_TRUE(log.append(calls(1, 1, 2, worth_tidying)));
-    EXPECT_TRUE(log.in_trouble());
+    EXPECT_TRUE(log.has_error());
     EXPECT_EQ(log.durable(), 2u);
-    EXPECT_EQ(log.drawn(), 2u);
+    EXPECT_EQ(log.next_position(), 2u);
     faulty_disk::repair();
     EXPECT_TRUE(log.append(calls(2, 2, 3)));
-    EXPECT_FALSE(log.in_trouble());
+    EXPECT_FALSE(log.has_error());
     EXPECT_EQ(log.durable(), 3u);
 }
 
 // Catches a follower that reports calls as durable that are not, or that appends a call twice.
-TEST_F(followed, what_is_appended_is_on_the_disk_once) {
+TEST_F(following_journal_test, writes_appended_groups_once) {
     journal::journal log{how(), [](bool, const std::string&) {}};
     log.follow("127.0.0.1:1");
     ASSERT_TRUE(log.append(calls(1, 1, 2)));
@@ -469,12 +471,12 @@ TEST_F(followed, what_is_appended_is_on_the_disk_once) {
     ASSERT_TRUE(log.append(calls(2, 3, 4)));
     EXPECT_GT(faulty_disk::syncs, before);
     EXPECT_FALSE(log.append(calls(3, 3, 4))) << "another group has it";
-    EXPECT_TRUE(log.broken());
+    EXPECT_TRUE(log.is_broken());
     EXPECT_EQ(log.file().read_from(1, 1000).size(), 2u);
 }
 
 // Catches a log that keeps the answers of all calls with an ID while it follows.
-TEST_F(followed, old_answers_are_forgotten) {
+TEST_F(following_journal_test, forgets_old_answers) {
     constexpr std::int64_t hour = 3'600'000'000;
     const std::int64_t today = std::chrono::system_clock::now().time_since_epoch() / std::chrono::microseconds{1};
     for (const auto& [most, expected] : {std::pair{1, "new"}, {10, "old new"}}) {
@@ -484,40 +486,40 @@ TEST_F(followed, old_answers_are_forgotten) {
         few.answers_for = std::chrono::hours{1};
         journal::journal log{few, [](bool, const std::string&) {}};
         log.follow("127.0.0.1:1");
-        journal::piece p = calls(1, 3, 4);
+        journal::log_chunk p = calls(1, 3, 4);
         for (const auto& [key, age] : {std::pair{"ancient", 2 * hour}, {"old", hour / 2}, {"new", hour / 4}})
             p.groups[0].answers.push_back({key, 1, "+OK\r\n", today - age});
         ASSERT_TRUE(log.append(p));
         std::string left;
-        log.file().read_answers([&](const journal::kept_answer& a) { left += (left.empty() ? "" : " ") + a.key; });
+        log.file().read_answers([&](const journal::stored_reply& a) { left += (left.empty() ? "" : " ") + a.key; });
         EXPECT_EQ(left, expected);
     }
 }
 
 // The leader's last positions were holes. Catches a promotion that draws these positions again. A call that has read
 // such a position, and not yet the durable one, would wait for calls that do not come.
-TEST_F(followed, positions_do_not_go_back_with_a_promotion) {
+TEST_F(following_journal_test, keeps_positions_across_a_promotion) {
     journal::journal log{how(), [](bool, const std::string&) {}};
     log.follow("127.0.0.1:1");
     ASSERT_TRUE(log.append(calls(1, 1, 5)));
-    EXPECT_EQ(log.drawn(), 5u);
+    EXPECT_EQ(log.next_position(), 5u);
     log.begin();
-    EXPECT_EQ(log.drawn(), 5u);
+    EXPECT_EQ(log.next_position(), 5u);
     EXPECT_EQ(log.durable(), 5u);
-    waiting first;
-    hand_over(log, "first");
-    if (log.holds(first, 6)) first.is_over.wait(false);
-    log.with_file([](journal::store& file) {
+    waiting_answer first;
+    submit(log, "first");
+    if (log.hold_until_durable(first, 6)) first.is_over.wait(false);
+    log.with_file([](journal::log_store& file) {
         EXPECT_EQ(file.read_from(2, 1).at(0).first, 5u);
-        EXPECT_EQ(file.branches().back().first, 2u) << "a follower that has the call before goes on with this one";
+        EXPECT_EQ(file.leader_epochs().back().first, 2u) << "a follower that has the call before goes on with this one";
     });
     log.end();
 }
 
 // Catches a new snapshot that replaces the one that a follower is copying piece by piece.
-TEST_F(journal_test, who_asks_for_any_part_of_a_snapshot_copies_it) {
-    struct : giver {
-        void give_back(request&) noexcept override {}
+TEST_F(journal_test, requests_for_snapshot_parts_protect_the_snapshot) {
+    struct : request_owner {
+        void complete_request(request&) noexcept override {}
         byte_budget& budget() noexcept override { return all; }
         byte_budget all{1000};
     } nobody;
@@ -526,13 +528,13 @@ TEST_F(journal_test, who_asks_for_any_part_of_a_snapshot_copies_it) {
          {std::vector<std::string_view>{"FOLLOW", "COPY", version}, {"FOLLOW", "PART", version, "9", "1"}}) {
         journal::journal log{how(), [](bool, const std::string&) {}};
         log.begin();
-        EXPECT_FALSE(log.is_copied());
+        EXPECT_FALSE(log.is_being_copied());
         request r{nobody};
         reply to{r.answer};
-        ASSERT_TRUE(take_question({&log}, session{}, asked, r, to));
-        EXPECT_FALSE(log.is_copied());
-        r.asks.task(r.answer);
-        EXPECT_TRUE(log.is_copied()) << asked[1];
+        ASSERT_TRUE(prepare_replication_command({&log}, session{}, asked, r, to));
+        EXPECT_FALSE(log.is_being_copied());
+        r.deferred.task(r.answer);
+        EXPECT_TRUE(log.is_being_copied()) << asked[1];
     }
 }
 

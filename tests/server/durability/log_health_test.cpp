@@ -47,7 +47,7 @@ bool has_status(const std::string& answer, int status) {
     return answer.starts_with("HTTP/1.1 " + std::to_string(status) + " ");
 }
 
-TEST_F(log_health, alive_and_not_ready_while_the_log_is_read) {
+TEST_F(log_health, alive_but_not_ready_during_recovery) {
     {
         service first{with_log()};
         add_slow(first);

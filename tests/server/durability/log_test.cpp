@@ -21,7 +21,7 @@
 #include "server/durability/bank.hpp"
 #include "server/durability/faulty_disk.hpp"
 #include "server/journal/checked_pages.hpp"
-#include "server/journal/store.hpp"
+#include "server/journal/log_store.hpp"
 #include "support/effort.hpp"
 #include "support/heap.hpp"
 #include "tutti/server/service.hpp"
@@ -56,7 +56,7 @@ struct texts {
 std::uint64_t logged(bank& b) { return number_of(b.serves.info(), "log_calls"); }
 
 // Catches a log whose files all users of the machine can read.
-TEST_F(durability, is_not_for_everybody) {
+TEST_F(durability, protects_the_log_from_other_users) {
     const ::mode_t before = ::umask(0);
     {
         texts server{with_log(log_sync::always)};
@@ -72,7 +72,7 @@ TEST_F(durability, is_not_for_everybody) {
 
 // The log's order is that of the transactions. An order of reads that differs from that of writes would give another
 // result. Replay also compares each answer.
-TEST_F(durability, order) {
+TEST_F(durability, replays_calls_in_order) {
     for (const unsigned cells : {2U, 5U}) {
         remove_log();
         std::vector<std::uint64_t> before;
@@ -87,14 +87,14 @@ TEST_F(durability, order) {
     }
 }
 
-TEST_F(durability, goes_on_where_it_was) {
+TEST_F(durability, continues_after_a_restart) {
     for (std::uint64_t i = 1; i <= 5; ++i) {
         bank b{with_log()};
         EXPECT_EQ(b.serves.call<std::uint64_t>("next", {}, 3, i).get(), i);
     }
 }
 
-TEST_F(durability, one_transaction) {
+TEST_F(durability, logs_exec_as_one_transaction) {
     {
         bank b{with_log()};
         EXPECT_EQ(b.serves.call<long>("both", {}, 5).get(), 5);
@@ -106,7 +106,7 @@ TEST_F(durability, one_transaction) {
     EXPECT_EQ(again.state->right.load(), 5);
 }
 
-TEST_F(durability, nothing_else_is_logged) {
+TEST_F(durability, logs_only_calls_that_write) {
     bank b{with_log(log_sync::always)};
     EXPECT_NE(b.raw("fail", {"1"}).find("EXCEPTION"), std::string::npos);
     EXPECT_EQ(b.state->cells[1].load(), 0U) << "what throws has no effect";
@@ -119,7 +119,7 @@ TEST_F(durability, nothing_else_is_logged) {
 }
 
 // Without the wait for the disk, this call would be answered while its record cannot be written.
-TEST_F(durability, answers_wait) {
+TEST_F(durability, answers_wait_for_the_disk) {
     settings how = with_log(log_sync::always);
     how.port = 0;
     bank b{how};
@@ -155,7 +155,7 @@ TEST_F(durability, answers_wait) {
     waits.join();
 }
 
-TEST_F(durability, full_disk) {
+TEST_F(durability, refuses_writes_on_a_full_disk) {
     std::vector<std::uint64_t> before;
     {
         settings how = with_log(log_sync::always);
@@ -185,7 +185,7 @@ TEST_F(durability, full_disk) {
 }
 
 // Catches a server that acknowledges calls whose log file has lost its name.
-TEST_F(durability, a_log_that_loses_its_name) {
+TEST_F(durability, refuses_writes_after_the_log_is_renamed) {
     settings how = with_log(log_sync::always);
     how.port = 0;
     {
@@ -228,7 +228,7 @@ TEST_F(durability, the_end_does_not_wait_for_a_full_disk) {
 }
 
 // The disk runs full at each point of a group. The file stays valid, and a repeated call is there once.
-TEST_F(durability, full_after_every_write) {
+TEST_F(durability, survives_a_full_disk_after_every_write) {
     for (int writes = 0; writes < 12; ++writes) {
         remove_log();
         {
@@ -278,7 +278,7 @@ TEST_F(durability, failed_fsync_is_final) {
 }
 
 // A long record arrives while the journal syncs another one, and finds no memory in its turn.
-TEST_F(durability, no_memory_for_a_record) {
+TEST_F(durability, refuses_a_call_without_memory_for_its_record) {
     constexpr std::size_t length = 4U << 20;
     const auto is_pending = [](const std::string& info) { return number_of(info, "log_pending_bytes") >= length; };
     settings how = with_log(log_sync::always);
@@ -302,7 +302,7 @@ TEST_F(durability, no_memory_for_a_record) {
     EXPECT_NE(notices().find("can be written again"), std::string::npos) << notices();
 }
 
-TEST_F(durability, too_long) {
+TEST_F(durability, refuses_records_that_are_too_long) {
     constexpr std::size_t longest = 18U << 20;
     const auto lower = [](sqlite3* db, char**, const sqlite3_api_routines*) {
         sqlite3_limit(db, SQLITE_LIMIT_LENGTH, longest);
@@ -327,7 +327,7 @@ TEST_F(durability, too_long) {
     EXPECT_EQ(again.kept.load(), "behind") << "what no snapshot holds is in the log";
 }
 
-TEST_F(durability, torn_end) {
+TEST_F(durability, drops_a_torn_end) {
     {
         settings how = with_log(log_sync::always);
         bank b{how};
@@ -349,7 +349,7 @@ TEST_F(durability, torn_end) {
     EXPECT_NE(notices().find("was torn"), std::string::npos) << notices();
 }
 
-TEST_F(durability, ids) {
+TEST_F(durability, answers_retried_ids_after_a_restart) {
     settings how = with_log(log_sync::always);
     how.port = 0;
     std::string first;
@@ -365,7 +365,7 @@ TEST_F(durability, ids) {
         EXPECT_EQ(c({"EXEC", "ID", "k2"}), "(1 33)");
     }
     std::string kept;
-    journal::store{file()}.read_answers([&](const journal::kept_answer& a) { kept += a.key; });
+    journal::log_store{file()}.read_answers([&](const journal::stored_reply& a) { kept += a.key; });
     EXPECT_EQ(kept, "k1k2");
     bank again{how};
     client c{again.serves.port()};

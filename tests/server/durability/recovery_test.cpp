@@ -42,7 +42,7 @@ TEST_F(durability, snapshots_under_load) {
 }
 
 // Nested blocks of a dump are rolled back alone. Pieces that they had put before must not stay.
-TEST_F(durability, a_dump_that_runs_again_in_part) {
+TEST_F(durability, dumps_may_be_rolled_back_in_part) {
     std::vector<std::string> loaded;
     int runs = 0;
     const auto serve = [&] {
@@ -75,7 +75,7 @@ TEST_F(durability, a_dump_that_runs_again_in_part) {
     EXPECT_EQ(loaded, (std::vector<std::string>{"first", "a", "more", "b", "more", "last"}));
 }
 
-TEST_F(durability, time_and_chance) {
+TEST_F(durability, replays_time_and_random_numbers) {
     std::uint64_t made = 0;
     {
         bank b{with_log()};
@@ -86,7 +86,7 @@ TEST_F(durability, time_and_chance) {
     EXPECT_EQ(again.state->cells[1].load(), made);
 }
 
-TEST_F(durability, what_is_not_in_the_log_is_found) {
+TEST_F(durability, detects_calls_that_depend_on_unlogged_state) {
     {
         bank b{with_log()};
         b.raw("clock", {"1"});
@@ -96,7 +96,7 @@ TEST_F(durability, what_is_not_in_the_log_is_found) {
         << refusal_of<bank>(with_log());
 }
 
-TEST_F(durability, missing_procedures_and_waits) {
+TEST_F(durability, reports_missing_procedures_and_endless_waits) {
     {
         settings how = with_log();
         service s{how};
@@ -124,7 +124,7 @@ TEST_F(durability, missing_procedures_and_waits) {
 }
 
 // Catches an exit that ends the process instead of the start.
-TEST_F(durability, a_call_that_ends_its_thread_when_it_runs_again) {
+TEST_F(durability, reports_a_replayed_call_that_ends_its_thread) {
     {
         service s{with_log()};
         const auto here = std::make_shared<tutti::var<int>>(1);
@@ -146,7 +146,7 @@ TEST_F(durability, a_call_that_ends_its_thread_when_it_runs_again) {
     }
 }
 
-TEST_F(durability, files_that_are_none) {
+TEST_F(durability, refuses_files_that_are_not_logs) {
     {
         bank b{with_log()};
         EXPECT_NE(refusal_of<bank>(with_log()).find("in use by another"), std::string::npos)

@@ -21,7 +21,7 @@
 
 #include "server/client.hpp"
 #include "server/durability/log_folder.hpp"
-#include "server/journal/store.hpp"
+#include "server/journal/log_store.hpp"
 #include "tutti/server/service.hpp"
 #include "tutti/tutti.hpp"
 
@@ -139,7 +139,7 @@ private:
     const ::pid_t parent_ = ::getpid();
 };
 
-class snapshot : public log_folder {
+class server_statistics : public log_folder {
 protected:
     settings eager() {
         settings how = logging_to("log", log_sync::always);
@@ -162,21 +162,21 @@ protected:
     static void until(const auto& holds) {
         while (!holds()) std::this_thread::sleep_for(std::chrono::milliseconds{1});
     }
-    void until_told(const std::string& text) {
+    void until_notice(const std::string& text) {
         until([&] { return notices().find(text) != std::string::npos; });
     }
 };
 
 std::vector<std::string> short_parts(const std::string& file) {
     std::vector<std::string> all;
-    journal::store log{file};
+    journal::log_store log{file};
     log.read_snapshot([&](std::string_view part) {
         if (part.size() < 100) all.emplace_back(part.substr(4 + std::string_view{"sums"}.size()));
     });
     return all;
 }
 
-TEST_F(snapshot, calls_go_on) {
+TEST_F(server_statistics, calls_continue_during_a_snapshot) {
     sums s{eager()};
     s.how = trouble::waits;
     EXPECT_EQ(s.add(5), 5);
@@ -196,7 +196,7 @@ TEST_F(snapshot, calls_go_on) {
     EXPECT_NE(notices().find("1 calls were run again, on a snapshot"), std::string::npos) << notices();
 }
 
-TEST_F(snapshot, cut_short) {
+TEST_F(server_statistics, survives_an_interrupted_dump) {
     sums s{eager()};
     s.how = trouble::waits;
     EXPECT_EQ(s.add(5), 5);
@@ -214,7 +214,7 @@ TEST_F(snapshot, cut_short) {
     EXPECT_EQ(short_parts(file("copy")), (std::vector<std::string>{"6", "6"}));
 }
 
-TEST_F(snapshot, a_dump_that_fails) {
+TEST_F(server_statistics, reports_a_failed_dump) {
     sums s{eager()};
     struct {
         trouble how;
@@ -227,7 +227,7 @@ TEST_F(snapshot, a_dump_that_fails) {
     for (const auto& one : all) {
         s.how = one.how;
         EXPECT_EQ(s.add(1), ++sum);
-        until_told(one.told);
+        until_notice(one.told);
         EXPECT_FALSE(s.says("log_snapshot_failure:\r\n"));
     }
     EXPECT_EQ(s.add(1), ++sum);
@@ -241,18 +241,18 @@ TEST_F(snapshot, a_dump_that_fails) {
 
 #if !defined(TUTTI_FORK_IS_SANITIZED)
 // The test needs a fork that fails, and a sanitizer replaces fork itself.
-TEST_F(snapshot, no_memory_for_a_copy) {
+TEST_F(server_statistics, reports_a_failed_fork) {
     sums s{eager()};
     no_forks = true;
     EXPECT_EQ(s.add(1), 1);
-    until_told("no snapshot was kept: the process cannot be copied (fork): Cannot allocate memory");
+    until_notice("no snapshot was kept: the process cannot be copied (fork): Cannot allocate memory");
     EXPECT_EQ(s.add(1), 2);
     no_forks = false;
     until([&] { return s.figure("log_snapshots") != 0; });
 }
 #endif
 
-TEST_F(snapshot, ends_beside_a_dump) {
+TEST_F(server_statistics, ends_the_server_during_a_dump) {
     {
         sums s{eager()};
         s.how = trouble::waits;
@@ -267,7 +267,7 @@ TEST_F(snapshot, ends_beside_a_dump) {
     EXPECT_NE(notices().find("0 calls were run again, on a snapshot"), std::string::npos) << notices();
 }
 
-TEST_F(snapshot, in_the_middle_of_a_call) {
+TEST_F(server_statistics, waits_for_running_calls) {
     sums s{eager()};
     s.how = trouble::waits;
     EXPECT_EQ(s.add(5), 5);

@@ -157,20 +157,20 @@ def round_of(servers, chance, begun_at):
     alive = [f for f in followers if f.process]
     until("they know that it is gone", lambda: all(f.info()["leader_connected"] == 0 for f in alive))
     followers.sort(key=lambda f: -f.info()["log_position"] if f.process else 0)
-    heir, other = followers
-    if heir.client().execute_command("REPLICAOF", "NO", "ONE") not in (True, "OK", b"OK"):
+    successor, other = followers
+    if successor.client().execute_command("REPLICAOF", "NO", "ONE") not in (True, "OK", b"OK"):
         raise Violated("it was not promoted")
-    has = counts(heir)
+    has = counts(successor)
     for c in callers:
         if has[c.who] < c.sure:
-            raise Violated(f"client {c.who} knew that its call {c.sure} was replicated, and {heir.name} has {has[c.who]}")
+            raise Violated(f"client {c.who} knew that its call {c.sure} was replicated, and {successor.name} has {has[c.who]}")
         if has[c.who] > c.sent:
-            raise Violated(f"client {c.who} sent {c.sent} calls, and {heir.name} has {has[c.who]}")
-    if heir.info()["role"] != "leader":
+            raise Violated(f"client {c.who} sent {c.sent} calls, and {successor.name} has {has[c.who]}")
+    if successor.info()["role"] != "leader":
         raise Violated("it leads, and does not say so")
     # The other follower does not hear of the new leader by itself, so the operator restarts it.
     other.end(signal.SIGTERM if chance.random() < 0.5 else signal.SIGKILL)
-    other.start(heir).wait_for_port()
+    other.start(successor).wait_for_port()
     returned = chance.random() < 0.5
     if returned:
         leader.start().wait_for_port()
@@ -179,7 +179,7 @@ def round_of(servers, chance, begun_at):
         leader.start()
         if leader.process.wait(PATIENCE) == 0 or "--follow" not in leader.said():
             raise Violated("an old leader started again without a word")
-    leader.start(heir)
+    leader.start(successor)
     ended = []
 
     def settled():
@@ -193,9 +193,9 @@ def round_of(servers, chance, begun_at):
             raise Violated(f"the old leader ended otherwise: {leader.said()[-600:]}")
         leader.process = None
         leader.forget()
-        leader.start(heir)
+        leader.start(successor)
     leader.wait_for_port()
-    return [heir, other, leader], has, bool(ended), returned
+    return [successor, other, leader], has, bool(ended), returned
 
 
 def main():

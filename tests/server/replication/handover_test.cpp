@@ -92,7 +92,7 @@ TEST_F(handover, loses_and_doubles_nothing_while_clients_call) {
     }
     until_same(a, b);
     leads->serves.drain();
-    EXPECT_FALSE(was_told("lacks the last"));
+    EXPECT_FALSE(has_notice("lacks the last"));
 }
 
 // The FAILOVER command reverses the direction of the log: the former leader follows, and names the new leader. WAIT
@@ -177,7 +177,7 @@ TEST_F(handover, the_leader_that_the_options_name_is_not_forgotten) {
     write(*a, 1, 6);
     until_same(*a, c);
     EXPECT_TRUE(c.says("leader:" + address_of(*a) + "\r\nleader_connected:1\r\n")) << c.serves.info();
-    EXPECT_EQ(times_told("the leader is at " + found + " now"), 1);
+    EXPECT_EQ(count_notices("the leader is at " + found + " now"), 1);
 }
 
 // The options may name any follower, even for a server without a log. Two servers that follow each other get a message.
@@ -211,7 +211,7 @@ TEST_F(handover, two_followers_of_each_other_say_so) {
     c.reset();
     b = std::make_unique<bank>(of_b);
     c = std::make_unique<bank>(of_c);
-    until([&] { return was_told("these servers follow each other, and none leads. Promote one of them"); });
+    until([&] { return has_notice("these servers follow each other, and none leads. Promote one of them"); });
     EXPECT_EQ((*b)({"REPLICAOF", "NO", "ONE"}), "OK");
     write(*b, 1, 4);
     until_same(*b, *c);
@@ -271,7 +271,7 @@ TEST_F(handover, of_a_follower_that_lags_is_given_up) {
         << why;
     write(p->leader, 1, 6);
     EXPECT_TRUE(p->leader.says("takes_writes:1\r\nterm:1\r\n")) << p->leader.serves.info();
-    p->between.let_go();
+    p->between.release();
     until_same(p->leader, *p->follower);
     EXPECT_EQ(p->leader.serves.hand_over({}, 60s), "");
     write(*p->follower, 1, 7);
@@ -289,7 +289,7 @@ TEST_F(handover, whose_order_comes_late_leaves_one_leader) {
     hands_over.join();
     EXPECT_NE(why.find("has not come to lead in time, so this server leads on, in term 3"), std::string::npos) << why;
     EXPECT_EQ(waits.receive(), "4") << "it waited, and is run";
-    p->between.let_go();
+    p->between.release();
     write(p->leader, 2, 5);
     until_same(p->leader, *p->follower);
     EXPECT_TRUE(p->follower->says("role:follower\r\n"));
@@ -312,7 +312,7 @@ TEST_F(handover, to_a_follower_that_dies_is_in_doubt_until_it_is_back) {
     EXPECT_EQ(p->leader({"CALL", "put", "1", "1"}).find("-READONLY put: the follower at "), 0U);
     EXPECT_EQ(p->leader({"CALL", "get", "0"}), "3");
     EXPECT_TRUE(p->leader.says("handover:in doubt: 127.0.0.1:" + std::to_string(port))) << p->leader.serves.info();
-    p->between.let_go();
+    p->between.release();
     follow(*p, port);
     // The follower gets the order again, or promises not to lead. In both cases one server leads, and the other
     // follows.
@@ -334,7 +334,7 @@ TEST_F(handover, in_doubt_is_ended_by_an_operator) {
     EXPECT_EQ(p->leader({"FAILOVER"}).find("-ERR "), 0U);
     EXPECT_EQ(p->leader.serves.promote(), "");
     EXPECT_TRUE(p->leader.says("takes_writes:1\r\nterm:3\r\n")) << p->leader.serves.info();
-    p->between.let_go();
+    p->between.release();
     write(p->leader, 2, 4);
     follow(*p, port);
     until_same(p->leader, *p->follower);

@@ -7,7 +7,7 @@
 
 #include "server/durability/faulty_disk.hpp"
 #include "server/durability/log_folder.hpp"
-#include "server/journal/store.hpp"
+#include "server/journal/log_store.hpp"
 
 namespace tutti::server {
 namespace {
@@ -19,7 +19,7 @@ journal::group group_of(std::uint64_t at, std::size_t bytes) {
 }
 
 TEST_F(lag, is_what_lies_behind) {
-    journal::store log{file()};
+    journal::log_store log{file()};
     std::mt19937 chance{7};
     std::vector<journal::group> all;  // the groups that are in the log
     std::uint64_t at = 1;
@@ -46,7 +46,7 @@ TEST_F(lag, is_what_lies_behind) {
     all.push_back(group_of(at++, 12'345));
     is_right();
     log.replace_snapshot({.position = at, .parts = {"all"}}, 3'000'000);
-    std::erase_if(all, [&](const journal::group& g) { return g.first < log.kept_from(); });
+    std::erase_if(all, [&](const journal::group& g) { return g.first < log.first_stored_position(); });
     ASSERT_GT(all.size(), 3U);
     is_right();
     write_some();
@@ -57,7 +57,7 @@ TEST_F(lag, is_what_lies_behind) {
 }
 
 TEST_F(lag, costs_no_walk_through_the_log) {
-    journal::store log{file()};
+    journal::log_store log{file()};
     constexpr std::uint64_t groups = 4000;
     for (std::uint64_t i = 1; i <= groups; ++i) log.add(std::vector{group_of(i, 8000)}, false);
     EXPECT_EQ(log.bytes_from(1), groups * 8000);

@@ -47,7 +47,7 @@ public:
         for (const unsigned seen = turns_; turns_ - seen < 2 && !idle;)
             std::this_thread::sleep_for(std::chrono::milliseconds{1});
     }
-    void let_go() noexcept { holds_ = false; }
+    void release() noexcept { holds_ = false; }
 
     std::atomic<bool> away{false};  ///< connections are closed and refused
     std::atomic<int> tears{0};      ///< number of longer answers that are cut in half, after which the connection ends

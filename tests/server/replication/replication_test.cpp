@@ -22,9 +22,9 @@
 namespace tutti::server {
 namespace {
 
-class replication : public servers {};
+class replication_test : public servers {};
 
-TEST_F(replication, reads_only) {
+TEST_F(replication_test, reads_only) {
     bank leader{with_log("a")};
     write(leader, 20);
     bank follower{following("b", leader.serves.port())};
@@ -49,7 +49,7 @@ TEST_F(replication, reads_only) {
     EXPECT_EQ(leader({"ROLE"}).find("(master 21 ((127.0.0.1 "), 0U) << leader({"ROLE"});
 }
 
-TEST_F(replication, promotion) {
+TEST_F(replication_test, promotion) {
     auto leader = std::make_unique<bank>(with_log("a"));
     write(*leader, 5);
     bank follower{following("b", leader->serves.port())};
@@ -69,7 +69,7 @@ TEST_F(replication, promotion) {
 
 // A planned switch-over. Catches a leader that ends although a follower lacks answered calls. Catches a leader that
 // blocks its followers' requests while it waits for them.
-TEST_F(replication, a_leader_ends_when_its_followers_have_all) {
+TEST_F(replication_test, a_leader_ends_when_its_followers_have_all) {
     bank leader{with_log("a")};
     proxy between{leader.serves.port()};
     bank follower{following("b", between.port())};
@@ -78,15 +78,15 @@ TEST_F(replication, a_leader_ends_when_its_followers_have_all) {
     between.hold();
     write(leader, 3, 2);
     std::jthread ending{[&] { leader.serves.drain(); }};
-    until([&] { return was_told("the end waits for followers that lack calls: 1"); });
-    between.let_go();
+    until([&] { return has_notice("the end waits for followers that lack calls: 1"); });
+    between.release();
     ending.join();
-    EXPECT_FALSE(was_told("lacks the last"));
+    EXPECT_FALSE(has_notice("lacks the last"));
     EXPECT_EQ(follower.serves.promote(), "");
     EXPECT_EQ(follower.cells(), leader.cells());
 }
 
-TEST_F(replication, a_leader_that_cannot_wait_says_what_its_followers_lack) {
+TEST_F(replication_test, a_leader_that_cannot_wait_says_what_its_followers_lack) {
     settings how = with_log("a");
     how.shutdown_timeout = 20ms;
     bank leader{how};
@@ -99,12 +99,12 @@ TEST_F(replication, a_leader_that_cannot_wait_says_what_its_followers_lack) {
     write(leader, 3, 2);
     leader.serves.drain();
     EXPECT_TRUE(
-        was_told("the follower at 127.0.0.1:" + std::to_string(follower.serves.port()) + " lacks the last 3 calls"))
+        has_notice("the follower at 127.0.0.1:" + std::to_string(follower.serves.port()) + " lacks the last 3 calls"))
         << notices();
-    between.let_go();
+    between.release();
 }
 
-TEST_F(replication, goes_on_after_starts) {
+TEST_F(replication_test, goes_on_after_starts) {
     settings first = with_log("a");
     auto leader = std::make_unique<bank>(first);
     const std::uint16_t port = leader->serves.port();
@@ -122,7 +122,7 @@ TEST_F(replication, goes_on_after_starts) {
     until_same(*leader, *follower);
 }
 
-TEST_F(replication, copies) {
+TEST_F(replication_test, copies) {
     settings how = with_log("a");
     how.log.backlog = 0;
     {
@@ -135,7 +135,7 @@ TEST_F(replication, copies) {
     EXPECT_EQ(leader({"CALL", "ID", "k2", "mix", "2", "2"}), "1");
     {
         bank follower{following("b", leader.serves.port())};
-        EXPECT_TRUE(was_told("snapshot was copied"));
+        EXPECT_TRUE(has_notice("snapshot was copied"));
         until_same(leader, follower);
         EXPECT_EQ(follower.serves.promote(), "");
         for (const char* const key : {"k1", "k2"}) {
@@ -149,7 +149,7 @@ TEST_F(replication, copies) {
 }
 
 // A leader forgets answers sooner than its follower does, and a client reuses its ID for another call.
-TEST_F(replication, an_id_belongs_to_its_latest_call) {
+TEST_F(replication_test, an_id_belongs_to_its_latest_call) {
     settings how = with_log("a");
     how.remembered = 1;
     bank leader{how};
@@ -165,7 +165,7 @@ TEST_F(replication, an_id_belongs_to_its_latest_call) {
 
 // Catches a group of calls that lies on both sides of a snapshot: a follower that copies the snapshot would miss the
 // group.
-TEST_F(replication, copies_while_calls_are_logged) {
+TEST_F(replication_test, copies_while_calls_are_logged) {
     settings how = with_log("a");
     how.log.backlog = 100'000;
     how.log.snapshot_after = 1;
@@ -192,21 +192,21 @@ TEST_F(replication, copies_while_calls_are_logged) {
         writers.clear();
         until([&] {
             // On a busy machine, the follower may fall behind the calls that the leader keeps.
-            if (times_told("Start this server again") > started_again) {
+            if (count_notices("Start this server again") > started_again) {
                 ++started_again;
                 follower.reset();
                 follower = std::make_unique<bank>(of_follower);
             }
-            return follower->cells() == leader.cells() || was_told("nothing more is taken");
+            return follower->cells() == leader.cells() || has_notice("nothing more is taken");
         });
         EXPECT_EQ(follower->cells(), leader.cells()) << notices();
     }
-    EXPECT_TRUE(was_told("snapshot was copied"));
+    EXPECT_TRUE(has_notice("snapshot was copied"));
 }
 
 // Catches a leader that takes its next snapshot while a follower copies one: under many writes, a large one would never
 // arrive. Catches a leader that takes no snapshot as long as any follower copies.
-TEST_F(replication, a_snapshot_that_is_copied_stays_for_a_while) {
+TEST_F(replication_test, a_snapshot_that_is_copied_stays_for_a_while) {
     settings how = with_log("a");
     how.log.sync = log_sync::never;
     how.log.snapshot_after = 10'000;
@@ -227,7 +227,7 @@ TEST_F(replication, a_snapshot_that_is_copied_stays_for_a_while) {
     };
     write_more(how.log.snapshot_after + 1);
     until([&] { return number_of(leader.serves.info(), "log_snapshots") != 0; });
-    const journal::copied copy = journal::decode_copy(follower({"FOLLOW", "COPY", version}));
+    const journal::initial_copy copy = journal::decode_copy(follower({"FOLLOW", "COPY", version}));
     const auto part = [&] { return follower({"FOLLOW", "PART", version, std::to_string(copy.position), "1"}); };
     ASSERT_GT(copy.parts, 0U);
     write_more(how.log.snapshot_after + 1);
@@ -239,7 +239,7 @@ TEST_F(replication, a_snapshot_that_is_copied_stays_for_a_while) {
     until([&] { return part().starts_with("-ANOTHER"); });
 }
 
-TEST_F(replication, too_long_away) {
+TEST_F(replication_test, too_long_away) {
     settings how = with_log("a");
     how.log.backlog = 0;
     how.log.snapshot_after = 1;
@@ -256,14 +256,14 @@ TEST_F(replication, too_long_away) {
     const std::size_t before = snapshots();
     until([&] { return snapshots() > before; });
     between.away = false;
-    until([&] { return was_told("Start this server again"); });
+    until([&] { return has_notice("Start this server again"); });
     EXPECT_EQ(follower->state->cells[0].load(), 3U) << "what it has is a beginning";
     follower.reset();
     follower = std::make_unique<bank>(following("b", between.port()));
     until_same(leader, *follower);
 }
 
-TEST_F(replication, keeps_a_backlog) {
+TEST_F(replication_test, keeps_a_backlog) {
     settings how = with_log("a");
     how.log.snapshot_after = 1;
     bank leader{how};
@@ -273,10 +273,10 @@ TEST_F(replication, keeps_a_backlog) {
     for (int i = 1; number_of(leader.serves.info(), "log_snapshots") == 0; ++i) write(leader, 1, i);
     between.away = false;
     until_same(leader, follower);
-    EXPECT_FALSE(was_told("Start this server again"));
+    EXPECT_FALSE(has_notice("Start this server again"));
 }
 
-TEST_F(replication, wait) {
+TEST_F(replication_test, wait) {
     bank leader{with_log("a")};
     EXPECT_EQ(leader({"WAIT", "1", "1"}), "0");
     EXPECT_EQ(leader({"WAIT", "0", "0"}), "0");
@@ -298,11 +298,11 @@ TEST_F(replication, wait) {
     EXPECT_EQ(again({"CALL", "ID", "k", "put", "2", "1"}), "OK");
     EXPECT_EQ(again({"WAIT", "1", "30"}), "0") << "what the first call of that ID has written";
     EXPECT_EQ(client{leader.serves.port()}({"WAIT", "1", "0"}), "1") << "this client has written nothing";
-    between.let_go();
+    between.release();
     EXPECT_EQ(c({"WAIT", "1", "0"}), "1");
 }
 
-TEST_F(replication, replicas) {
+TEST_F(replication_test, replicas) {
     settings how = with_log("a");
     how.log.replicas = 1;
     how.log.replicas_timeout = 50ms;
@@ -323,7 +323,7 @@ TEST_F(replication, replicas) {
 
 /// A repeated answer counts as much as the first one. It is never sent before followers have the call, even if the
 /// server has read the call from its log. Once followers have the call, the call's own answer is sent.
-TEST_F(replication, an_answer_that_is_asked_for_again_waits_for_followers) {
+TEST_F(replication_test, an_answer_that_is_asked_for_again_waits_for_followers) {
     settings how = with_log("a");
     how.log.replicas = 1;
     how.log.replicas_timeout = 50ms;
@@ -345,7 +345,7 @@ TEST_F(replication, an_answer_that_is_asked_for_again_waits_for_followers) {
     EXPECT_EQ(leader.state->cells[0].load(), 1U);
 }
 
-TEST_F(replication, a_call_that_too_few_followers_had_is_answered_once_they_have_it) {
+TEST_F(replication_test, a_call_that_too_few_followers_had_is_answered_once_they_have_it) {
     settings how = with_log("a");
     how.log.replicas = 1;
     how.log.replicas_timeout = 50ms;
@@ -359,7 +359,7 @@ TEST_F(replication, a_call_that_too_few_followers_had_is_answered_once_they_have
     EXPECT_EQ(again, "1");
 }
 
-TEST_F(replication, replicas_are_as_many_as_are_asked_for) {
+TEST_F(replication_test, replicas_are_as_many_as_are_asked_for) {
     settings how = with_log("a");
     how.log.replicas = 2;
     how.log.replicas_timeout = 50ms;
@@ -374,7 +374,7 @@ TEST_F(replication, replicas_are_as_many_as_are_asked_for) {
 }
 
 // Both starts ask within the time for which a follower counts.
-TEST_F(replication, a_follower_that_starts_again_is_one) {
+TEST_F(replication_test, a_follower_that_starts_again_is_one) {
     bank leader{with_log("a")};
     client c{leader.serves.port()};
     for (int i = 1; i <= 2; ++i) {
@@ -386,8 +386,8 @@ TEST_F(replication, a_follower_that_starts_again_is_one) {
     EXPECT_TRUE(leader.says("\r\nfollowers:1\r\n")) << leader.serves.info();
 }
 
-// A follower may report positions of an earlier branch of the leader. The leader has drawn these positions again since.
-TEST_F(replication, an_earlier_branch_counts_for_nothing) {
+// A follower may report positions of an earlier leader epoch of the leader. The leader has drawn these positions again since.
+TEST_F(replication_test, an_earlier_branch_counts_for_nothing) {
     bank leader{with_log("a")};
     write(leader, 3);
     client follower{leader.serves.port()};
@@ -405,7 +405,7 @@ TEST_F(replication, an_earlier_branch_counts_for_nothing) {
     EXPECT_EQ(writer({"WAIT", "1", "1"}), "0");
 }
 
-TEST_F(replication, versions) {
+TEST_F(replication_test, versions) {
     bank leader{with_log("a")};
     const std::string said = leader({"FOLLOW", "PULL", "99", "1", "me", "0", "0", "1", "1", "0", "1000", "0"});
     EXPECT_EQ(said.find("-VERSION"), 0U) << said;
@@ -420,7 +420,7 @@ TEST_F(replication, versions) {
     EXPECT_EQ(without({"WAIT", "1", "0"}), "0");
 }
 
-TEST_F(replication, bad_network) {
+TEST_F(replication_test, bad_network) {
     bank leader{with_log("a")};
     proxy between{leader.serves.port()};
     bank follower{following("b", between.port())};
@@ -433,11 +433,11 @@ TEST_F(replication, bad_network) {
         until([&] { return between.damages == 0; });
         until_same(leader, follower);
     }
-    EXPECT_TRUE(was_told("damaged on its way"));
+    EXPECT_TRUE(has_notice("damaged on its way"));
     EXPECT_EQ(follower.serves.promote(), "");
 }
 
-TEST_F(replication, full_disk_at_the_follower) {
+TEST_F(replication_test, full_disk_at_the_follower) {
     bank leader{with_log("a")};
     proxy between{leader.serves.port()};
     {
@@ -448,7 +448,7 @@ TEST_F(replication, full_disk_at_the_follower) {
             between.hold();
             write(leader, 2, 4 + 2 * writes);
             faulty_disk::writes_until_full = writes;
-            between.let_go();
+            between.release();
             until([&] { return follower.says("log_trouble:the log") || leader.cells() == follower.cells(); });
             faulty_disk::repair();
             until_same(leader, follower);
@@ -460,7 +460,7 @@ TEST_F(replication, full_disk_at_the_follower) {
 }
 
 /// Makes SQLite's first query about calls fail after the next commit to the follower's log.
-struct failing_question {
+struct failing_lookup {
     static inline std::atomic<bool> is_wanted{false}, is_next{false};
 
     static int install(sqlite3* db, char**, const sqlite3_api_routines*) {
@@ -482,32 +482,32 @@ struct failing_question {
 };
 
 // Catches a piece that is in the log but was not run, or is appended again, because a step after the append failed.
-TEST_F(replication, what_is_in_the_log_of_a_follower_is_run) {
-    const auto entry = reinterpret_cast<void (*)()>(&failing_question::install);
+TEST_F(replication_test, what_is_in_the_log_of_a_follower_is_run) {
+    const auto entry = reinterpret_cast<void (*)()>(&failing_lookup::install);
     sqlite3_auto_extension(entry);
     bank leader{with_log("a")};
     bank follower{following("b", leader.serves.port())};
     for (int i = 1; i <= 3; ++i) {
-        failing_question::is_wanted = i == 2;  // after the records that a follower writes when it begins
+        failing_lookup::is_wanted = i == 2;  // after the records that a follower writes when it begins
         write(leader, 1, i);
-        until([&] { return leader.cells() == follower.cells() || was_told("nothing more is taken"); });
+        until([&] { return leader.cells() == follower.cells() || has_notice("nothing more is taken"); });
         EXPECT_EQ(leader.cells(), follower.cells()) << notices();
     }
-    EXPECT_TRUE(was_told("prohibited"));
+    EXPECT_TRUE(has_notice("prohibited"));
     sqlite3_cancel_auto_extension(entry);
 }
 
-TEST_F(replication, a_call_that_cannot_be_run_again) {
+TEST_F(replication_test, a_call_that_cannot_be_run_again) {
     bank leader{with_log("a")};
     bank follower{following("b", leader.serves.port())};
     EXPECT_NE(leader({"CALL", "clock", "1"}).find_first_of("123456789"), std::string::npos);
-    until([&] { return was_told("clock, cannot be run again: it answers otherwise"); });
+    until([&] { return has_notice("clock, cannot be run again: it answers otherwise"); });
     EXPECT_TRUE(follower.says("leader_connected:0\r\n"));
     const std::string why = follower.serves.promote();
     EXPECT_NE(why.find("this server cannot lead"), std::string::npos) << why;
 }
 
-TEST_F(replication, snapshots_of_a_follower) {
+TEST_F(replication_test, snapshots_of_a_follower) {
     bank leader{with_log("a")};
     settings how = following("b", leader.serves.port());
     how.log.snapshot_after = 1;
@@ -518,11 +518,11 @@ TEST_F(replication, snapshots_of_a_follower) {
         until([&] { return number_of(follower.serves.info(), "log_snapshots") != 0; });
     }
     bank again{with_log("b")};
-    EXPECT_TRUE(was_told("0 calls were run again, on a snapshot"));
+    EXPECT_TRUE(has_notice("0 calls were run again, on a snapshot"));
     EXPECT_EQ(again.cells(), leader.cells());
 }
 
-TEST_F(replication, pieces_are_bounded) {
+TEST_F(replication_test, pieces_are_bounded) {
     settings how = with_log("a");
     bank leader{how};
     write(leader, 200);
@@ -531,13 +531,13 @@ TEST_F(replication, pieces_are_bounded) {
     const std::string version = std::to_string(journal::stream_version);
     const std::string some = follower({"FOLLOW", "PULL", version, "1", "me", "0", "0", "1", "1", "0", "1000", "0"});
     EXPECT_LT(some.size(), 3000U);
-    const journal::piece p = journal::decode_piece(some);
+    const journal::log_chunk p = journal::decode_chunk(some);
     EXPECT_GT(p.groups.size(), 1U);
     EXPECT_GT(p.behind, 1000U);
     EXPECT_EQ(p.upto, p.groups.back().last + 1) << "what is not in it is not promised";
 }
 
-TEST_F(replication, ends_while_others_wait) {
+TEST_F(replication_test, ends_while_others_wait) {
     bank leader{with_log("a")};
     bank follower{following("b", leader.serves.port())};
     client c{leader.serves.port()};
@@ -549,7 +549,7 @@ TEST_F(replication, ends_while_others_wait) {
     ends.join();
 }
 
-TEST_F(replication, settings_that_make_no_sense) {
+TEST_F(replication_test, settings_that_make_no_sense) {
     settings how{.port = 0};
     how.follow.host = "127.0.0.1";
     EXPECT_NE(why_not(how).find("needs a log"), std::string::npos);

@@ -62,8 +62,8 @@ protected:
         how.follow = {.host = "127.0.0.1", .port = port};
         return how;
     }
-    bool was_told(const std::string& what) { return notices().find(what) != std::string::npos; }
-    int times_told(const std::string& what) {
+    bool has_notice(const std::string& what) { return notices().find(what) != std::string::npos; }
+    int count_notices(const std::string& what) {
         const std::string all = notices();
         int times = 0;
         for (std::size_t at = all.find(what); at != std::string::npos; at = all.find(what, at + 1)) ++times;

@@ -58,8 +58,8 @@ TEST_F(terms, a_start_goes_on_to_tell_the_former_leader) {
     {
         bank again{with_log("b")};
         until([&] {
-            return was_told("cannot be told that it leads no more: the leader 127.0.0.1:" +
-                            std::to_string(between.port()) + " refuses: NOAUTH");
+            return has_notice("cannot be told that it leads no more: the leader 127.0.0.1:" +
+                              std::to_string(between.port()) + " refuses: NOAUTH");
         });
     }
     EXPECT_TRUE(leader.says("takes_writes:1\r\n"));
@@ -67,10 +67,10 @@ TEST_F(terms, a_start_goes_on_to_tell_the_former_leader) {
     how.follow.password = "secret";
     {
         bank again{how};
-        until([&] { return was_told("knows that it leads no more"); });
+        until([&] { return has_notice("knows that it leads no more"); });
         EXPECT_TRUE(leader.says("takes_writes:0\r\n"));
     }
-    EXPECT_TRUE(journal::store{file("b")}.former_leaders().empty()) << "it is not told again";
+    EXPECT_TRUE(journal::log_store{file("b")}.former_leaders().empty()) << "it is not told again";
 }
 
 // Catches an acknowledgement of a later term that is lost by a restart.
@@ -110,7 +110,7 @@ TEST_F(terms, a_follower_notes_what_it_hears_of) {
     EXPECT_EQ(other({"FOLLOW", "TERM", version, "6", "me"}), "OK");
     EXPECT_EQ(follower.serves.promote(), "");
     EXPECT_TRUE(follower.says("takes_writes:1\r\nterm:8\r\n")) << follower.serves.info();
-    EXPECT_TRUE(was_told("this server leads, in term 8"));
+    EXPECT_TRUE(has_notice("this server leads, in term 8"));
 }
 
 // Catches a server that neither leads nor follows.
@@ -152,7 +152,7 @@ TEST_F(terms, diverged) {
     EXPECT_EQ(other.cells(), own) << "nothing of it was touched";
 }
 
-// A follower that has more of a branch than the promoted server.
+// A follower that has more of a leader epoch than the promoted server.
 TEST_F(terms, diverged_by_a_tail) {
     auto leader = std::make_unique<bank>(with_log("a"));
     proxy between{leader->serves.port()};
@@ -209,8 +209,8 @@ TEST_F(terms, are_told_to_whoever_leads_in_an_earlier_one) {
     how.port = leader->serves.port();
     leader.reset();
     {
-        journal::store log{file("a")};
-        log.add_branch({.term = 3, .id = 33, .first = log.end()});
+        journal::log_store log{file("a")};
+        log.add_leader_epoch({.term = 3, .id = 33, .first = log.end()});
     }
     leader = std::make_unique<bank>(how);
     EXPECT_EQ(follower.serves.promote(), "");

@@ -1,0 +1,71 @@
+// How a call gets into the log: together with its transaction, or not at all.
+//
+// A logged call is one transaction, from the begin of its procedure to its end; blocks inside are nested in it. If the
+// transaction has written something, it joins a participant at the end of its body. The participant's vote takes the
+// call's position in the log. This happens after every lock is held, and before the last validation of the reads
+// (journal.hpp, JRN3). So the log never contains half a call, or a call without an effect.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "server/calls/invocation.hpp"
+#include "server/journal/journal.hpp"
+#include "server/journal/record.hpp"
+#include "tutti/tx.hpp"
+
+namespace tutti::core {
+class descriptor;
+}
+
+namespace tutti::server {
+
+/// The log cannot be written, so calls that would write do not run.
+class log_unwritable_error : public std::runtime_error {
+public:
+    using std::runtime_error::runtime_error;
+};
+
+/// This server does not lead, so calls that would write do not run.
+class not_leader_error : public log_unwritable_error {
+public:
+    using log_unwritable_error::log_unwritable_error;
+};
+
+class log_participant final : public participant {
+public:
+    /// `answer` is the call's answer once its body has ended. All arguments live until the call has ended.
+    log_participant(log_context& how, const invocation& i, const call& as, std::span<const std::string_view> arguments,
+                    const std::string& answer)
+        : how_{how}, what_{i}, as_{as}, arguments_{arguments}, answer_{answer} {}
+
+    /// Joins the transaction, at the end of its body. May leave by a signal of the transaction.
+    void join(tx& t);
+
+    vote prepare() override;
+    void commit() noexcept override;
+    void abort() noexcept override;
+
+private:
+    [[nodiscard]] bool has_written() const noexcept;
+    /// Draws a position, and fills in the record if the reads are still valid. Otherwise leaves a hole and returns
+    /// false.
+    [[nodiscard]] bool reserve_record(std::span<const journal::recorded_call> parts);
+    [[nodiscard]] bool reserve_record_of_all();
+    [[noreturn]] void refuse() const;
+    [[noreturn]] static void refuse_too_long(std::size_t bytes);
+    void skip_record() noexcept;
+
+    log_context& how_;
+    const invocation& what_;
+    const call& as_;
+    std::span<const std::string_view> arguments_;
+    const std::string& answer_;
+    core::descriptor* descriptor_ = nullptr;
+    journal::reserved_record reserved_;  // position that is not handed over yet
+    std::unique_ptr<journal::stored_reply> reply_;
+};
+
+}  // namespace tutti::server

@@ -1,0 +1,96 @@
+// Decides when to take snapshots, and of which instant, and adds them to the log.
+//
+// A snapshot contains the data at one position of the log, which is drawn while no transaction runs
+// (dumping_process.hpp). So it contains the effects of each call with an earlier position, and of no call with a later
+// one. Calls continue while a copy of the process dumps the data. The copy may fail for lack of memory, or by a crash
+// in a dump. Then the previous snapshot and the calls behind it stay, and the server tries again. The last snapshot is
+// taken without a copy, because no call runs any more.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "server/calls/catalog.hpp"
+#include "server/calls/dumping_process.hpp"
+#include "server/journal/journal.hpp"
+
+namespace tutti::server {
+
+/// The operations that differ between a server that leads and one that follows.
+class snapshot_position {
+public:
+    snapshot_position() = default;
+    snapshot_position(const snapshot_position&) = delete;
+    snapshot_position& operator=(const snapshot_position&) = delete;
+    virtual ~snapshot_position() = default;
+    /// Called before transactions are asked to end, and after they continue.
+    virtual void before_pause() {}
+    virtual void after_pause() noexcept {}
+    /// Returns the position of the first call that the data do not contain. Called while no transaction runs. Returns
+    /// nullopt if no position can be drawn now.
+    [[nodiscard]] virtual std::optional<std::uint64_t> current() noexcept = 0;
+    /// Keeps the snapshot that was begun. Returns the reason if it cannot be kept; empty: it is on the disk.
+    [[nodiscard]] virtual std::string store(std::uint64_t position) = 0;
+};
+
+/// Of a server that leads: the snapshot has a position of the journal for itself.
+class leader_position final : public snapshot_position {
+public:
+    explicit leader_position(journal::journal& of) : of_{of} {}
+    [[nodiscard]] std::optional<std::uint64_t> current() noexcept override;
+    [[nodiscard]] std::string store(std::uint64_t position) override { return of_.store_snapshot(position); }
+
+private:
+    journal::journal& of_;
+};
+
+/// Takes snapshots on a thread of its own whenever the log has grown enough.
+class snapshotter {
+public:
+    /// `log` receives error messages. @throws std::system_error
+    snapshotter(journal::journal& of, const catalog& procedures, std::unique_ptr<snapshot_position> where,
+                std::function<void(const std::string&)> log);
+    ~snapshotter();
+    snapshotter(const snapshotter&) = delete;
+    snapshotter& operator=(const snapshotter&) = delete;
+
+    /// Ends a snapshot in progress, and takes no more. Idempotent.
+    void stop() noexcept;
+    /// Takes the last snapshot if there is new data. REQUIRES: stop(), and no call runs any more.
+    void take_final() noexcept;
+
+private:
+    using milliseconds = std::chrono::milliseconds;
+    enum class attempt_result : std::uint8_t {
+        stored,
+        failed,  ///< the failure was reported
+        busy     ///< calls ran for longer than the patience
+    };
+    void work();
+    [[nodiscard]] bool is_due() const;
+    attempt_result take() noexcept;
+    [[nodiscard]] bool begin(dumping_process& child, std::uint64_t& position);
+    [[nodiscard]] std::string store(dumping_process& child, std::uint64_t position, std::uint64_t& bytes,
+                                    std::uint64_t& copied) noexcept;
+    void handle_busy();
+
+    journal::journal& of_;
+    const catalog& procedures_;
+    const std::unique_ptr<snapshot_position> where_;
+    const std::function<void(const std::string&)> log_;
+    milliseconds wait_limit_;  // how long to wait for running calls to end
+    std::mutex mutex_;         // guards the members below
+    std::condition_variable changed_;
+    bool ending_ = false;
+    dumping_process* child_ = nullptr;
+    std::thread thread_;
+};
+
+}  // namespace tutti::server

@@ -1,0 +1,239 @@
+#include "server/metrics/server_statistics.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "observe/histogram.hpp"
+#include "tutti/statistics.hpp"
+
+namespace tutti::server {
+
+void add(turnaround_sum& to, const turnaround_sum& more) noexcept {
+    for (std::size_t b = 0; b < bucket_count; ++b) to.buckets[b] += more.buckets[b];
+    to.microseconds += more.microseconds;
+}
+
+void add(server_statistics& to, const counters& from) {
+    to.clients += from.clients.get();
+    to.clients_in_all += from.clients_in_all.get();
+    to.clients_refused += from.clients_refused.get();
+    to.logins_failed += from.logins_failed.get();
+    to.logins_turned_away += from.logins_turned_away.get();
+    to.clients_evicted += from.clients_evicted.get();
+    to.clients_displaced += from.clients_displaced.get();
+    to.requests_timed_out += from.requests_timed_out.get();
+    to.commands_delayed += from.commands_delayed.get();
+    to.calls_beyond_share += from.calls_beyond_share.get();
+    to.commands += from.commands.get();
+    to.stand_ins += from.stand_ins.get();
+    to.stand_ins_called_off += from.stand_ins_called_off.get();
+    to.malformed += from.malformed.get();
+    to.bytes_read += from.bytes_read.get();
+    to.bytes_written += from.bytes_written.get();
+    for (std::size_t n = 0; n < to.procedures.size(); ++n) {
+        server_statistics::procedure_statistics& p = to.procedures[n];
+        for (std::size_t e = 0; e < ending_count; ++e) p.endings[e] += from.endings(n, static_cast<ending>(e));
+        for (std::size_t level = 0; level < priority_levels; ++level) {
+            turnaround_sum sum;
+            from.add_to(sum, n, level);
+            if (observe::count_of(sum.buckets) == 0) continue;
+            const auto same = [&](const server_statistics::priority_statistics& q) {
+                return q.priority == static_cast<int>(level);
+            };
+            const auto found = std::ranges::find_if(p.priorities, same);
+            if (found == p.priorities.end()) {
+                p.priorities.push_back({static_cast<int>(level), sum});
+                continue;
+            }
+            add(found->turnaround, sum);
+        }
+    }
+}
+
+void add_transactions(server_statistics& to) {
+    for (const site_statistics& site : statistics()) {
+        const std::string name = !site.name.empty() ? site.name : site.file + ":" + std::to_string(site.line);
+        server_statistics::block_statistics& block = to.blocks[name];
+        block.commits += site.commits;
+        for (std::size_t c = 0; c < abort_cause_count; ++c) block.aborts[c] += site.aborts_by_cause[c];
+    }
+}
+
+std::uint64_t resident_bytes() {
+    std::ifstream from{"/proc/self/statm"};
+    std::uint64_t all = 0, resident = 0;
+    if (!(from >> all >> resident)) return 0;
+    return resident * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+}
+
+namespace {
+
+void add_snapshots(std::string& text, const journal::snapshot_statistics& f) {
+    const auto line = [&](std::string_view name, auto number) {
+        text.append(name).append(":").append(std::to_string(number)).append("\r\n");
+    };
+    line("log_snapshots", f.stored);
+    line("log_snapshots_failed", f.failed);
+    line("log_snapshot_in_progress", f.in_progress ? 1 : 0);
+    line("log_snapshot_ms", std::chrono::duration_cast<std::chrono::milliseconds>(f.duration).count());
+    line("log_snapshot_pause_us", f.pause.count());
+    line("log_snapshot_longest_pause_us", f.max_pause.count());
+    line("log_snapshot_bytes", f.bytes);
+    line("log_snapshot_copied_bytes", f.copied_bytes);
+    text.append("log_snapshot_failure:").append(f.failure).append("\r\n");
+}
+
+void add_replication(std::string& text, const journal::replication_statistics& f) {
+    const auto line = [&](const std::string& key, const auto& value) {
+        text.append(key).append(":");
+        if constexpr (std::is_integral_v<std::remove_cvref_t<decltype(value)>>) text.append(std::to_string(value));
+        else text.append(value);
+        text.append("\r\n");
+    };
+    text.append("\r\n# replication\r\n");
+    line("role", std::string{f.leads ? "leader" : "follower"});
+    line("takes_writes", f.refuses.empty() ? 1U : 0U);
+    if (f.leads && !f.refuses.empty()) line("refuses", f.refuses);
+    line("term", f.link ? f.link->term : f.epoch.term);
+    line("log_position", f.position);
+    if (f.link) {
+        line("leader", f.leader);
+        line("leader_connected", f.link->is_connected ? 1U : 0U);
+        line("leader_trouble", f.link->error);
+        line("leader_silent_ms", f.link->silent.count());
+        line("lag_bytes", f.link->behind_bytes ? std::to_string(*f.link->behind_bytes) : std::string{"unknown"});
+    }
+    if (!f.leads) return;
+    line("handover", f.handover);
+    line("unreplicated", f.unreplicated);
+    line("followers", f.followers.size());
+    for (std::size_t i = 0; i < f.followers.size(); ++i) {
+        const auto& one = f.followers[i];
+        line("follower_" + std::to_string(i),
+             "address=" + one.address + ",connected=" + (one.connected ? "1" : "0") +
+                 ",position=" + std::to_string(one.position) + ",lag_records=" + std::to_string(one.behind) +
+                 ",lag_bytes=" + std::to_string(one.behind_bytes) + ",silent_ms=" + std::to_string(one.silent.count()));
+    }
+}
+
+}  // namespace
+
+std::string to_text(const server_statistics& s) {
+    std::string text;
+    const auto line = [&](std::string_view key, std::uint64_t value) {
+        text.append(key).append(":").append(std::to_string(value)).append("\r\n");
+    };
+    text.append("# server\r\nserver:tutti\r\nversion:" TUTTI_SERVER_VERSION "\r\n");
+    line("uptime_in_seconds", static_cast<std::uint64_t>(s.up.count()));
+    line("workers", s.workers);
+    text.append("executor:").append(s.executor).append("\r\n");
+    text.append("\r\n# clients\r\n");
+    line("connected_clients", s.clients);
+    line("clients_in_all", s.clients_in_all);
+    line("clients_refused", s.clients_refused);
+    line("logins_failed", s.logins_failed);
+    line("logins_turned_away", s.logins_turned_away);
+    line("clients_evicted", s.clients_evicted);
+    line("clients_displaced", s.clients_displaced);
+    line("requests_timed_out", s.requests_timed_out);
+    line("commands_delayed", s.commands_delayed);
+    line("calls_beyond_share", s.calls_beyond_share);
+    text.append("latest_eviction:").append(s.latest_eviction).append("\r\n");
+    line("commands", s.commands);
+    line("malformed_requests", s.malformed);
+    line("bytes_read", s.bytes_read);
+    line("bytes_written", s.bytes_written);
+    line("stand_ins", s.stand_ins);
+    line("stand_ins_called_off", s.stand_ins_called_off);
+    text.append("\r\n# memory\r\n");
+    line("used_memory_rss", s.resident_bytes);
+    line("bytes_held", s.held_bytes);
+    line("bytes_held_by_clients", s.held_by_clients);
+    line("bytes_held_by_calls", s.held_by_calls);
+    text.append("\r\n# queue\r\n");
+    line("running", s.busy.running);
+    line("queue_bound", s.busy.capacity);
+    for (std::size_t level = 0; level < priority_levels; ++level) {
+        if (s.busy.waiting[level] != 0) line("waiting_" + std::to_string(level), s.busy.waiting[level]);
+        if (s.busy.shed[level] != 0) line("shed_" + std::to_string(level), s.busy.shed[level]);
+    }
+    line("preempted", s.busy.preempted);
+    line("parked", s.busy.parked);
+    line("preemptions", s.busy.preemptions);
+    line("promotions", s.busy.promotions);
+    line("parkings", s.busy.parkings);
+    line("loans", s.busy.loans);
+    line("signals", s.busy.signals);
+    line("redirections", s.busy.redirections);
+    line("signals_postponed", s.busy.postponed);
+    if (s.cluster) {
+        text.append("\r\n# cluster\r\n");
+        line("cluster_node", s.cluster->node);
+        line("cluster_nodes", s.cluster->nodes);
+        line("cluster_nodes_lost", s.cluster->lost);
+        line("cluster_commits", s.cluster->commits);
+        line("cluster_aborts", s.cluster->aborts);
+        line("cluster_round_trips", s.cluster->round_trips);
+        line("cluster_transactions_in_doubt", s.cluster->in_doubt);
+        if (s.forwarded_calls) {
+            line("cluster_calls_forwarded", s.forwarded_calls->forwarded);
+            line("cluster_calls_received", s.forwarded_calls->received);
+            line("cluster_calls_declined", s.forwarded_calls->declined);
+            line("cluster_calls_unknown", s.forwarded_calls->unknown);
+            line("cluster_calls_awaited", s.forwarded_calls->awaited);
+        }
+    }
+    if (s.log) {
+        text.append("\r\n# log\r\n");
+        line("log_calls", s.log->calls);
+        line("log_bytes", s.log->bytes);
+        line("log_groups", s.log->groups);
+        line("log_pending_bytes", s.log->pending_bytes);
+        line("log_bytes_to_replay", s.log->bytes_to_replay);
+        add_snapshots(text, s.log->snapshots);
+        text.append("log_trouble:").append(s.log->error).append("\r\n");
+    }
+    if (s.replication) add_replication(text, *s.replication);
+    if (!s.blocks.empty()) {
+        server_statistics::block_statistics all;
+        for (const auto& [name, block] : s.blocks) {
+            all.commits += block.commits;
+            for (std::size_t c = 0; c < abort_cause_count; ++c) all.aborts[c] += block.aborts[c];
+        }
+        text.append("\r\n# transactions\r\n");
+        line("commits", all.commits);
+        text.append("aborts:");
+        for (std::size_t c = 1; c < abort_cause_count; ++c) {
+            if (c != 1) text.push_back(',');
+            text.append(name_of(static_cast<abort_cause>(c))).append("=").append(std::to_string(all.aborts[c]));
+        }
+        text.append("\r\n");
+    }
+    text.append("\r\n# procedures\r\n");
+    for (const server_statistics::procedure_statistics& p : s.procedures) {
+        text.append("procedure_").append(p.name).append(":");
+        for (std::size_t e = 0; e < ending_count; ++e) {
+            if (e != 0) text.push_back(',');
+            text.append(code_of(static_cast<ending>(e))).append("=").append(std::to_string(p.endings[e]));
+        }
+        text.append("\r\n");
+    }
+    text.append("\r\n# turnaround\r\n");
+    for (const server_statistics::procedure_statistics& p : s.procedures) {
+        for (const auto& [priority, sum] : p.priorities) {
+            const std::uint64_t calls = observe::count_of(sum.buckets);
+            text.append("turnaround_").append(p.name).append("_").append(std::to_string(priority));
+            text.append(":calls=").append(std::to_string(calls));
+            text.append(",sum_us=").append(std::to_string(sum.microseconds));
+            text.append(",mean_us=").append(std::to_string(sum.microseconds / calls));
+            for (const auto& [name, q] : {std::pair{"p50", 0.5}, {"p99", 0.99}, {"p999", 0.999}})
+                text.append(",").append(name).append("_us=").append(std::to_string(percentile(sum, q)));
+            text.append("\r\n");
+        }
+    }
+    return text;
+}
+
+}  // namespace tutti::server

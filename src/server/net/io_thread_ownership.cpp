@@ -1,0 +1,82 @@
+// Decides when an I/O thread lets workers take its place, and implements the worker's part.
+#include <algorithm>
+
+#include "server/net/io_thread.hpp"
+
+namespace tutti::server {
+namespace {
+
+using std::chrono::milliseconds;
+
+// How long the thread keeps its part after it got it back: the shortest and the longest time. The time doubles each
+// time that a worker deserts again soon.
+constexpr milliseconds shortest_pause{5};
+constexpr milliseconds max_pause{160};
+
+/// If a call has to wait for its turn for longer than this, waking another worker is worth the cost.
+constexpr std::chrono::nanoseconds worth_a_call{10'000};
+
+}  // namespace
+
+/// Returns true if no long call is in progress, and there are calls whose workers will look for the I/O ownership when they end.
+bool io_thread::may_offer_ownership() const noexcept {
+    return allows_worker_io_.load(std::memory_order_relaxed) && in_progress_count_ != 0 && long_requests_ == 0 &&
+           now_ >= next_offer_ && !drain_asked_.load(std::memory_order_relaxed);
+}
+
+/// Offers the I/O ownership. Returns when the thread has its part back.
+void io_thread::offer_ownership() noexcept {
+    const instant offered = now_;
+    ownership_.offer();
+    shared_.runs.wake_worker();  // wakes workers that have ended their calls already
+    const io_ownership::regained how = ownership_.wait_for_ownership();
+    runs_on_worker_ = false;
+    now_ = std::chrono::steady_clock::now();
+    if (how == io_ownership::regained::reclaimed) {
+        counters_.stand_ins_called_off.add_one();
+        const bool again = now_ - offered < 8 * offer_pause_;
+        offer_pause_ = again ? std::clamp(2 * offer_pause_, shortest_pause, max_pause) : shortest_pause;
+        shared_.runs.wake_worker();  // wakes workers for calls behind one that was expected to be brief
+    }
+    next_offer_ = now_ + std::max(offer_pause_, shortest_pause);
+}
+
+// Runs the requests that were read before it looks after the touched connections. So it looks after them once, with the
+// answers. If another thread takes the I/O ownership in between, that thread looks after them.
+bool io_thread::run_on_worker(const idle_wakeup& worker) noexcept {
+    if (!ownership_.try_acquire()) return false;
+    counters_.stand_ins.add_one();
+    runs_on_worker_ = true;
+    for (;;) {
+        end_round();
+        if (long_requests_ == 0 && !worker.is_requested() && now_ < worker.until) {
+            wait(&worker);
+            submit();
+        }
+        if (long_requests_ != 0 || drain_asked_.load()) {
+            ownership_.return_to_thread();
+            return true;
+        }
+        if (worker.is_requested() || now_ >= worker.until) {
+            ownership_.release();
+            return true;
+        }
+    }
+}
+
+void io_thread::record_duration(const request& r) noexcept {
+    constexpr double max_nanoseconds = 1e15;  // a call that was cut off ran forever
+    const double ran = std::min(static_cast<double>(r.run_ticks) * nanoseconds_per_tick_, max_nanoseconds);
+    durations_.record(r.what.entry->number, std::chrono::nanoseconds{static_cast<std::int64_t>(ran)});
+}
+
+/// Returns how many workers to wake. Calls whose turn comes soon are not worth another worker, as long as the thread
+/// can notice when a call takes long.
+unsigned io_thread::workers_worth_waking() const noexcept {
+    if (!runs_on_worker_ || long_requests_ != 0) return executor::no_limit;
+    std::chrono::nanoseconds all{0};
+    for (const job* const j : to_submit_) all += durations_.typical(static_cast<const request*>(j)->what.entry->number);
+    return 1 + static_cast<unsigned>(all / worth_a_call);
+}
+
+}  // namespace tutti::server

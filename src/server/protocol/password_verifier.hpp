@@ -1,0 +1,73 @@
+// Checks passwords on a thread of its own. Their hashes are slow on purpose, and I/O threads and workers should not
+// wait for a check. It skips logins of disconnected clients. The number of waiting logins is bounded, so that the last
+// of them is checked before its client exceeds the login timeout.
+//
+// Many logins from one address do not keep other clients out. Logins form groups by their address and the user that
+// they name; all names without a user count as one. The next login comes from the group whose address was served
+// longest ago. Among groups of one address, it comes from the group whose user was served longest ago. Every second
+// turn is for operators, if one waits. When the maximum number of logins wait, the youngest login of the largest group
+// gives way to one of a smaller group.
+//
+// Thread safety: any thread may call `submit` and `begin_drain`; the owner calls the rest.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "server/protocol/accounts.hpp"
+#include "server/protocol/request.hpp"
+
+namespace tutti::server {
+
+class password_verifier {
+public:
+    /// @throws std::bad_alloc
+    explicit password_verifier(const accounts& known);
+    /// REQUIRES: all requests that it was asked about have been given back.
+    ~password_verifier();
+
+    void start();
+    /// Checks a login, and gives `r` back with the verdict in its `login`. Gives it back at once if too many wait.
+    /// REQUIRES: r.login holds the client's claim.
+    void submit(request& r) noexcept;
+    /// Gives all requests back unchecked from now on.
+    void begin_drain() noexcept;
+
+private:
+    /// Waiting logins from one address and as one user.
+    struct group {
+        const principal* origin;
+        const account* who;
+        std::size_t waiting;
+    };
+
+    void work() noexcept;
+    [[nodiscard]] group& group_of(const request& r) noexcept;
+    [[nodiscard]] request* make_room(const request& r) noexcept;
+    [[nodiscard]] bool is_before(const request& a, const request& b) const noexcept;
+    [[nodiscard]] request& pop_next() noexcept;
+    void unlink(request* before, request& r) noexcept;
+    [[nodiscard]] bool is_correct(const login_claim& claim) const noexcept;
+
+    const accounts& known_;
+    std::vector<group> groups_;  // the non-empty groups; there is room for all
+    // the turn of the latest login of each user; null: of names without a user
+    std::map<const account*, std::uint64_t> latest_;
+    std::uint64_t check_number_ = 0;
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    // linked by `next`, which is free to use because these requests are not with the executor
+    request* first_ = nullptr;
+    request* last_ = nullptr;
+    std::size_t waiting_ = 0;
+    bool draining_ = false;
+    bool ended_ = false;
+    std::thread thread_;
+};
+
+}  // namespace tutti::server

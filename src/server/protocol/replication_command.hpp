@@ -1,0 +1,65 @@
+// A client's question that the journal's thread for followers answers: WAIT, REPLICAOF NO ONE, FAILOVER, and the
+// questions of servers that follow or lead (FOLLOW).
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "server/journal/replication.hpp"
+
+namespace tutti::server {
+
+class request;
+struct session;
+
+class replication_command final : public journal::deferred_request {
+public:
+    explicit replication_command(request& of) noexcept : of_{of} {}
+    void complete(std::string answer) noexcept override;
+    [[nodiscard]] bool is_client_gone() const noexcept override;
+    void reset() noexcept {
+        what = kind::none;
+        is_submitted = false;
+        fetched = {};
+        position = min_followers = 0;
+        until = clock::time_point::max();
+        task = {};
+        has_happened = {};
+    }
+
+    bool is_submitted = false;  ///< it has been handed in
+
+private:
+    request& of_;
+};
+
+/// The objects that the commands about followers need.
+struct replication_access {
+    journal::journal* log = nullptr;         ///< null: no log, and so no followers
+    std::function<std::string()> promote{};  ///< returns the reason if it fails; may take a while
+    /// Begins to hand over the lead to the named follower, or to the one that has most, within a time.
+    /// @throws std::runtime_error  if it cannot begin
+    std::function<std::shared_ptr<const journal::handover_result>(std::string, std::chrono::milliseconds)> hand_over{};
+    /// Returns the outcome of an order to lead. `true` also forbids this server to follow the order from now on.
+    std::function<std::string(std::uint64_t, bool)> answer_order{};
+    /// password of followers; empty: the machine's secret (machine_secret.hpp)
+    std::string password{};
+    bool open_to_all = false;  ///< followers need no credential
+};
+
+/// Returns true for `FOLLOW AUTH`, by which a connection shows the credential of followers.
+[[nodiscard]] bool is_login_of_follower(std::span<const std::string_view> given) noexcept;
+/// Checks that credential. Writes the answer, and returns true if the credential is right.
+[[nodiscard]] bool admit_follower(const replication_access& of, std::span<const std::string_view> given, reply& to);
+[[nodiscard]] bool is_replication_command(std::span<const std::string_view> given) noexcept;
+/// Prepares `r` to be asked. Returns false if it is answered already. @throws bad_argument
+[[nodiscard]] bool prepare_replication_command(const replication_access& of, const session& who,
+                                               std::span<const std::string_view> given, request& r, reply& to);
+/// Answers ROLE, in Redis's format.
+void write_role(const replication_access& of, reply& to);
+
+}  // namespace tutti::server

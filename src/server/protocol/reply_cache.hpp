@@ -1,0 +1,69 @@
+// The answers of calls with a key (CALL ID key …). A client may fail to get its answer, because its connection broke or
+// the call took too long. It then asks again with the same key, and gets the answer of the first call. Only the first
+// call has run.
+//
+//   unknown -> begin() -> in progress -> store()    answered, for a while
+//                                  \-> remove()  unknown again: it has not run, or its client disconnected
+//
+// The oldest answers are removed when there are too many, when they take too many bytes, or after a while. Calls in
+// progress are never removed.
+//
+// Thread safety: any thread.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <list>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "server/calls/executor.hpp"
+#include "tutti/server/reply.hpp"
+
+namespace tutti::server {
+
+class reply_cache {
+public:
+    struct limits {
+        std::size_t answers;
+        std::size_t bytes;
+        std::chrono::milliseconds time;
+    };
+    explicit reply_cache(const limits& bounds) noexcept : limits_{bounds} {}
+
+    enum class state : std::uint8_t { fresh, in_progress, answered, another_call };
+    /// Looks up a key. `call` identifies the procedure, its arguments and the form of the answer: a key belongs to one
+    /// such call. If the state is `answered`, `answer` receives the answer.
+    [[nodiscard]] state begin(std::string_view key, std::size_t call, std::string& answer, instant now);
+    /// Keeps the answer. REQUIRES: begin() has returned `fresh`. @throws std::bad_alloc  then the key is forgotten
+    void store(std::string_view key, std::string_view answer, instant now);
+    void remove(std::string_view key) noexcept;
+    /// Adds an answer that another server, or this one before its start, has given. It replaces an earlier one.
+    /// REQUIRES: answers are added in the order in which they were given. @throws std::bad_alloc
+    void restore(std::string_view key, std::size_t call, std::string_view answer, instant since);
+
+private:
+    struct cached_reply {
+        std::string key, answer;
+        std::size_t call;
+        instant since;
+        bool answered = false;
+    };
+    using iterator = std::list<cached_reply>::iterator;
+    // REQUIRES: mutex_ is locked.
+    iterator add(std::string_view key, std::size_t call, instant now);
+    void finish(iterator which, std::string_view answer, instant now);
+    void trim(instant now) noexcept;
+    void erase(iterator which) noexcept;
+
+    const limits limits_;
+    std::mutex mutex_;
+    std::list<cached_reply> in_progress_;
+    std::list<cached_reply> answered_;  // oldest first
+    std::size_t bytes_ = 0;             // bytes of the answered ones
+    std::unordered_map<std::string_view, iterator> by_key_;
+};
+
+}  // namespace tutti::server

@@ -1,0 +1,59 @@
+// Tells former leaders that they no longer lead. The log names them, so a restarted server continues to tell them.
+// Until a former leader hears of the new term, it may answer calls that exist only on that server.
+//
+// Thread safety: one thread at a time.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "server/journal/journal.hpp"
+#include "server/replication/leader_connection.hpp"
+#include "tutti/server/service.hpp"
+
+namespace tutti::server {
+
+/// Tells a server that another server leads in this term. A leader of an earlier term then stops leading. Returns the
+/// other server's term if that server leads in a later one, or 0. @throws as leader_connection::ask
+std::uint64_t announce_term(leader_connection& other, std::uint64_t term, const std::string& own_address);
+
+class demotion_notifier {
+public:
+    /// The arguments outlive this object. `how.follow` has the credentials of this server on the other ones, with the
+    /// password, which the log does not contain.
+    demotion_notifier(const settings& how, journal::journal& log) : how_{how}, log_{log} {}
+    ~demotion_notifier() { stop(); }
+    demotion_notifier(const demotion_notifier&) = delete;
+    demotion_notifier& operator=(const demotion_notifier&) = delete;
+
+    /// Starts to tell the servers that the log names, as soon as they answer. `own_address`: this server's address, for
+    /// users. REQUIRES: it is not running. @throws std::system_error, journal::log_store_error
+    void start(std::string own_address);
+    /// Stops. Idempotent.
+    void stop() noexcept;
+
+private:
+    void work();
+    /// Returns the servers that the log names.
+    [[nodiscard]] std::vector<journal::former_leader> unnotified();
+    void notify(const journal::former_leader& whom);
+    void record_failure(const std::string& address, const std::string& why, bool is_refused);
+    /// Waits. Returns false if the thread is to stop.
+    bool pause(std::chrono::milliseconds time_limit);
+
+    const settings& how_;
+    journal::journal& log_;
+    std::string own_address_;
+    std::map<std::string, std::string> failures_;  // the latest failures that the operator was told, by address
+    std::thread thread_;
+    std::atomic<bool> stopping_{false};  // changed under mutex_, so that pause() sees it
+    std::mutex mutex_;
+    std::condition_variable changed_;
+};
+
+}  // namespace tutti::server

@@ -1,0 +1,74 @@
+// A connection from a follower to another server, for questions and answers one after the other, with or without TLS.
+// Operations block. They fail when no byte has moved for the length of the patience, or when the link is to stop.
+//
+// Thread safety: one thread.
+#pragma once
+
+#include <openssl/types.h>
+
+#include <atomic>
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include "tutti/server/service.hpp"
+
+namespace tutti::server {
+
+/// Thrown when the other server has answered with an error.
+class leader_refusal_error : public std::runtime_error {
+public:
+    /// `message`: the text behind the code.
+    leader_refusal_error(std::string code, std::string message, const std::string& text)
+        : std::runtime_error{text}, code_{std::move(code)}, message_{std::move(message)} {}
+    [[nodiscard]] const std::string& code() const noexcept { return code_; }
+    [[nodiscard]] const std::string& message() const noexcept { return message_; }
+
+private:
+    std::string code_, message_;
+};
+
+class leader_connection {
+public:
+    /// Connects, and logs in. `password` is that of replication, if the link is to show one. If `password` is empty and
+    /// the other side is on this machine, the link shows the machine's secret. `own`: the certificate to show if the
+    /// other side asks for one. Waiting operations fail soon after `stops` becomes true.
+    /// @throws std::runtime_error, leader_refusal_error
+    leader_connection(const leader_settings& to, const tls_files& own, const std::atomic<bool>& stops,
+                      const std::optional<std::string>& password = {});
+    ~leader_connection();
+    leader_connection(const leader_connection&) = delete;
+    leader_connection& operator=(const leader_connection&) = delete;
+
+    /// Asks a question. Returns the answer: a text or a status. @throws as the constructor
+    std::string execute(std::initializer_list<std::string_view> words);
+
+private:
+    void connect(const leader_settings& to);
+    void read_files(const leader_settings& to, const tls_files& own);
+    void begin_tls(const std::string& host);
+    void show_credential(const std::string& password);
+    /// Calls `move` until it has moved some bytes. Returns its last result.
+    template <class F>
+    long with_timeout(const F& move);
+    void write(std::string_view bytes);
+    void fill();
+    std::string line();
+    std::string bytes(std::size_t count);
+    [[noreturn]] void fail(const std::string& what) const;
+    [[noreturn]] void fail_by_tls(const std::string& what) const;
+
+    const std::string name_;
+    const std::atomic<bool>& stops_;
+    int socket_ = -1;
+    bool is_loopback_ = false;  // the other side is on this machine
+    std::unique_ptr<SSL_CTX, void (*)(SSL_CTX*)> context_;
+    std::unique_ptr<SSL, void (*)(SSL*)> ssl_;
+    std::string in_;
+    std::size_t read_offset_ = 0;  // offset in in_
+};
+
+}  // namespace tutti::server
