@@ -18,7 +18,8 @@ void print(const cluster::member_log& log) {
     else fmt::print("snapshot      none\n");
     if (log.last >= log.first) fmt::print("entries       {} to {}, {} bytes\n", log.first, log.last, log.bytes);
     else fmt::print("entries       none{}\n", log.snapshot != 0 ? " behind the snapshot" : "");
-    if (log.owed != 0) fmt::print("owed          the entries up to {}: it does not vote until it has them\n", log.owed);
+    if (log.lost_upto != 0)
+        fmt::print("owed          the entries up to {}: it does not vote until it has them\n", log.lost_upto);
     for (const std::string& line : log.notes) fmt::print("note          {}\n", line);
     for (const std::string& line : log.damage) fmt::print("damage        {}\n", line);
 }
@@ -40,7 +41,8 @@ int repair(const std::string& folder) {
     const std::uint64_t has = std::max(done.now.last, done.now.snapshot);
     if (done.lost_upto > has) fmt::print("lost          the entries from {} to {}\n", has + 1, done.lost_upto);
     else fmt::print("lost          no entry that is known of\n");
-    if (done.waits) fmt::print("The member does not vote until the leader has given it the lost entries again.\n");
+    if (done.awaits_lost_entries)
+        fmt::print("The member does not vote until the leader has given it the lost entries again.\n");
     fmt::print("The log has all that could be read. As it was it is {}.\n", done.kept_as);
     return cli::all_is_well;
 }

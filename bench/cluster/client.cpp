@@ -55,7 +55,7 @@ void client::exchange(std::span<call> calls) {
     caller::exchange(calls);
 }
 
-void client::post(node_number to, tutti::wire::kind kind, std::string body) {
+void client::post(node_number to, tutti::wire::message_type kind, std::string body) {
     work(plan_.each.send);
     caller::post(to, kind, std::move(body));
 }

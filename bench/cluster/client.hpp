@@ -33,7 +33,7 @@ public:
 
     void resume() override { interleaving::fiber::change(main_, fiber_); }
     void exchange(std::span<tutti::cluster::call> calls) override;
-    void post(tutti::cluster::node_number to, tutti::wire::kind kind, std::string body) override;
+    void post(tutti::cluster::node_number to, tutti::wire::message_type kind, std::string body) override;
     void pause(unsigned turn) override;
 
 private:

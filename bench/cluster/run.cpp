@@ -22,7 +22,7 @@ void require(bool right, const std::string& otherwise) {
 void check(const plan& p) {
     require(p.nodes >= 1 && p.nodes <= tutti::cluster::most_nodes,
             "nodes: from 1 to " + std::to_string(tutti::cluster::most_nodes));
-    require(p.threads >= 1 && p.threads < wire::most_slots - 1u, "threads: from 1 to 4094");
+    require(p.threads >= 1 && p.threads < wire::max_slots - 1u, "threads: from 1 to 4094");
     require(p.processors >= 1, "processors: a node has at least one");
     require(p.reads <= 100, "reads: of 100 operations, so from 0 to 100");
     require(p.inner >= 1, "inner: a transaction has at least one operation");
@@ -41,7 +41,7 @@ public:
         : mesh{static_cast<node_number>(p.nodes),
                p.moves ? tutti::cluster::moving::to_writer : tutti::cluster::moving::never,
                p.seed,
-               {.shortest = p.each.latency, .longest = p.each.latency + p.each.spread}},
+               {.min_delay = p.each.latency, .max_delay = p.each.latency + p.each.spread}},
           plan_{p},
           pattern_{make_pattern(p.workload, p.objects)},
           processors_(p.nodes, processors{p.processors}) {
@@ -61,7 +61,7 @@ public:
     }
 
     figures go() {
-        for (client& c : clients_) network().after(network().below(10'000), [&c] { c.resume(); });
+        for (client& c : clients_) network().after(network().random_below(10'000), [&c] { c.resume(); });
         network().after(plan_.warm_up, [this] { begin_to_count(); });
         network().after(plan_.warm_up + plan_.duration, [this] { stop_counting(); });
         while (network().step()) {}
@@ -72,7 +72,7 @@ private:
     /// Makes an object by a commit at its home node, from a thread that does nothing else.
     void make(const object_id& id, std::string bytes) {
         const node_number home = tutti::cluster::home_of(id, static_cast<node_number>(plan_.nodes));
-        constexpr std::uint16_t slot = wire::most_slots - 1;
+        constexpr std::uint16_t slot = wire::max_slots - 1;
         at(home).votes.prepare({.who = {home, slot, ++made_},
                                 .decides = wire::decider::receiver,
                                 .reads = {},
@@ -84,7 +84,7 @@ private:
         if (!read_header(frame, h)) return go_wrong("no header");
         const std::string_view body = body_of(frame);
         count(h, body);
-        const bool asks = h.call != 0 && !wire::is_answer(h.kind);
+        const bool asks = h.call != 0 && !wire::is_reply(h.type);
         const std::uint64_t work =
             plan_.each.receive + plan_.each.byte * (wire::header::size + body.size()) + (asks ? plan_.each.send : 0);
         const std::uint64_t now = network().now();
@@ -94,12 +94,12 @@ private:
         if (!tally_.counts) return;
         ++messages_;
         bytes_ += wire::header::size + body.size();
-        if (h.kind == wire::kind::place) ++directory_;
-        wire::fetched found;
-        if (!plan_.moves || h.kind != wire::kind::fetched) return;
+        if (h.type == wire::message_type::owner_update) ++directory_;
+        wire::fetch_reply found;
+        if (!plan_.moves || h.type != wire::message_type::fetch_reply) return;
         if (!wire::decode(body, found)) return go_wrong("no views");
         directory_ +=
-            std::ranges::any_of(found.objects, [](const auto& v) { return v.where == wire::whereabouts::elsewhere; });
+            std::ranges::any_of(found.objects, [](const auto& v) { return v.where == wire::lookup_result::elsewhere; });
     }
     void heard_of_change(node_number /*at*/, const object_id& /*id*/) override {}
     void go_wrong(const char* what) override { throw std::logic_error{what}; }

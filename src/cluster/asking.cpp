@@ -5,7 +5,7 @@
 #include "cluster/visit.hpp"
 #include "tutti/cluster/errors.hpp"
 #include "wire/bytes.hpp"
-#include "wire/refusal.hpp"
+#include "wire/wire_error.hpp"
 
 namespace tutti::cluster {
 namespace {
@@ -27,13 +27,14 @@ public:
 
 private:
     void greeted() override {
-        ask(wire::kind::status, {}, wire::kind::status_told, largest_answer, [this](std::string_view body) {
-            wire::status_told told;
-            if (!wire::decode(body, told)) return end(no_sense);
-            if (!told.admitted) return end("has as many observers as it answers at a time; ask again");
-            facts_ = std::move(told.facts);
-            end({});
-        });
+        ask(wire::message_type::status, {}, wire::message_type::status_reply, largest_answer,
+            [this](std::string_view body) {
+                wire::status_reply told;
+                if (!wire::decode(body, told)) return end(no_sense);
+                if (!told.admitted) return end("has as many observers as it answers at a time; ask again");
+                facts_ = std::move(told.status);
+                end({});
+            });
     }
 
     std::optional<node_facts> facts_;
@@ -51,7 +52,7 @@ std::vector<node_answer> ask_nodes(const observer_options& whom) try {
     std::vector<node_answer> answers;
     for (question& q : all) answers.push_back(std::move(q).answer());
     return answers;
-} catch (const wire::refusal& e) {
+} catch (const wire::wire_error& e) {
     throw connection_error{std::string{"tutti: "} + e.what()};
 }
 

@@ -8,7 +8,7 @@
 #include "tutti/cluster/doubts.hpp"
 #include "tutti/cluster/errors.hpp"
 #include "wire/bytes.hpp"
-#include "wire/refusal.hpp"
+#include "wire/wire_error.hpp"
 
 namespace tutti::cluster {
 namespace {
@@ -20,7 +20,7 @@ template <class Told>
 class doubts_question final : public visit {
 public:
     doubts_question(asio::io_context& io, const observer_options& whom, const credentials& by, std::size_t number,
-                    wire::kind what, std::string body, wire::kind answer)
+                    wire::message_type what, std::string body, wire::message_type answer)
         : visit{io, whom, by, number}, what_{what}, body_{std::move(body)}, answer_{answer} {}
 
     [[nodiscard]] std::string address() const { return to_.text; }
@@ -37,9 +37,9 @@ private:
         });
     }
 
-    const wire::kind what_;
+    const wire::message_type what_;
     const std::string body_;
-    const wire::kind answer_;
+    const wire::message_type answer_;
 };
 
 template <class T>
@@ -70,12 +70,12 @@ std::optional<transaction_id> transaction_id::parse(std::string_view text) {
 }
 
 std::vector<doubts_answer> ask_doubts(const observer_options& whom) try {
-    using question = doubts_question<wire::doubts_told>;
+    using question = doubts_question<wire::doubts_reply>;
     const credentials by{whom};
     asio::io_context io{1};
     std::deque<question> all;
     for (std::size_t i = 0; i < whom.addresses.size(); ++i)
-        all.emplace_back(io, whom, by, i, wire::kind::doubts, std::string{}, wire::kind::doubts_told);
+        all.emplace_back(io, whom, by, i, wire::message_type::doubts, std::string{}, wire::message_type::doubts_reply);
     for (question& q : all) q.start();
     io.run_for(whom.within);
     std::vector<doubts_answer> answers;
@@ -86,7 +86,7 @@ std::vector<doubts_answer> ask_doubts(const observer_options& whom) try {
         answers.push_back(std::move(a));
     }
     return answers;
-} catch (const wire::refusal& e) {
+} catch (const wire::wire_error& e) {
     throw connection_error{std::string{"tutti: "} + e.what()};
 }
 
@@ -95,13 +95,14 @@ settling_answer settle_doubt(const observer_options& whom, std::uint16_t node, c
     static_cast<void>(whom.addresses.at(node));
     const credentials by{whom};
     asio::io_context io{1};
-    const wire::settle word{{which.node, which.thread, which.number}, commits};
-    doubts_question<settling_answer> q{io, whom, by, node, wire::kind::settle, wire::encode(word), wire::kind::settled};
+    const wire::resolve_doubt word{{which.node, which.thread, which.number}, commits};
+    doubts_question<settling_answer> q{
+        io, whom, by, node, wire::message_type::resolve_doubt, wire::encode(word), wire::message_type::resolve_reply};
     q.start();
     io.run_for(whom.within);
     if (q.told) return std::move(*q.told);
     return {.trouble = q.trouble()};
-} catch (const wire::refusal& e) {
+} catch (const wire::wire_error& e) {
     throw connection_error{std::string{"tutti: "} + e.what()};
 }
 

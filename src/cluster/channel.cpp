@@ -124,7 +124,7 @@ bool line::spin_until_complete(const round& r) noexcept {
     return false;
 }
 
-void line::post(node_number to, wire::kind kind, std::string body) {
+void line::post(node_number to, wire::message_type kind, std::string body) {
     is_remote_ = true;
     const std::int64_t since = channel_.timeline_.begin();
     channel_.send(to, kind, 0, body);
@@ -249,13 +249,13 @@ channel::channel(site& of, changes& heard, const wire::transport_options& how, s
     : site_{of},
       changes_{heard},
       patience_{patience},
-      connect_within_{how.connect_within},
+      connect_within_{how.connect_timeout},
       addresses_{how.addresses},
       facts_{std::move(facts)},
       admission_{of, *this} {
     site_.objects.tell(*this);
     site_.speak_through(*this);
-    site_.largest = how.largest;
+    site_.largest = how.max_message_bytes;
     if (how.addresses.size() >= 2) transport_ = wire::make_transport(how, *this);
 }
 
@@ -286,10 +286,10 @@ void channel::be_let_in() {
         before_next_try = another_round ? shortest : std::min(2 * before_next_try, longest);
         if (admission_.over()) return transport_->begin();
         if (const auto gone = admission_.gone()) {
-            throw wire::refusal{"node" + list({*gone}) + " went while this node was coming back: start both again"};
+            throw wire::wire_error{"node" + list({*gone}) + " went while this node was coming back: start both again"};
         }
         if (base::now() < late) continue;
-        throw wire::refusal{
+        throw wire::wire_error{
             "these nodes did not let this one come back within " + std::to_string(connect_within_.count()) +
             " ms:" + list(admission_.awaited()) +
             "; a block there may still hold locks that a former process of this node kept, or a node has not noticed "
@@ -319,9 +319,9 @@ line& channel::open_line(core::descriptor& user) {
     return fresh;
 }
 
-bool channel::send(node_number to, wire::kind kind, std::uint64_t number, std::string_view body) {
+bool channel::send(node_number to, wire::message_type kind, std::uint64_t number, std::string_view body) {
     wire::header h;
-    h.kind = kind;
+    h.type = kind;
     h.call = number;
     h.clock = site_.clock.now();
     h.oldest = site_.readers.promise();
@@ -332,22 +332,23 @@ bool channel::receive(const wire::header& h, std::string_view body) {
     if (!site_.hear(h)) return false;
     if (h.from < heard_at_.size())
         heard_at_[h.from].store(base::now().time_since_epoch().count(), std::memory_order_relaxed);
-    if (wire::is_about_return(h.kind)) return admission_.hear(h, body);
-    if (h.kind != wire::kind::beat && site_.objects.is_lost(h.from) && !admission_.hear_other(h.from)) return false;
-    if (is_answer(h.kind)) {
+    if (wire::is_rejoin_message(h.type)) return admission_.hear(h, body);
+    if (h.type != wire::message_type::heartbeat && site_.objects.is_lost(h.from) && !admission_.hear_other(h.from))
+        return false;
+    if (is_reply(h.type)) {
         const std::uint64_t slot = (h.call >> slot_shift) - 1;
         line* const to = slot < by_slot_.size() ? by_slot_[slot].load(std::memory_order_acquire) : nullptr;
         if (to != nullptr) to->answer(h.call, h.from, body);
         return true;
     }
     bool sound = true;
-    if (h.kind == wire::kind::changed) {
-        wire::changed told;
+    if (h.type == wire::message_type::object_changed) {
+        wire::object_changed told;
         sound = wire::decode(body, told);
         if (sound) changes_.tell(told.id);
         return sound;
     }
-    if (is_about_call(h.kind)) return receive_call(h, body);
+    if (is_about_call(h.type)) return receive_call(h, body);
     const std::int64_t since = timeline_.begin();
     const auto a = site_.serve(h, body, sound);
     if (since != 0 && sound) note_served(h, body, a, since);
@@ -357,12 +358,12 @@ bool channel::receive(const wire::header& h, std::string_view body) {
 
 void channel::note_served(const wire::header& h, std::string_view body, const std::optional<site::answer>& a,
                           std::int64_t since) noexcept {
-    const bool is_of_no_attempt =
-        h.kind == wire::kind::beat || h.kind == wire::kind::lost_node || wire::is_about_doubt(h.kind);
+    const bool is_of_no_attempt = h.type == wire::message_type::heartbeat || h.type == wire::message_type::lost_node ||
+                                  wire::is_in_doubt_message(h.type);
     if (is_of_no_attempt) return;
-    const wire::transaction_name who = attempt_of(h.kind, body);
+    const wire::transaction_name who = attempt_of(h.type, body);
     timeline_.note({.role = timeline_role::serves,
-                    .deed = deed_of(h.kind, body),
+                    .deed = deed_of(h.type, body),
                     .end = a ? end_of(a->kind, a->body) : timeline_end::done,
                     .node = h.from,
                     .thread = h.call == 0 ? who.slot : static_cast<std::uint16_t>((h.call >> slot_shift) - 1),
@@ -371,8 +372,8 @@ void channel::note_served(const wire::header& h, std::string_view body, const st
                     .began_ns = since});
 }
 
-void channel::take_recorded(wire::timeline_told& to) {
-    timeline::part p = timeline_.take(wire::timeline_told::most_events);
+void channel::take_recorded(wire::timeline_reply& to) {
+    timeline::part p = timeline_.take(wire::timeline_reply::max_events);
     to.events = std::move(p.events);
     to.left_out = p.left_out;
     to.more = p.more;
@@ -381,13 +382,14 @@ void channel::take_recorded(wire::timeline_told& to) {
 void channel::changed(const object_id& id, std::span<const node_number> watchers) {
     for (const node_number n : watchers) {
         if (n == site_.self) changes_.tell(id);
-        else send(n, wire::kind::changed, 0, wire::encode(wire::changed{id}));
+        else send(n, wire::message_type::object_changed, 0, wire::encode(wire::object_changed{id}));
     }
 }
 
 bool channel::forgets(const object_id& id, node_number owner, std::uint64_t version) noexcept {
     try {
-        return send(home_of(id, site_.nodes), wire::kind::place, 0, wire::encode(wire::place{id, owner, version}));
+        return send(home_of(id, site_.nodes), wire::message_type::owner_update, 0,
+                    wire::encode(wire::owner_update{id, owner, version}));
     } catch (const std::bad_alloc&) {
         return false;
     }
@@ -395,13 +397,13 @@ bool channel::forgets(const object_id& id, node_number owner, std::uint64_t vers
 
 void channel::invalidate(const object_id& id, node_number sharer, std::uint64_t grant) noexcept {
     try {
-        send(sharer, wire::kind::invalidate, 0, wire::encode(wire::invalidation{.id = id, .grant = grant}));
+        send(sharer, wire::message_type::invalidate, 0, wire::encode(wire::invalidation{.id = id, .grant = grant}));
     } catch (const std::bad_alloc&) {
         return;  // the writer's next prepare asks again
     }
 }
 
-void channel::lose(node_number node) noexcept {
+void channel::on_node_lost(node_number node) noexcept {
     site_.lose(node);
     admission_.lose(node);
     // That node no longer reports changes of its objects, or of objects that its transactions hold.

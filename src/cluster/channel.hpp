@@ -39,7 +39,7 @@ public:
     void exchange(std::span<call> calls) override;
     void begin(std::span<call> calls) override;
     void finish() override;
-    void post(node_number to, wire::kind kind, std::string body) override;
+    void post(node_number to, wire::message_type kind, std::string body) override;
     void pause(unsigned turn) override;
     [[nodiscard]] bool hears(node_number node) const noexcept override;
 
@@ -111,7 +111,7 @@ public:
             std::function<node_facts()> facts);
     ~channel() override;
     /// Waits until all nodes are connected. If the others have begun without this node, also waits until they have
-    /// admitted it. Throws wire::refusal, as the constructor does.
+    /// admitted it. Throws wire::wire_error, as the constructor does.
     void join();
 
     /// Returns a line for one more thread. The channel keeps the line until its own end. Throws std::length_error if
@@ -131,27 +131,29 @@ public:
 private:
     friend class line;
     bool receive(const wire::header& h, std::string_view body) override;
-    void lose(node_number node) noexcept override;
-    [[nodiscard]] bool has_let_in(node_number node) const noexcept override { return !site_.objects.is_lost(node); }
-    void beat(node_number node) override { send(node, wire::kind::beat, 0, {}); }
-    void meet(std::uint64_t clock) noexcept override { site_.clock.raise_to(clock); }
+    void on_node_lost(node_number node) noexcept override;
+    [[nodiscard]] bool has_admitted(node_number node) const noexcept override { return !site_.objects.is_lost(node); }
+    void heartbeat(node_number node) override { send(node, wire::message_type::heartbeat, 0, {}); }
+    void merge_clock(std::uint64_t clock) noexcept override { site_.clock.raise_to(clock); }
     [[nodiscard]] std::uint64_t clock() const noexcept override { return site_.clock.now(); }
-    void say(node_number to, wire::kind kind, std::string body) override { send(to, kind, 0, body); }
+    void say(node_number to, wire::message_type kind, std::string body) override { send(to, kind, 0, body); }
     [[nodiscard]] std::uint64_t process_of(node_number n) override { return transport_->process_of(n); }
     void be_let_in();
-    node_facts facts() override { return facts_(); }
+    node_facts status() override { return facts_(); }
     void start_recording() override { timeline_.start(); }
-    void take_recorded(wire::timeline_told& to) override;
+    void take_recorded(wire::timeline_reply& to) override;
     void drop_recording() noexcept override { timeline_.drop(); }
     std::vector<doubt> doubts() override { return site_.votes.list_doubts(); }
-    settling_answer settle(const wire::settle& what) override { return site_.votes.settle(what.who, what.commits); }
+    settling_answer resolve_doubt(const wire::resolve_doubt& what) override {
+        return site_.votes.settle(what.who, what.commits);
+    }
     void changed(const object_id& id, std::span<const node_number> watchers) override;
     [[nodiscard]] bool forgets(const object_id& id, node_number owner, std::uint64_t version) noexcept override;
     void invalidate(const object_id& id, node_number sharer, std::uint64_t grant) noexcept override;
     [[nodiscard]] bool receive_call(const wire::header& h, std::string_view body);
     void note_served(const wire::header& h, std::string_view body, const std::optional<site::answer>& a,
                      std::int64_t since) noexcept;
-    bool send(node_number to, wire::kind kind, std::uint64_t call, std::string_view body);
+    bool send(node_number to, wire::message_type kind, std::uint64_t call, std::string_view body);
 
     site& site_;
     changes& changes_;
@@ -161,7 +163,7 @@ private:
     admission admission_;
     std::mutex guard_;
     std::deque<line> lines_;
-    std::array<std::atomic<line*>, wire::most_slots> by_slot_{};
+    std::array<std::atomic<line*>, wire::max_slots> by_slot_{};
     std::mutex calls_guard_;  // held while calls_ is called
     call_handler* calls_ = nullptr;
     std::atomic<std::uint64_t> round_trips_{0};

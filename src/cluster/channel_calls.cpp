@@ -18,27 +18,27 @@ std::size_t channel::most_bytes() const noexcept {
 }
 
 bool channel::send(unsigned to, std::uint64_t number, const forwarded_call& what) {
-    return send(static_cast<node_number>(to), wire::kind::run, site_.before_names + number, wire::encode(what));
+    return send(static_cast<node_number>(to), wire::message_type::run, site_.before_names + number, wire::encode(what));
 }
 
 void channel::cancel(unsigned to, std::uint64_t number, bool stranded) {
-    send(static_cast<node_number>(to), wire::kind::recall, site_.before_names + number,
-         wire::encode(wire::recall{stranded}));
+    send(static_cast<node_number>(to), wire::message_type::cancel_run, site_.before_names + number,
+         wire::encode(wire::cancel_run{stranded}));
 }
 
 void channel::answer(unsigned to, std::uint64_t number, const forwarded_answer& how) noexcept {
     try {
-        send(static_cast<node_number>(to), wire::kind::ran, number, wire::encode(how));
+        send(static_cast<node_number>(to), wire::message_type::run_reply, number, wire::encode(how));
     } catch (const std::bad_alloc&) {
         // The node that waits for the answer must hear of the failure. Giving up the connection tells it that this node
         // is lost.
-        transport_->give_up(static_cast<node_number>(to));
+        transport_->disconnect(static_cast<node_number>(to));
     }
 }
 
 bool channel::receive_call(const wire::header& h, std::string_view body) {
     wire::header mine = h;
-    if (h.kind == wire::kind::ran) {
+    if (h.type == wire::message_type::run_reply) {
         if (h.call <= site_.before_names) return true;  // a former process of this node has made that call
         mine.call -= site_.before_names;
     }

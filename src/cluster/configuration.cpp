@@ -283,10 +283,12 @@ void configuration::check() const try {
     }
     const wire::transport_options how = transport_options_of(node);
     static_cast<void>(wire::addresses_of(how));
-    if (how.tls.wanted()) const wire::tls usable{how.tls, std::vector{wire::certificate_name(how.self, node.cluster)}};
-    if (how.curve.wanted()) static_cast<void>(wire::curve_keys::read(how.curve, how.self, node.addresses.size()));
+    if (how.tls.are_set())
+        const wire::tls usable{how.tls, std::vector{wire::certificate_name(how.own_number, node.cluster)}};
+    if (how.curve.are_set())
+        static_cast<void>(wire::curve_keys::read(how.curve, how.own_number, node.addresses.size()));
     if (!node.metrics.empty()) static_cast<void>(wire::parse_tcp(node.metrics, true));
-} catch (const wire::refusal& e) {
+} catch (const wire::wire_error& e) {
     throw connection_error{std::string{"tutti: "} + e.what()};
 } catch (const backend::refusal& e) {
     throw connection_error{std::string{"tutti: "} + e.what()};

@@ -30,7 +30,7 @@ const transaction_name& enlistment::family() const {
 
 void enlistment::fail_to_claim(outcome o) {
     if (o == outcome::too_large) {
-        throw usage_error{"tutti: a block holds no more than " + std::to_string(wire::most_elements) +
+        throw usage_error{"tutti: a block holds no more than " + std::to_string(wire::max_elements) +
                           " abstract locks whose names have their home on one node, and asks for no more than fit "
                           "into one message: take one for many of its operations"};
     }

@@ -22,7 +22,7 @@
 #include "cluster/backend/replicated.hpp"
 #include "cluster/backend/tries.hpp"
 #include "cluster/engine_settings.hpp"
-#include "cluster/replica/sealed.hpp"
+#include "cluster/replica/checksummed.hpp"
 #include "tutti/cluster/errors.hpp"
 #include "tutti/cluster/groups.hpp"
 
@@ -44,7 +44,7 @@ std::unique_ptr<backend::group_engine> open(const engine_options& where) {
     const backend::settings how = settings_of(where);
     backend::check_address(where.address, how);
     if (!address.starts_with(scheme)) throw refusal{"'" + where.address + "' is no address of a group: tutti://…"};
-    const auto groups = backend::group::parse_groups(address.substr(scheme.size()), how.tls.files.wanted());
+    const auto groups = backend::group::parse_groups(address.substr(scheme.size()), how.tls.files.are_set());
     auto one = backend::open_group(groups.front(), how);
     const backend::layout all = backend::look_up_layout(*one);
     if (groups.size() > 1 || all.all.size() > 1) {
@@ -131,11 +131,11 @@ records read_whole(const std::string& file, backend::version& at) {
     const std::string bytes = std::move(whole).str();
     std::string_view content;
     std::uint8_t is = 0;
-    switch (replica::open_sealed(bytes, name_of_archive, format, format, content, is)) {
-        case replica::sealed::sound: break;
-        case replica::sealed::no_such_thing: throw refusal{file + " is not a snapshot of objects"};
-        case replica::sealed::other_release: throw refusal{file + " was written by another release"};
-        case replica::sealed::damaged:
+    switch (replica::read_checksummed(bytes, name_of_archive, format, format, content, is)) {
+        case replica::checksum_result::valid: break;
+        case replica::checksum_result::other_content: throw refusal{file + " is not a snapshot of objects"};
+        case replica::checksum_result::unsupported_format: throw refusal{file + " was written by another release"};
+        case replica::checksum_result::damaged:
             throw refusal{file + " is damaged: its checksum is wrong. Nothing has been restored; use another copy"};
     }
     wire::reader from{content};
@@ -147,7 +147,7 @@ records read_whole(const std::string& file, backend::version& at) {
         r.fields(from);
         all[r.of] = {r.is.exists, r.is.at, std::move(r.is.bytes)};
     }
-    if (!from.sound() || all.size() != count) throw refusal{file + " is not a snapshot of objects"};
+    if (!from.is_valid() || all.size() != count) throw refusal{file + " is not a snapshot of objects"};
     return all;
 }
 
@@ -177,14 +177,14 @@ objects_facts save_objects(const engine_options& where, const std::string& file)
     return archive::carry_out(where, [&](backend::group_engine& from) {
         backend::version at = 0;
         const archive::records all = archive::take(from, at);
-        std::string bytes = replica::begin_sealed(archive::name_of_archive, archive::format);
+        std::string bytes = replica::begin_checksummed(archive::name_of_archive, archive::format);
         wire::writer to{bytes};
         to(std::uint64_t{at}), to(static_cast<std::uint64_t>(all.size()));
         for (const auto& [k, r] : all) {
             backend::group::told_record one{k, {r.exists, r.at, r.bytes}};
             one.fields(to);
         }
-        replica::seal(bytes);
+        replica::finish_checksummed(bytes);
         archive::write_whole(file, bytes);
         return archive::facts_of(all, at);
     });

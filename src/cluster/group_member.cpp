@@ -7,9 +7,9 @@
 #include "cluster/backend/group_caller.hpp"
 #include "cluster/backend/tls_files.hpp"
 #include "cluster/metrics.hpp"
-#include "wire/refusal.hpp"
+#include "wire/wire_error.hpp"
 #if defined(TUTTI_CLUSTER_MEMBERS)
-#include "cluster/replica/host.hpp"
+#include "cluster/replica/member_process.hpp"
 #endif
 
 namespace tutti::cluster {
@@ -129,14 +129,14 @@ struct member::body {
                                       [&](const group::listed_member& m) { return m.id == said.id && m.votes; });
         return f;
     }
-    replica::host here;
+    replica::member_process here;
     std::unique_ptr<exposition::web_server> page;  // destroyed first, because it calls the host
 };
 
 member::member(const member_options& options, say tell) try : body_{std::make_unique<body>(options, std::move(tell))} {
 } catch (const backend::refusal& r) {
     throw member_error{std::string{"tutti: "} + r.what()};
-} catch (const wire::refusal& r) {
+} catch (const wire::wire_error& r) {
     throw member_error{std::string{"tutti: "} + r.what()};
 }
 
@@ -150,19 +150,20 @@ void member::run() {
 
 void member::stop() noexcept { body_->here.stop(); }
 
-std::uint64_t member::turns() const noexcept { return body_->here.turns(); }
+std::uint64_t member::turns() const noexcept { return body_->here.loop_iterations(); }
 
 void force_new_group(const member_options& how) {
     try {
         {
-            const replica::home of{how.folder, replica::home::must_exist};
+            const replica::data_directory of{how.folder, replica::data_directory::must_exist};
             replica::identity who;
-            if (!of.known(who)) throw backend::refusal{how.folder + " is not the folder of a member"};
+            if (!of.read_identity(who)) throw backend::refusal{how.folder + " is not the folder of a member"};
         }
         member_options alone = how;
         alone.founds = false;
         alone.joins.clear();
-        replica::host once{alone, [](member::weight, const std::string&) {}, replica::host::forcing::new_group};
+        replica::member_process once{alone, [](member::weight, const std::string&) {},
+                                     replica::member_process::force_mode::new_group};
         once.stop();
         once.run();
     } catch (const backend::refusal& r) {
@@ -172,18 +173,18 @@ void force_new_group(const member_options& how) {
 
 void readdress_member(const std::string& folder, const std::vector<moved_address>& all) {
     try {
-        const replica::home of{folder, replica::home::must_exist};
+        const replica::data_directory of{folder, replica::data_directory::must_exist};
         replica::identity who;
-        if (!of.known(who)) throw backend::refusal{folder + " is not the folder of a member"};
+        if (!of.read_identity(who)) throw backend::refusal{folder + " is not the folder of a member"};
         replica::address_book where{folder};
         std::vector<std::pair<std::string, std::string>> moves;
         for (const moved_address& m : all) moves.emplace_back(m.from, m.to);
-        where.enter(who.id, who.address);
+        where.add(who.id, who.address);
         where.move(moves);
         who.address = where.of(who.id, who.address);
         // The member reads its own file, so this file is written last. Until then, the whole change can be repeated.
         where.write();
-        of.write(who);
+        of.write_identity(who);
     } catch (const backend::refusal& r) {
         throw member_error{std::string{"tutti: "} + r.what()};
     }

@@ -3,8 +3,8 @@
 #include <filesystem>
 
 #include "cluster/backend/backend.hpp"
+#include "cluster/replica/data_directory.hpp"
 #include "cluster/replica/folder.hpp"
-#include "cluster/replica/identity.hpp"
 #include "tutti/cluster/member.hpp"
 
 namespace tutti::cluster {
@@ -16,14 +16,14 @@ struct taken {
         if (!std::filesystem::exists(folder + "/member"))
             throw backend::refusal{"no member lives in " + folder + ": it has no file 'member'"};
         at.emplace(folder);
-        static_cast<void>(at->known(who));
+        static_cast<void>(at->read_identity(who));
     }
-    std::optional<replica::home> at;
+    std::optional<replica::data_directory> at;
     replica::identity who;
 };
 
 member_log contents_of(const taken& here) {
-    const replica::folder_contents found = replica::look_at_folder(here.at->folder(), here.who.promised);
+    const replica::folder_contents found = replica::read_folder(here.at->folder(), here.who.has_durable_record);
     member_log all{.id = here.who.id,
                    .group = here.who.group,
                    .term = found.term,
@@ -32,7 +32,7 @@ member_log contents_of(const taken& here) {
                    .first = found.first,
                    .last = found.last,
                    .bytes = found.bytes,
-                   .owed = found.known ? found.known->owed : 0,
+                   .lost_upto = found.known ? found.known->lost_upto : 0,
                    .damage = found.damage,
                    .notes = found.notes};
     for (const replica::torn_end& t : found.torn) {
@@ -52,8 +52,8 @@ member_log check_member_folder(const std::string& folder) try {
 
 member_repair repair_member_folder(const std::string& folder) try {
     const taken here{folder};
-    const replica::folder_repair done = replica::repair_folder(folder, here.who.promised);
-    return {contents_of(here), done.lost, done.kept_as, done.waits};
+    const replica::folder_repair done = replica::repair_folder(folder, here.who.has_durable_record);
+    return {contents_of(here), done.lost, done.kept_as, done.awaits_lost_entries};
 } catch (const backend::refusal& r) {
     throw member_error{std::string{"tutti: "} + r.what()};
 }

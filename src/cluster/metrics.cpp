@@ -82,9 +82,9 @@ std::unique_ptr<exposition::web_server> expose_facts(const std::string& address,
                                                      const char* part) {
     const asio::ip::tcp::endpoint at = wire::parse_tcp(address, true);
     if (!at.address().is_loopback()) {
-        throw wire::refusal{"metrics on '" + address +
-                            "': they are neither encrypted nor protected, so give a host of loopback, such as "
-                            "127.0.0.1, and bring it to other machines by a tunnel or a proxy that are"};
+        throw wire::wire_error{"metrics on '" + address +
+                               "': they are neither encrypted nor protected, so give a host of loopback, such as "
+                               "127.0.0.1, and bring it to other machines by a tunnel or a proxy that are"};
     }
     const auto show = [look = std::move(look), part] {
         std::vector<MetricFamily> all = families_of(look());

@@ -13,7 +13,7 @@
 namespace tutti::cluster {
 
 /// Listens on `address`, a loopback host and a port. If the port is 0, the system chooses a port. Any thread may call
-/// `look`. Throws wire::refusal, or std::runtime_error if it cannot listen.
+/// `look`. Throws wire::wire_error, or std::runtime_error if it cannot listen.
 [[nodiscard]] std::unique_ptr<exposition::web_server> expose(const std::string& address,
                                                              std::function<node_facts()> look);
 

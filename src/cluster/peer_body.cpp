@@ -23,17 +23,17 @@ const node_options& checked(const node_options& how) {
 
 wire::transport_options transport_options_of(const node_options& how) {
     wire::transport_options s;
-    s.self = static_cast<node_number>(checked(how).self);
+    s.own_number = static_cast<node_number>(checked(how).self);
     s.addresses = how.addresses;
     s.cluster = wire::cluster_number(how.cluster, how.addresses);
     s.cluster_name = how.cluster;
     s.tls = files_of(how.tls);
     wire::require_known(s.tls.protocol);
     s.curve = {how.curve.key, how.curve.nodes};
-    s.connect_within = how.connect_within;
-    s.greet_within = std::min(s.greet_within, how.connect_within / 2);
-    s.largest = how.largest_message;
-    s.silence = how.patience;
+    s.connect_timeout = how.connect_within;
+    s.hello_timeout = std::min(s.hello_timeout, how.connect_within / 2);
+    s.max_message_bytes = how.largest_message;
+    s.failure_timeout = how.patience;
     return s;
 }
 
@@ -48,7 +48,7 @@ peer_body::peer_body(const node_options& how) try
     site_.cache.limit(how.cache);
     if (!how.metrics.empty()) metrics_ = expose_metrics();
     channel_.join();
-} catch (const wire::refusal& e) {
+} catch (const wire::wire_error& e) {
     throw connection_error{std::string{"tutti: "} + e.what()};
 }
 
@@ -87,14 +87,14 @@ void peer_body::refuse_lost(node_number node, bool uncertain) const {
 
 void peer_body::refuse_large() const {
     throw usage_error{"tutti: what this block opens or writes on one node takes more than one message may (" +
-                      std::to_string(how_.largest_message) + " bytes, " + std::to_string(wire::most_elements) +
+                      std::to_string(how_.largest_message) + " bytes, " + std::to_string(wire::max_elements) +
                       " objects): make its objects smaller, or the block, or raise node_options::largest_message on "
                       "every node. The block had no effect"};
 }
 
 std::unique_ptr<exposition::web_server> peer_body::expose_metrics() try {
     return expose(how_.metrics, [this] { return facts(); });
-} catch (const wire::refusal&) {
+} catch (const wire::wire_error&) {
     throw;
 } catch (const std::runtime_error& e) {
     throw connection_error{std::string{"tutti: "} + e.what()};

@@ -11,7 +11,7 @@
 #include "tutti/cluster/errors.hpp"
 #include "tutti/cluster/timeline.hpp"
 #include "wire/bytes.hpp"
-#include "wire/refusal.hpp"
+#include "wire/wire_error.hpp"
 
 namespace tutti::cluster {
 namespace {
@@ -20,9 +20,9 @@ using std::chrono::milliseconds;
 using wire::timeline_order;
 
 constexpr std::size_t bytes_of_event = 64;  // the largest size of an event
-constexpr std::size_t largest_answer = wire::timeline_told::most_events * bytes_of_event;
+constexpr std::size_t largest_answer = wire::timeline_reply::max_events * bytes_of_event;
 /// The pause between two questions, so that the node accepts the second one.
-constexpr milliseconds pace = 2 * wire::rest_of_observer;
+constexpr milliseconds pace = 2 * wire::observer_pause;
 /// The pause between two keep-alive questions. A node disconnects an observer that is silent for the node's patience.
 constexpr milliseconds sign_of_life{100};
 constexpr int looks = 8;
@@ -43,7 +43,7 @@ public:
 
     void record(std::chrono::steady_clock::time_point until) {
         begin([this, until] {
-            order(timeline_order::start, [this, until](const wire::timeline_told& told) {
+            order(timeline_order::start, [this, until](const wire::timeline_reply& told) {
                 if (!told.granted)
                     return end("records for another observer already, or has no memory for it; ask again");
                 until_ = until;
@@ -83,10 +83,10 @@ private:
     template <class F>
     void order(timeline_order what, F&& then) {
         asks_ = true;
-        ask(wire::kind::timeline, wire::encode(wire::timeline{what}), wire::kind::timeline_told, largest_answer,
-            [this, then](std::string_view body) {
+        ask(wire::message_type::timeline, wire::encode(wire::timeline{what}), wire::message_type::timeline_reply,
+            largest_answer, [this, then](std::string_view body) {
                 asks_ = false;
-                wire::timeline_told told;
+                wire::timeline_reply told;
                 if (!wire::decode(body, told)) return end(no_sense);
                 if (next_) std::exchange(next_, nullptr)();
                 else then(told);
@@ -101,7 +101,7 @@ private:
     }
 
     void take_next() {
-        order(timeline_order::take, [this](wire::timeline_told& told) {
+        order(timeline_order::take, [this](wire::timeline_reply& told) {
             result_.left_out = told.left_out;
             std::ranges::move(told.events, std::back_inserter(result_.events));
             if (told.more) return take_next();
@@ -116,7 +116,7 @@ private:
     void look(reading& best) {
         later(pace, [this, &best] {
             const std::int64_t asked = now_ns();
-            order(timeline_order::look, [this, &best, asked](const wire::timeline_told& told) {
+            order(timeline_order::read_clock, [this, &best, asked](const wire::timeline_reply& told) {
                 const std::int64_t heard = now_ns(), error = (heard - asked) / 2, middle = asked + error;
                 if (best.at == 0 || error < best.error) best = {middle, told.now_ns - middle, error};
                 if (--left_ != 0) return look(best);
@@ -130,7 +130,7 @@ private:
         const auto left = std::chrono::ceil<milliseconds>(until_ - std::chrono::steady_clock::now());
         if (left <= milliseconds{0}) busy_ = false;
         later(busy_ ? std::min(left, sign_of_life) : sign_of_life,
-              [this] { order(timeline_order::look, [this](const wire::timeline_told&) { keep_alive(); }); });
+              [this] { order(timeline_order::read_clock, [this](const wire::timeline_reply&) { keep_alive(); }); });
     }
     /// Returns how far the node's clock is ahead at the time `theirs`. Assumes that the clocks drift apart evenly
     /// between the two readings.
@@ -190,7 +190,7 @@ std::vector<node_timeline> record_nodes(const observer_options& whom, millisecon
     for (recording& r : all) results.push_back(std::move(r).result());
     name_attempts(results);
     return results;
-} catch (const wire::refusal& e) {
+} catch (const wire::wire_error& e) {
     throw connection_error{std::string{"tutti: "} + e.what()};
 }
 

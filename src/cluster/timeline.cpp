@@ -46,38 +46,38 @@ void timeline::drop() noexcept {
     taken_ = 0;
 }
 
-timeline_deed deed_of(wire::kind kind, std::string_view body) noexcept {
+timeline_deed deed_of(wire::message_type kind, std::string_view body) noexcept {
     switch (kind) {
-        case wire::kind::reserve: return timeline_deed::reserve;
-        case wire::kind::validate: return timeline_deed::validate;
-        case wire::kind::watch: return timeline_deed::watch;
-        case wire::kind::prepare: {
+        case wire::message_type::reserve: return timeline_deed::reserve;
+        case wire::message_type::validate: return timeline_deed::validate;
+        case wire::message_type::watch: return timeline_deed::watch;
+        case wire::message_type::prepare: {
             wire::reader from{body};
             wire::prepare head;  // the header only, because its lists may be long
             from(head.who), from(head.as), from(head.decides);
             // If the receiver holds its part, its locks stay until the decision comes, whichever node has decided.
             return head.decides == wire::decider::receiver ? timeline_deed::commit : timeline_deed::lock;
         }
-        case wire::kind::decide:
-        case wire::kind::withdraw: return timeline_deed::decide;
-        case wire::kind::claim: return timeline_deed::claim;
-        case wire::kind::release: return timeline_deed::release;
-        case wire::kind::place: return timeline_deed::place;
-        case wire::kind::invalidate:
-        case wire::kind::invalidated: return timeline_deed::drop;
+        case wire::message_type::decide:
+        case wire::message_type::withdraw: return timeline_deed::decide;
+        case wire::message_type::claim: return timeline_deed::claim;
+        case wire::message_type::release: return timeline_deed::release;
+        case wire::message_type::owner_update: return timeline_deed::place;
+        case wire::message_type::invalidate:
+        case wire::message_type::invalidate_reply: return timeline_deed::drop;
         default: return timeline_deed::open;
     }
 }
 
-wire::transaction_name attempt_of(wire::kind kind, std::string_view body) noexcept {
+wire::transaction_name attempt_of(wire::message_type kind, std::string_view body) noexcept {
     wire::transaction_name who{.slot = no_node};
     switch (kind) {
-        case wire::kind::prepare:
-        case wire::kind::decide:
-        case wire::kind::withdraw: wire::reader{body}(who); break;
-        case wire::kind::claim:
-        case wire::kind::release:
-        case wire::kind::reserve:
+        case wire::message_type::prepare:
+        case wire::message_type::decide:
+        case wire::message_type::withdraw: wire::reader{body}(who); break;
+        case wire::message_type::claim:
+        case wire::message_type::release:
+        case wire::message_type::reserve:
             wire::reader{body}(who);
             who.sequence = 0;  // it numbers a hold, and holds are counted separately
             break;
@@ -86,20 +86,21 @@ wire::transaction_name attempt_of(wire::kind kind, std::string_view body) noexce
     return who;
 }
 
-timeline_end end_of(wire::kind kind, std::string_view body) noexcept try {
-    if (kind == wire::kind::answered) {
-        wire::answered said;
+timeline_end end_of(wire::message_type kind, std::string_view body) noexcept try {
+    if (kind == wire::message_type::prepare_reply) {
+        wire::prepare_reply said;
         if (!wire::decode(body, said) || said.yes) return timeline_end::done;
         switch (said.why) {
-            case wire::obstacle::outranked: return timeline_end::outranked;
-            case wire::obstacle::shared:
-            case wire::obstacle::locked: return timeline_end::locked;
+            case wire::lock_refusal::outranked: return timeline_end::outranked;
+            case wire::lock_refusal::shared:
+            case wire::lock_refusal::locked: return timeline_end::locked;
             default: return timeline_end::stale;
         }
     }
-    wire::fetched found;
-    const auto is_busy = [](const wire::object_view& v) { return v.where == wire::whereabouts::busy; };
-    if (kind == wire::kind::fetched && wire::decode(body, found) && std::ranges::any_of(found.objects, is_busy))
+    wire::fetch_reply found;
+    const auto is_busy = [](const wire::object_view& v) { return v.where == wire::lookup_result::busy; };
+    if (kind == wire::message_type::fetch_reply && wire::decode(body, found) &&
+        std::ranges::any_of(found.objects, is_busy))
         return timeline_end::busy;
     return timeline_end::done;
 } catch (const std::bad_alloc&) {

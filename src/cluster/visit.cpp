@@ -6,7 +6,7 @@
 
 #include "cluster/backend/tls_files.hpp"
 #include "wire/bytes.hpp"
-#include "wire/refusal.hpp"
+#include "wire/wire_error.hpp"
 
 namespace tutti::cluster {
 
@@ -23,8 +23,8 @@ credentials::credentials(const observer_options& whom) {
     const wire::tls_files files = files_of(whom.tls);
     wire::require_known(files.protocol);
     const wire::curve_files keys{whom.curve.key, whom.curve.nodes};
-    if (!over_zeromq && files.wanted()) tls.emplace(files, std::vector<std::string>{});
-    if (over_zeromq && keys.wanted()) curve.emplace(wire::curve_keys::read(keys, std::nullopt, whom.addresses.size()));
+    if (!over_zeromq && files.are_set()) tls.emplace(files, std::vector<std::string>{});
+    if (over_zeromq && keys.are_set()) curve.emplace(wire::curve_keys::read(keys, std::nullopt, whom.addresses.size()));
 }
 
 visit::visit(asio::io_context& io, const observer_options& whom, const credentials& by, std::size_t number)
@@ -44,7 +44,7 @@ void visit::start() {
         if (by_.tls)
             link_->tls = by_.tls->call(wire::certificate_name(static_cast<wire::node_number>(number_), whom_.cluster));
         link_->shake_hands([this](asio::error_code refused) {
-            if (refused) return end(link_->tls->trouble());
+            if (refused) return end(link_->tls->error());
             greet();
         });
     });
@@ -58,7 +58,7 @@ void visit::start_over_zeromq() try {
                                        stage_ = ::tutti::cluster::accepted;
                                        if (what == connected) greet();
                                    });
-} catch (const wire::refusal& r) {
+} catch (const wire::wire_error& r) {
     end(r.what());
 }
 
@@ -67,18 +67,18 @@ wire::hello visit::said() const {
 }
 
 void visit::greet() {
-    say(wire::kind::hello, wire::encode(said()));
+    say(wire::message_type::hello, wire::encode(said()));
     input_.resize(header::size + wire::encode(said()).size());
     read([this] { hear_hello(); });
 }
 
 /// Sends a message. A lost node is noticed by the next read.
-void visit::say(wire::kind what, const std::string& body) {
+void visit::say(wire::message_type what, const std::string& body) {
     header h;
     h.length = static_cast<std::uint32_t>(body.size());
-    h.kind = what;
+    h.type = what;
     h.from = wire::observer_number;
-    if (call_) return call_->say(wire::encode(h) + body);
+    if (call_) return call_->send(wire::encode(h) + body);
     output_.push_back(wire::encode(h) + body);
     asio::async_write(*link_, asio::buffer(output_.back()), [](asio::error_code, std::size_t) {});
 }
@@ -88,7 +88,7 @@ void visit::read(std::function<void()> then) {
     asio::async_read(*link_, asio::buffer(input_),
                      [this, then = std::move(then)](asio::error_code failed, std::size_t n) {
                          if (!failed) return then();
-                         const std::string why = link_->tls ? link_->tls->trouble() : std::string{};
+                         const std::string why = link_->tls ? link_->tls->error() : std::string{};
                          if (!why.empty()) return end(why);
                          if (!link_->tls && wire::looks_like_alert(std::string_view{input_}.substr(0, n)))
                              return end("speaks TLS: give a certificate, its key and the authority of the nodes");
@@ -99,7 +99,7 @@ void visit::read(std::function<void()> then) {
 void visit::hear_hello() {
     const std::string_view all{input_};
     wire::hello theirs;
-    if (!wire::decode(all.substr(0, header::size), header_) || header_.kind != wire::kind::hello)
+    if (!wire::decode(all.substr(0, header::size), header_) || header_.type != wire::message_type::hello)
         return end("is no node: something else listens there");
     if (header_.version != wire::protocol_version) {
         return end("speaks version " + std::to_string(header_.version) + " of the protocol, and this program " +
@@ -117,12 +117,12 @@ void visit::hear_hello() {
     greeted();
 }
 
-void visit::ask(wire::kind what, const std::string& body, wire::kind answer, std::size_t largest,
+void visit::ask(wire::message_type what, const std::string& body, wire::message_type answer, std::size_t largest,
                 std::function<void(std::string_view)> then) {
     say(what, body);
     input_.resize(header::size);
     read([this, answer, largest, then = std::move(then)] {
-        if (!wire::decode(input_, header_) || header_.kind != answer || header_.version != wire::protocol_version ||
+        if (!wire::decode(input_, header_) || header_.type != answer || header_.version != wire::protocol_version ||
             header_.length > largest)
             return end(no_sense);
         input_.resize(header_.length);

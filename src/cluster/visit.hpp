@@ -19,7 +19,7 @@
 
 namespace tutti::cluster {
 
-/// The certificates and keys that encrypt the connection, if there are any. The constructor throws wire::refusal.
+/// The certificates and keys that encrypt the connection, if there are any. The constructor throws wire::wire_error.
 struct credentials {
     explicit credentials(const observer_options& whom);
 
@@ -46,7 +46,7 @@ protected:
 
     /// Sends a question, and calls `then` with the body of the answer. Ends the visit if the answer is of another kind
     /// or larger than `largest`.
-    void ask(wire::kind what, const std::string& body, wire::kind answer, std::size_t largest,
+    void ask(wire::message_type what, const std::string& body, wire::message_type answer, std::size_t largest,
              std::function<void(std::string_view)> then);
     void end(std::string trouble);
     /// Returns the reason why an unfinished visit has not ended: what the node did last.
@@ -63,7 +63,7 @@ private:
     [[nodiscard]] wire::hello said() const;
     void start_over_zeromq();
     void greet();
-    void say(wire::kind what, const std::string& body);
+    void say(wire::message_type what, const std::string& body);
     void read(std::function<void()> then);
     void hear_hello();
 

@@ -29,13 +29,13 @@ asio::ip::tcp::endpoint parse_tcp(std::string_view text, bool any_port) {
         if (failed != std::errc{} || end != digits.data() + digits.size()) port = 65536;
     }
     if ((port == 0 && !any_port) || port > 65535)
-        throw refusal{"'" + given + "' is no address; give host:port or unix:/path"};
+        throw wire_error{"'" + given + "' is no address; give host:port or unix:/path"};
     std::string host{text.substr(0, colon)};
     if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
     if (host == "localhost") host = "127.0.0.1";
     asio::error_code failed;
     const asio::ip::address ip = asio::ip::make_address(host, failed);
-    if (failed) throw refusal{"'" + given + "': give the host as a number, such as 127.0.0.1"};
+    if (failed) throw wire_error{"'" + given + "': give the host as a number, such as 127.0.0.1"};
     return {ip, static_cast<std::uint16_t>(port)};
 }
 
@@ -56,14 +56,14 @@ address parse_address(std::string_view text, bool encrypted) {
         a.path = text.substr(5);
         // The limit is the size of sockaddr_un::sun_path, with its terminator.
         if (a.path.empty() || a.path.size() > 107)
-            throw refusal{"'" + a.text + "': give unix: and a path of 1 to 107 characters"};
+            throw wire_error{"'" + a.text + "': give unix: and a path of 1 to 107 characters"};
         a.endpoint = asio::local::stream_protocol::endpoint{a.path};
         return a;
     }
     const asio::ip::tcp::endpoint tcp = parse_tcp(text);
     if (!tcp.address().is_loopback() && !encrypted) {
-        throw refusal{"'" + a.text + "' is beyond loopback, where nothing goes unencrypted: " +
-                      std::string{a.zeromq ? by_keys : by_certificates}};
+        throw wire_error{"'" + a.text + "' is beyond loopback, where nothing goes unencrypted: " +
+                         std::string{a.zeromq ? by_keys : by_certificates}};
     }
     a.endpoint = tcp;
     return a;

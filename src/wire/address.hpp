@@ -8,7 +8,7 @@
 
 #include <asio.hpp>
 
-#include "wire/refusal.hpp"
+#include "wire/wire_error.hpp"
 
 namespace tutti::wire {
 
@@ -23,7 +23,7 @@ struct address {
 
 [[nodiscard]] bool is_of_zeromq(std::string_view text) noexcept;
 
-/// Parses an address. Throws refusal, also if the address is beyond loopback and the traffic is not `encrypted`.
+/// Parses an address. Throws wire_error, also if the address is beyond loopback and the traffic is not `encrypted`.
 [[nodiscard]] address parse_address(std::string_view text, bool encrypted = false);
 
 /// Parses a numeric host and a port. Port 0 is allowed only with `any_port`: the system then chooses one. Throws

@@ -19,7 +19,7 @@
 namespace tutti::wire {
 
 /// The largest number of elements of any list in a message.
-inline constexpr std::uint32_t most_elements = 65536;
+inline constexpr std::uint32_t max_elements = 65536;
 
 template <class T>
 concept scalar = std::is_arithmetic_v<T> || std::is_enum_v<T>;
@@ -64,7 +64,7 @@ private:
 };
 
 /// Reads values from bytes. Throws nothing but std::bad_alloc. If bytes are missing, all further values are zero, and
-/// `sound` returns false.
+/// `is_valid` returns false.
 class reader {
 public:
     explicit reader(std::string_view from) noexcept : rest_{from} {}
@@ -112,7 +112,7 @@ public:
         std::uint32_t count = 0;
         (*this)(count);
         values.clear();
-        if (count > most_elements) return refuse();
+        if (count > max_elements) return refuse();
         // Every element takes at least one byte. So a forged count cannot cause a large allocation.
         for (std::uint32_t i = 0; i < count && has(1); ++i) (*this)(values.emplace_back());
     }
@@ -123,24 +123,24 @@ public:
 
     /// Refuses the input as if bytes were missing, because the value is not valid.
     void refuse() noexcept {
-        sound_ = false;
+        is_valid_ = false;
         rest_ = {};
     }
     /// Returns true if no bytes were missing so far.
-    [[nodiscard]] bool good() const noexcept { return sound_; }
+    [[nodiscard]] bool good() const noexcept { return is_valid_; }
     /// Returns true if more bytes follow. Returns false once bytes were missing.
     [[nodiscard]] bool has_more() const noexcept { return !rest_.empty(); }
     /// Returns true if no bytes were missing, and none are left.
-    [[nodiscard]] bool sound() const noexcept { return sound_ && rest_.empty(); }
+    [[nodiscard]] bool is_valid() const noexcept { return is_valid_ && rest_.empty(); }
 
 private:
     bool has(std::size_t bytes) noexcept {
         if (bytes > rest_.size()) refuse();
-        return sound_;
+        return is_valid_;
     }
 
     std::string_view rest_;
-    bool sound_ = true;
+    bool is_valid_ = true;
 };
 
 template <class T>
@@ -155,7 +155,7 @@ template <class T>
 [[nodiscard]] bool decode(std::string_view bytes, T& message) {
     reader from{bytes};
     from(message);
-    return from.sound();
+    return from.is_valid();
 }
 
 }  // namespace tutti::wire

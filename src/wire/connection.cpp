@@ -10,8 +10,9 @@ constexpr std::size_t read_size = std::size_t{16} * 1024;
 
 void connection::shake_hands(done then) {
     if (!tls) return asio::post(get_executor(), [then = std::move(then)] { then({}); });
-    if (!tls->open({}, plain)) return flush([then = std::move(then)](asio::error_code) { then(asio::error::fault); });
-    const bool over = tls->established();
+    if (!tls->decrypt({}, plain))
+        return flush([then = std::move(then)](asio::error_code) { then(asio::error::fault); });
+    const bool over = tls->is_established();
     flush([this, over, then = std::move(then)](asio::error_code failed) mutable {
         if (failed || over) return then(failed);
         receive([this, then = std::move(then)](asio::error_code lost) mutable {
@@ -27,23 +28,23 @@ void connection::receive(done then) {
     socket.async_read_some(asio::buffer(input_), [this, self = shared_from_this(), then = std::move(then)](
                                                      asio::error_code failed, std::size_t n) mutable {
         if (failed) return then(failed);
-        if (tls->open(std::string_view{input_}.substr(0, n), plain)) return then({});
+        if (tls->decrypt(std::string_view{input_}.substr(0, n), plain)) return then({});
         // Tells the other side the reason first.
         flush([then = std::move(then)](asio::error_code) { then(asio::error::connection_aborted); });
     });
 }
 
-void connection::hear(done then) {
+void connection::await_plain(done then) {
     if (!plain.empty())
         return asio::post(get_executor(), [self = shared_from_this(), then = std::move(then)] { then({}); });
     receive([this, then = std::move(then)](asio::error_code failed) mutable {
         if (failed) return then(failed);
-        hear(std::move(then));
+        await_plain(std::move(then));
     });
 }
 
-void connection::say(std::string plain_bytes, done then) {
-    if (!tls->seal(plain_bytes)) {
+void connection::send(std::string plain_bytes, done then) {
+    if (!tls->encrypt(plain_bytes)) {
         return asio::post(get_executor(), [self = shared_from_this(), then = std::move(then)] {
             then(asio::error::connection_aborted);
         });
@@ -53,9 +54,9 @@ void connection::say(std::string plain_bytes, done then) {
 }
 
 void connection::flush(done then) {
-    if (tls) next_ += tls->owed();
+    if (tls) next_ += tls->pending_output();
     waiting_.push_back(std::move(then));
-    if (!busy_) write_on();
+    if (!busy_) continue_writing();
 }
 
 /// A write, and the callbacks that wait for its end. Most of these refer to the connection. If the context ends first,
@@ -74,7 +75,7 @@ struct connection::writing {
     bool ended = false;
 };
 
-void connection::write_on() {
+void connection::continue_writing() {
     busy_ = true;
     output_.clear();
     std::swap(output_, next_);
@@ -84,7 +85,7 @@ void connection::write_on() {
                           w->ended = true;
                           std::deque<done> over;
                           std::swap(over, w->over);
-                          if (!waiting_.empty()) write_on();
+                          if (!waiting_.empty()) continue_writing();
                           for (const done& then : over) then(failed);
                       });
 }

@@ -30,7 +30,7 @@ public:
             return;
         }
         const auto kept = std::make_shared<std::decay_t<F>>(std::forward<F>(then));
-        hear([this, into, kept](asio::error_code failed) {
+        await_plain([this, into, kept](asio::error_code failed) {
             const std::size_t n = failed ? 0 : asio::buffer_copy(into, asio::buffer(plain));
             plain.erase(0, n);
             (*kept)(failed, n);
@@ -46,7 +46,7 @@ public:
         std::string bytes(asio::buffer_size(from), '\0');
         asio::buffer_copy(asio::buffer(bytes), from);
         const auto kept = std::make_shared<std::decay_t<F>>(std::forward<F>(then));
-        say(bytes, [kept, n = bytes.size()](asio::error_code failed) { (*kept)(failed, failed ? 0 : n); });
+        send(bytes, [kept, n = bytes.size()](asio::error_code failed) { (*kept)(failed, failed ? 0 : n); });
     }
 
     /// Makes the handshake, if the connection is under TLS. Sends an error to the other side. Never calls `then` before
@@ -59,15 +59,15 @@ public:
     asio::steady_timer deadline;
     std::unique_ptr<wire::tls_session> tls;  // null: in the clear
     std::string plain;                       // received, and not read yet
-    bool late = false;                       // true: closed at its deadline
+    bool is_late = false;                    // true: closed at its deadline
 
 private:
     /// Calls `then` once `plain` is not empty.
-    void hear(done then);
-    void say(std::string plain_bytes, done then);
+    void await_plain(done then);
+    void send(std::string plain_bytes, done then);
     void receive(done then);
     struct writing;
-    void write_on();
+    void continue_writing();
 
     std::string input_, output_, next_;
     std::deque<done> waiting_;

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "wire/refusal.hpp"
+#include "wire/wire_error.hpp"
 
 namespace tutti::wire {
 namespace {
@@ -22,7 +22,7 @@ using key = std::unique_ptr<EVP_PKEY, freed>;
 file open(const std::string& name) {
     file f{::BIO_new_file(name.c_str(), "r")};
     ::ERR_clear_error();
-    if (!f) throw refusal{"keys of ZeroMQ: " + name + " cannot be read"};
+    if (!f) throw wire_error{"keys of ZeroMQ: " + name + " cannot be read"};
     return f;
 }
 
@@ -38,8 +38,8 @@ curve_key bytes_of(const key& of, part_reader part, const std::string& name) {
                        size == bytes.size();
     ::ERR_clear_error();
     if (!right) {
-        throw refusal{"keys of ZeroMQ: " + name +
-                      " has a key of another kind: make it by openssl genpkey -algorithm X25519"};
+        throw wire_error{"keys of ZeroMQ: " + name +
+                         " has a key of another kind: make it by openssl genpkey -algorithm X25519"};
     }
     return bytes;
 }
@@ -48,35 +48,35 @@ curve_key bytes_of(const key& of, part_reader part, const std::string& name) {
 
 curve_keys curve_keys::read(const curve_files& files, std::optional<node_number> self, std::size_t nodes) {
     if (files.key.empty() || files.nodes.empty()) {
-        throw refusal{
+        throw wire_error{
             "ZeroMQ is encrypted by two files, the private key of this node and the public keys of all: give what is "
             "missing"};
     }
     curve_keys all;
     const key own{::PEM_read_bio_PrivateKey(open(files.key).get(), nullptr, no_passphrase, nullptr)};
     ::ERR_clear_error();
-    if (!own) throw refusal{"keys of ZeroMQ: " + files.key + " has no private key (one without a passphrase)"};
+    if (!own) throw wire_error{"keys of ZeroMQ: " + files.key + " has no private key (one without a passphrase)"};
     all.secret = bytes_of(own, ::EVP_PKEY_get_raw_private_key, files.key);
     const file of_all = open(files.nodes);
     while (const key next{::PEM_read_bio_PUBKEY(of_all.get(), nullptr, no_passphrase, nullptr)}) {
         const curve_key one = bytes_of(next, ::EVP_PKEY_get_raw_public_key, files.nodes);
         if (const auto other = all.owner_of(one)) {
-            throw refusal{"keys of ZeroMQ: in " + files.nodes + " the nodes " + std::to_string(*other) + " and " +
-                          std::to_string(all.nodes.size()) + " have the same key: make one for each"};
+            throw wire_error{"keys of ZeroMQ: in " + files.nodes + " the nodes " + std::to_string(*other) + " and " +
+                             std::to_string(all.nodes.size()) + " have the same key: make one for each"};
         }
         all.nodes.push_back(one);
     }
     ::ERR_clear_error();
     if (all.nodes.size() != nodes) {
-        throw refusal{"keys of ZeroMQ: " + files.nodes + " has " + std::to_string(all.nodes.size()) +
-                      " public keys, and there are " + std::to_string(nodes) +
-                      " nodes: put the public keys of all nodes into it, in their order"};
+        throw wire_error{"keys of ZeroMQ: " + files.nodes + " has " + std::to_string(all.nodes.size()) +
+                         " public keys, and there are " + std::to_string(nodes) +
+                         " nodes: put the public keys of all nodes into it, in their order"};
     }
     const auto whose = all.owner_of(bytes_of(own, ::EVP_PKEY_get_raw_public_key, files.key));
     if (!whose || (self && whose != self)) {
-        throw refusal{"keys of ZeroMQ: " + files.key + " is not the key of " +
-                      (self ? "node " + std::to_string(*self) : std::string{"any node"}) + " in " + files.nodes +
-                      ": give this one its own, or bring the list up to date on all nodes"};
+        throw wire_error{"keys of ZeroMQ: " + files.key + " is not the key of " +
+                         (self ? "node " + std::to_string(*self) : std::string{"any node"}) + " in " + files.nodes +
+                         ": give this one its own, or bring the list up to date on all nodes"};
     }
     all.own = *whose;
     return all;

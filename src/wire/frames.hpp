@@ -11,14 +11,14 @@
 namespace tutti::wire {
 
 /// Passes the complete frames to `receive(header, body)`, and removes them from `input`. Returns false if a frame is
-/// invalid, names another sender than `from`, or is larger than `largest`, or if `receive` has returned false.
+/// invalid, names another sender than `from`, or is larger than `max_bytes`, or if `receive` has returned false.
 template <class F>
-[[nodiscard]] bool cut_frames(std::string& input, node_number from, std::size_t largest, F&& receive) {
+[[nodiscard]] bool split_frames(std::string& input, node_number from, std::size_t max_bytes, F&& receive) {
     std::string_view rest{input};
     while (rest.size() >= header::size) {
         header h;
         if (!decode(rest.substr(0, header::size), h) || h.version != protocol_version || h.from != from ||
-            h.length > largest)
+            h.length > max_bytes)
             return false;
         if (rest.size() < header::size + h.length) break;
         if (!receive(h, rest.substr(header::size, h.length))) return false;

@@ -21,58 +21,62 @@ using node_number = std::uint16_t;
 /// The version of the protocol. A node refuses a hello of another version.
 inline constexpr std::uint8_t protocol_version = 14;
 
-enum class kind : std::uint8_t {
-    hello,     ///< the first message of each connection, from both sides
-    fetch,     ///< answered by fetched
-    validate,  ///< answered by checked
-    watch,     ///< a validate whose sender sleeps until an object changes; answered by checked
-    changed,   ///< to each watching node, once; not answered
-    prepare,   ///< answered by answered
-    decide,    ///< not answered
-    withdraw,  ///< the sender needs no yes any more; answered by answered
-    place,     ///< not answered
-    beat,      ///< no body, not answered: reports the sender's clock, and that it runs
-    fetched,
-    answered,
-    status,       ///< from an observer, no body; answered by status_told
-    status_told,  ///< only to observers
-    checked,
-    claim,  ///< abstract locks by name; answered by claimed
-    claimed,
-    release,        ///< not answered
-    run,            ///< a call of a procedure, cluster::forwarded_call; answered by ran
-    ran,            ///< cluster::forwarded_answer
-    recall,         ///< not answered
-    reserve,        ///< a fetch that excludes writers; answered by fetched
-    timeline,       ///< from an observer; answered by timeline_told
-    timeline_told,  ///< only to observers
-    invalidate,     ///< to the sharers of an object; answered by invalidated, but the sender does not wait
-    invalidated,    ///< also sent without a question
-    gather,         ///< of a process that replaces a lost one; answered by survey, now or never
-    survey,
-    opened,  ///< the returning process knows all that it needs; answered by admitted
-    admitted,
-    inquire,      ///< between participants whose coordinator is lost; answered by verdict, now or later
-    verdict,      ///< also sent without a question
-    lost_node,    ///< to every remaining node; not answered
-    doubts,       ///< from an observer, no body; answered by doubts_told
-    doubts_told,  ///< only to observers
-    settle,       ///< from an observer; answered by settled
-    settled,      ///< only to observers
+enum class message_type : std::uint8_t {
+    hello,           ///< the first message of each connection, from both sides
+    fetch,           ///< answered by fetch_reply
+    validate,        ///< answered by validate_reply
+    watch,           ///< a validate whose sender sleeps until an object changes; answered by validate_reply
+    object_changed,  ///< to each watching node, once; not answered
+    prepare,         ///< answered by prepare_reply
+    decide,          ///< not answered
+    withdraw,        ///< the sender needs no yes any more; answered by prepare_reply
+    owner_update,    ///< not answered
+    heartbeat,       ///< no body, not answered: reports the sender's clock, and that it runs
+    fetch_reply,
+    prepare_reply,
+    status,        ///< from an observer, no body; answered by status_reply
+    status_reply,  ///< only to observers
+    validate_reply,
+    claim,  ///< abstract locks by name; answered by claim_reply
+    claim_reply,
+    release,           ///< not answered
+    run,               ///< a call of a procedure, cluster::forwarded_call; answered by run_reply
+    run_reply,         ///< cluster::forwarded_answer
+    cancel_run,        ///< not answered
+    reserve,           ///< a fetch that excludes writers; answered by fetch_reply
+    timeline,          ///< from an observer; answered by timeline_reply
+    timeline_reply,    ///< only to observers
+    invalidate,        ///< to the sharers of an object; answered by invalidate_reply, but the sender does not wait
+    invalidate_reply,  ///< also sent without a question
+    rejoin_request,    ///< of a process that replaces a lost one; answered by ownership_report, now or never
+    ownership_report,
+    rejoin_done,  ///< the returning process knows all that it needs; answered by rejoin_ack
+    rejoin_ack,
+    fate_query,     ///< between participants whose coordinator is lost; answered by fate_report, now or later
+    fate_report,    ///< also sent without a question
+    lost_node,      ///< to every remaining node; not answered
+    doubts,         ///< from an observer, no body; answered by doubts_reply
+    doubts_reply,   ///< only to observers
+    resolve_doubt,  ///< from an observer; answered by resolve_reply
+    resolve_reply,  ///< only to observers
 };
 
 /// Returns true if the message is about a process that comes back. These messages go between nodes that have lost each
 /// other.
-[[nodiscard]] constexpr bool is_about_return(kind k) noexcept {
-    return k == kind::gather || k == kind::survey || k == kind::opened || k == kind::admitted;
+[[nodiscard]] constexpr bool is_rejoin_message(message_type k) noexcept {
+    return k == message_type::rejoin_request || k == message_type::ownership_report || k == message_type::rejoin_done ||
+           k == message_type::rejoin_ack;
 }
 
 /// Returns true if participants exchange the message to find the decision of a lost node.
-[[nodiscard]] constexpr bool is_about_doubt(kind k) noexcept { return k == kind::inquire || k == kind::verdict; }
+[[nodiscard]] constexpr bool is_in_doubt_message(message_type k) noexcept {
+    return k == message_type::fate_query || k == message_type::fate_report;
+}
 
-/// Returns true if it answers a block's question, whose number its header repeats. (`ran` answers a server's.)
-[[nodiscard]] constexpr bool is_answer(kind k) noexcept {
-    return k == kind::fetched || k == kind::answered || k == kind::checked || k == kind::claimed;
+/// Returns true if it answers a block's question, whose number its header repeats. (`run_reply` answers a server's.)
+[[nodiscard]] constexpr bool is_reply(message_type k) noexcept {
+    return k == message_type::fetch_reply || k == message_type::prepare_reply || k == message_type::validate_reply ||
+           k == message_type::claim_reply;
 }
 
 /// The number of an observer, instead of a node's. An observer is not a node. An observer may only ask for the status,
@@ -83,17 +87,17 @@ inline constexpr std::uint64_t has_begun = 1;
 /// A bit of the hello to a calling process: another process with its number is not lost yet, so it has to call again.
 inline constexpr std::uint64_t has_another = 2;
 /// How many observers a node answers at a time.
-inline constexpr std::uint32_t most_observers = 8;
+inline constexpr std::uint32_t max_observers = 8;
 /// The pause between an answer and the next question of the same observer. The pause keeps an observer from occupying
 /// the thread that reads the nodes' messages. An observer that compares clocks asks after a longer pause.
-inline constexpr std::chrono::milliseconds rest_of_observer{5};
+inline constexpr std::chrono::milliseconds observer_pause{5};
 /// The largest number of threads of one node.
-inline constexpr std::uint16_t most_slots = 4096;
+inline constexpr std::uint16_t max_slots = 4096;
 
 /// The header before every message, of a fixed size. `length` counts the bytes that follow the header.
 struct header {
     std::uint32_t length = 0;
-    wire::kind kind{};
+    wire::message_type type{};
     std::uint8_t version = protocol_version;
     node_number from = 0;
     std::uint64_t call = 0;    ///< the number that the answer repeats; 0: the sender waits for no answer
@@ -101,7 +105,7 @@ struct header {
     std::uint64_t oldest = 0;  ///< no reader of the sender will ask for an older time; in a hello: the sender's process
     template <class V>
     void fields(V& v) {
-        v(length), v(kind), v(version), v(from), v(call), v(clock), v(oldest);
+        v(length), v(type), v(version), v(from), v(call), v(clock), v(oldest);
     }
     static constexpr std::size_t size = 32;
 };
@@ -155,7 +159,7 @@ struct fetch {
     }
 };
 
-enum class whereabouts : std::uint8_t {
+enum class lookup_result : std::uint8_t {
     here,       ///< the answer has the value, or says that the object does not exist
     elsewhere,  ///< ask `owner`
     busy,       ///< a commit of `owner` holds it, or an irrevocable block waits for it
@@ -164,10 +168,10 @@ enum class whereabouts : std::uint8_t {
     later,      ///< the answer is full: ask again
     too_large,  ///< too large for any answer
 };
-constexpr whereabouts last(whereabouts) noexcept { return whereabouts::too_large; }
+constexpr lookup_result last(lookup_result) noexcept { return lookup_result::too_large; }
 
 struct object_view {
-    whereabouts where{};
+    lookup_result where{};
     node_number owner = 0;
     bool exists = false;
     bool shared = false;  ///< the asking node may keep a copy, until it is invalidated; `valid_at` is the grant
@@ -180,7 +184,7 @@ struct object_view {
     }
 };
 
-struct fetched {
+struct fetch_reply {
     std::vector<object_view> objects;  ///< in the order of the ids
     template <class V>
     void fields(V& v) {
@@ -193,13 +197,13 @@ struct fetched {
 struct reserve {
     transaction_name who;
     precedence as{};
-    bool firm = false;    ///< of an irrevocable block: excludes even transactions that go first
-    bool alone = false;   ///< the object is about to be written: no commit that has read it gets a lock any more
-    bool values = false;  ///< the answer has the values
+    bool irrevocable = false;   ///< of an irrevocable block: excludes even transactions that go first
+    bool before_write = false;  ///< the object is about to be written: no commit that has read it gets a lock any more
+    bool values = false;        ///< the answer has the values
     std::vector<object_id> ids;
     template <class V>
     void fields(V& v) {
-        v(who), v(as), v(firm), v(alone), v(values), v(ids);
+        v(who), v(as), v(irrevocable), v(before_write), v(values), v(ids);
     }
 };
 
@@ -221,7 +225,7 @@ struct validate {
 };
 
 /// The answer to validate and watch.
-struct checked {
+struct validate_reply {
     std::uint32_t current = 0;  ///< number of current reads, from the first on; the next one is not current
     template <class V>
     void fields(V& v) {
@@ -230,7 +234,7 @@ struct checked {
 };
 
 /// To a node that watches the object. The object has changed or moved, or is no longer watched for lack of space.
-struct changed {
+struct object_changed {
     object_id id;
     template <class V>
     void fields(V& v) {
@@ -267,7 +271,7 @@ enum class decider : std::uint8_t {
 };
 constexpr decider last(decider) noexcept { return decider::receiver_held; }
 /// Returns true if the prepare names the other participants.
-constexpr bool takes_several(decider d) noexcept {
+constexpr bool names_participants(decider d) noexcept {
     return d == decider::sender_of_several || d == decider::all_of_several;
 }
 
@@ -281,7 +285,7 @@ struct prepare {
     template <class V>
     void fields(V& v) {
         v(who), v(as), v(decides), v(reads), v(writes);
-        if (takes_several(decides)) v(others);
+        if (names_participants(decides)) v(others);
     }
 };
 
@@ -307,7 +311,7 @@ struct withdraw {
 
 /// To another participant. The sender has prepared the transaction, has lost the node that decides, and knows no
 /// decision.
-struct inquire {
+struct fate_query {
     transaction_name who;
     template <class V>
     void fields(V& v) {
@@ -316,17 +320,17 @@ struct inquire {
 };
 
 /// What a participant knows of a transaction if it has the decision, or has lost the node that decides.
-enum class fate : std::uint8_t {
+enum class transaction_fate : std::uint8_t {
     unknown,    ///< the decision never reached it, or was forgotten; with its clock at the prepare, or 0
     aborted,    ///< it was told so, or has not said yes and never will
     committed,  ///< it was told so
     prepared,   ///< unknown, and it has said yes to an all_of_several prepare; with its clock at the prepare
 };
-constexpr fate last(fate) noexcept { return fate::prepared; }
+constexpr transaction_fate last(transaction_fate) noexcept { return transaction_fate::prepared; }
 
-struct verdict {
+struct fate_report {
     transaction_name who;
-    wire::fate fate{};
+    wire::transaction_fate fate{};
     std::uint64_t version = 0;  ///< of the commit, or that clock
     bool by_hand = false;       ///< an operator has settled it, because the decision was unknown
     template <class V>
@@ -360,7 +364,7 @@ struct invalidation {
 };
 
 /// To the home of an object that has moved.
-struct place {
+struct owner_update {
     object_id id;
     node_number owner = 0;
     std::uint64_t version = 0;
@@ -371,7 +375,7 @@ struct place {
 };
 
 /// The processes that the sender is connected with, by node; 0: none. Each node names its process in its hello.
-struct gather {
+struct rejoin_request {
     std::uint64_t round = 0;
     std::vector<std::uint64_t> processes;
     template <class V>
@@ -381,10 +385,10 @@ struct gather {
 };
 
 /// One part of a list that may take several messages.
-struct part_of_list {
+struct list_part {
     std::uint32_t part = 0;   ///< from 0 on
     std::uint32_t parts = 1;  ///< number of all parts
-    std::vector<place> places;
+    std::vector<owner_update> places;
     template <class V>
     void fields(V& v) {
         v(part), v(parts), v(places);
@@ -392,12 +396,12 @@ struct part_of_list {
 };
 
 /// What the sender knows of objects that have their home elsewhere.
-struct survey {
+struct ownership_report {
     std::uint64_t round = 0;   ///< of the gather
     std::uint64_t number = 0;  ///< of the sender's surveys: another survey may have other content
     std::uint64_t era = 0;     ///< the highest era of processes that came back with the receiver's or the sender's
                                ///< number
-    part_of_list list;
+    list_part list;
     template <class V>
     void fields(V& v) {
         v(round), v(number), v(era), v(list);
@@ -405,10 +409,10 @@ struct survey {
 };
 
 /// The sender serves from now on. All objects that former processes with its number owned have ended, at that version.
-struct opened {
+struct rejoin_done {
     std::uint64_t era = 0;
     std::uint64_t version = 0;
-    part_of_list list;  ///< of the surveys' objects, those with their home at the receiver
+    list_part list;  ///< of the surveys' objects, those with their home at the receiver
     template <class V>
     void fields(V& v) {
         v(era), v(version), v(list);
@@ -416,7 +420,7 @@ struct opened {
 };
 
 /// The receiver may send requests to the sender from now on, and the sender to it.
-struct admitted {
+struct rejoin_ack {
     std::uint64_t era = 0;  ///< of the receiver
     bool serves = false;    ///< false: the sender is about to come back itself
     template <class V>
@@ -426,19 +430,19 @@ struct admitted {
 };
 
 /// Why a lock is refused. Later values are worse.
-enum class obstacle : std::uint8_t {
+enum class lock_refusal : std::uint8_t {
     none,
     outranked,  ///< it is reserved for a block that goes first
     shared,     ///< nodes have copies of it, and were told to drop them
     locked,     ///< a running commit has a lock
     stale,      ///< it has changed since it was read
 };
-constexpr obstacle last(obstacle) noexcept { return obstacle::stale; }
+constexpr lock_refusal last(lock_refusal) noexcept { return lock_refusal::stale; }
 
-struct answered {
+struct prepare_reply {
     bool yes = false;
     std::uint64_t version = 0;  ///< of the commit, if the receiver decides
-    obstacle why{};             ///< of a no: the reason of the first refused lock
+    lock_refusal why{};         ///< of a no: the reason of the first refused lock
     std::uint64_t clock = 0;    ///< of a yes that decides nothing: the receiver's clock once it had all locks
     template <class V>
     void fields(V& v) {
@@ -459,22 +463,22 @@ struct claim_item {
 /// To the home of the names. Holds are numbered separately from transactions.
 struct claim {
     transaction_name who;
-    transaction_name family;  ///< holds of the same family do not conflict
-    std::uint64_t age = 0;    ///< the smaller age is older
+    transaction_name root_execution;  ///< holds of the same family do not conflict
+    std::uint64_t age = 0;            ///< the smaller age is older
     std::vector<claim_item> names;
     template <class V>
     void fields(V& v) {
-        v(who), v(family), v(age), v(names);
+        v(who), v(root_execution), v(age), v(names);
     }
 };
 
-struct claimed {
+struct claim_reply {
     std::uint32_t granted = 0;  ///< number of granted names, from the first on; another hold has the next one
     bool older = false;         ///< that other hold is older
-    bool full = false;          ///< the holder has as many names as it may
+    bool is_full = false;       ///< the holder has as many names as it may
     template <class V>
     void fields(V& v) {
-        v(granted), v(older), v(full);
+        v(granted), v(older), v(is_full);
     }
 };
 
@@ -488,7 +492,7 @@ struct release {
 };
 
 /// No thread waits for the call of the header's number any more.
-struct recall {
+struct cancel_run {
     bool stranded = false;
     template <class V>
     void fields(V& v) {
@@ -496,20 +500,20 @@ struct recall {
     }
 };
 
-struct status_told {
+struct status_reply {
     bool admitted = true;  ///< false: there are too many observers, and the facts are empty
-    cluster::node_facts facts;
+    cluster::node_facts status;
     template <class V>
     void fields(V& v) {
-        v(admitted), v(facts);
+        v(admitted), v(status);
     }
 };
 
 /// An observer's order about the recording. A node makes one recording at a time, which ends with its observer.
 enum class timeline_order : std::uint8_t {
-    look,   ///< tell the node's clock
-    start,  ///< start an empty recording
-    take,   ///< end the recording, and send its next events
+    read_clock,  ///< tell the node's clock
+    start,       ///< start an empty recording
+    take,        ///< end the recording, and send its next events
 };
 constexpr timeline_order last(timeline_order) noexcept { return timeline_order::take; }
 
@@ -523,7 +527,7 @@ struct timeline {
 };
 
 /// An operator's decision about a transaction in doubt.
-struct settle {
+struct resolve_doubt {
     transaction_name who;
     bool commits = false;
     template <class V>
@@ -533,7 +537,7 @@ struct settle {
     static constexpr std::size_t size = 13;
 };
 
-struct doubts_told {
+struct doubts_reply {
     std::vector<cluster::doubt> all{};
     template <class V>
     void fields(V& v) {
@@ -541,9 +545,9 @@ struct doubts_told {
     }
 };
 
-struct timeline_told {
+struct timeline_reply {
     /// The most events in one answer. The thread that reads the nodes' messages makes the answer.
-    static constexpr std::size_t most_events = 10'000;
+    static constexpr std::size_t max_events = 10'000;
 
     bool granted = true;      ///< false: another observer records, or memory is lacking
     std::int64_t now_ns = 0;  ///< by the steady clock

@@ -8,7 +8,7 @@
 
 #include "secure/openssl.hpp"
 #include "wire/fault_injection.hpp"
-#include "wire/refusal.hpp"
+#include "wire/wire_error.hpp"
 
 namespace tutti::wire {
 namespace {
@@ -23,12 +23,12 @@ using owned = std::unique_ptr<T, freed_by<T, Free>>;
 /// Names are compared literally. The subject's names are ignored.
 constexpr unsigned how_names_match = X509_CHECK_FLAG_NO_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT;
 
-constexpr std::size_t most_named = 300;  // bytes of names in a message
+constexpr std::size_t max_names = 300;  // bytes of names in a message
 
 constexpr unsigned char record_of_handshake = 22, record_of_alert = 21;
 
 [[noreturn]] void refuse(const std::string& what) {
-    throw refusal{"TLS: " + what + ": " + secure::why_openssl_failed()};
+    throw wire_error{"TLS: " + what + ": " + secure::why_openssl_failed()};
 }
 
 std::string names_of(X509* certificate) {
@@ -41,8 +41,8 @@ std::string names_of(X509* certificate) {
         if (!all.empty()) all += ", ";
         const std::string_view one{reinterpret_cast<const char*>(::ASN1_STRING_get0_data(name->d.dNSName)),
                                    static_cast<std::size_t>(::ASN1_STRING_length(name->d.dNSName))};
-        all.append(one.substr(0, most_named));
-        if (all.size() > most_named) break;
+        all.append(one.substr(0, max_names));
+        if (all.size() > max_names) break;
     }
     ::GENERAL_NAMES_free(names);
     // The certificate may be forged by a stranger, who must not be able to write lines into our log.
@@ -70,9 +70,9 @@ void check_own(SSL_CTX* context, const tls_files& files, const std::vector<std::
     X509* const own = ::SSL_CTX_get0_certificate(context);
     if (!own_names.empty() &&
         std::ranges::none_of(own_names, [own](const std::string& name) { return is_made_for(own, name); })) {
-        throw refusal{"TLS: the certificate " + files.certificate + " is made for " + names_of(own) +
-                      ", and must be made for " + own_names.front() + " (subjectAltName=DNS:" + own_names.front() +
-                      ")"};
+        throw wire_error{"TLS: the certificate " + files.certificate + " is made for " + names_of(own) +
+                         ", and must be made for " + own_names.front() + " (subjectAltName=DNS:" + own_names.front() +
+                         ")"};
     }
     STACK_OF(X509)* between = nullptr;
     ::SSL_CTX_get0_chain_certs(context, &between);
@@ -83,8 +83,8 @@ void check_own(SSL_CTX* context, const tls_files& files, const std::vector<std::
         ::X509_STORE_CTX_set_default(check.get(), role);
         if (::X509_verify_cert(check.get()) == 1) continue;
         const int error = ::X509_STORE_CTX_get_error(check.get());
-        throw refusal{"TLS: the certificate " + files.certificate + " would be refused by those who trust " +
-                      files.authority + ": " + ::X509_verify_cert_error_string(error) + "; have one made by it"};
+        throw wire_error{"TLS: the certificate " + files.certificate + " would be refused by those who trust " +
+                         files.authority + ": " + ::X509_verify_cert_error_string(error) + "; have one made by it"};
     }
 }
 
@@ -92,7 +92,7 @@ void check_own(SSL_CTX* context, const tls_files& files, const std::vector<std::
 
 void require_known(const secure::protocol_choice& what) {
     if (what == secure::protocol_choice{}) return;
-    if (const std::string objection = secure::objection_to(what); !objection.empty()) throw refusal{objection};
+    if (const std::string objection = secure::objection_to(what); !objection.empty()) throw wire_error{objection};
 }
 
 std::string certificate_name(node_number node, std::string_view cluster) {
@@ -117,11 +117,11 @@ bool looks_like_alert(std::string_view bytes) noexcept {
 tls::tls(const tls_files& files, const std::vector<std::string>& own_names)
     : context_{::SSL_CTX_new(::TLS_method()), ::SSL_CTX_free} {
     if (files.certificate.empty() || files.key.empty() || files.authority.empty()) {
-        throw refusal{
+        throw wire_error{
             "TLS needs three files, a certificate, its key and the authority that has signed all certificates: give "
             "what is missing"};
     }
-    if (!files.protocol.names_a_version()) throw refusal{secure::unknown_version};
+    if (!files.protocol.names_a_version()) throw wire_error{secure::unknown_version};
     ::ERR_clear_error();
     SSL_CTX* const c = context_.get();
     if (c == nullptr) refuse("no context");
@@ -130,7 +130,7 @@ tls::tls(const tls_files& files, const std::vector<std::string>& own_names)
     // Every connection shows its certificates: sessions are not resumed.
     ::SSL_CTX_set_session_cache_mode(c, SSL_SESS_CACHE_OFF);
     ::SSL_CTX_set_num_tickets(c, 0);
-    ::SSL_CTX_set_verify(c, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, tls_session::note_refused);
+    ::SSL_CTX_set_verify(c, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, tls_session::record_refused_certificate);
     if (injected(fault::no_authority_check)) {
         ::SSL_CTX_set_cert_verify_callback(c, [](X509_STORE_CTX*, void*) { return 1; }, nullptr);
     }
@@ -169,15 +169,15 @@ tls_session::tls_session(SSL_CTX* context, bool calls, const std::string& expect
     if (::SSL_set1_host(s, expected.c_str()) != 1) throw std::bad_alloc{};
 }
 
-bool tls_session::open(std::string_view came, std::string& plain) {
+bool tls_session::decrypt(std::string_view came, std::string& plain) {
     const std::lock_guard hold{guard_};
     if (over_) return false;
     // A peer that does not use TLS gets an alert.
-    if (!spoke_ && !came.empty()) {
-        spoke_ = true;
+    if (!has_received_ && !came.empty()) {
+        has_received_ = true;
         if (!looks_like_handshake(came) && !looks_like_alert(came)) {
             over_ = true;
-            trouble_ = "speaks no TLS: give it a certificate, too, if it is one of ours";
+            error_ = "speaks no TLS: give it a certificate, too, if it is one of ours";
             if (::SSL_is_server(ssl_.get()) == 1) {
                 const std::string_view alert = alert_in_the_clear();
                 ::BIO_write(::SSL_get_wbio(ssl_.get()), alert.data(), static_cast<int>(alert.size()));
@@ -216,13 +216,13 @@ bool tls_session::step(std::string& plain) {
 }
 
 /// Notes the names of a refused certificate, because OpenSSL does not keep the certificate.
-int tls_session::note_refused(int good, X509_STORE_CTX* check) {
+int tls_session::record_refused_certificate(int good, X509_STORE_CTX* check) {
     if (good == 1) return good;
     const auto* const s =
         static_cast<const SSL*>(::X509_STORE_CTX_get_ex_data(check, ::SSL_get_ex_data_X509_STORE_CTX_idx()));
     X509* const shown = ::X509_STORE_CTX_get_current_cert(check);
     if (auto* const self = static_cast<tls_session*>(SSL_get_app_data(s)); shown != nullptr)
-        self->shown_ = names_of(shown);
+        self->refused_names_ = names_of(shown);
     return good;
 }
 
@@ -234,22 +234,22 @@ void tls_session::fail(int status) {
     const long verified = ::SSL_get_verify_result(s);
     const unsigned long code = ::ERR_peek_last_error();
     if (verified == X509_V_ERR_HOSTNAME_MISMATCH) {
-        trouble_ = "shows a certificate that is made for " + shown_ + ", and not for " + expected_ +
-                   ": it is another one, or has the certificate of another";
+        error_ = "shows a certificate that is made for " + refused_names_ + ", and not for " + expected_ +
+                 ": it is another one, or has the certificate of another";
     } else if (verified != X509_V_OK) {
-        trouble_ = std::string{"shows a certificate that is refused: "} + ::X509_verify_cert_error_string(verified) +
-                   "; have one made by the authority that is trusted here";
+        error_ = std::string{"shows a certificate that is refused: "} + ::X509_verify_cert_error_string(verified) +
+                 "; have one made by the authority that is trusted here";
     } else if (ERR_GET_LIB(code) == ERR_LIB_SSL && ERR_GET_REASON(code) > SSL_AD_REASON_OFFSET) {
         const char* const reason = ::ERR_reason_error_string(code);
-        trouble_ =
+        error_ =
             std::string{"refuses the certificate that it was shown, or its TLS: "} + (reason ? reason : "no reason");
     } else if (is_without_common_protocol(code)) {
-        trouble_ = std::string{"offers no version or cipher of TLS that is allowed here ("} +
-                   ::ERR_reason_error_string(code) +
-                   "): give both sides the same tls-min-version, tls-ciphers and tls-ciphersuites";
+        error_ = std::string{"offers no version or cipher of TLS that is allowed here ("} +
+                 ::ERR_reason_error_string(code) +
+                 "): give both sides the same tls-min-version, tls-ciphers and tls-ciphersuites";
     } else {
         const char* const reason = ::ERR_reason_error_string(code);
-        trouble_ = std::string{"speaks TLS that makes no sense: "} + (reason != nullptr ? reason : "no reason given");
+        error_ = std::string{"speaks TLS that makes no sense: "} + (reason != nullptr ? reason : "no reason given");
     }
     ::ERR_clear_error();
 }
@@ -264,7 +264,7 @@ void tls_session::take(std::string& to) {
     to.resize(had + got);
 }
 
-bool tls_session::seal(std::string& plain) {
+bool tls_session::encrypt(std::string& plain) {
     const std::lock_guard hold{guard_};
     ::ERR_clear_error();
     std::size_t taken = 0;
@@ -276,19 +276,19 @@ bool tls_session::seal(std::string& plain) {
     return sealed;
 }
 
-std::string tls_session::owed() {
+std::string tls_session::pending_output() {
     const std::lock_guard hold{guard_};
     std::string all;
     take(all);
     return all;
 }
 
-bool tls_session::established() const {
+bool tls_session::is_established() const {
     const std::lock_guard hold{guard_};
     return !over_ && ::SSL_is_init_finished(ssl_.get()) == 1;
 }
 
-bool tls_session::is(const std::string& name) const {
+bool tls_session::has_name(const std::string& name) const {
     const std::lock_guard hold{guard_};
     X509* const shown = ::SSL_get0_peer_certificate(ssl_.get());
     return injected(fault::no_name_check) || (shown != nullptr && is_made_for(shown, name));
@@ -300,9 +300,9 @@ std::string tls_session::names() const {
     return shown != nullptr ? names_of(shown) : "nobody";
 }
 
-std::string tls_session::trouble() const {
+std::string tls_session::error() const {
     const std::lock_guard hold{guard_};
-    return trouble_;
+    return error_;
 }
 
 }  // namespace tutti::wire

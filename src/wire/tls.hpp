@@ -26,10 +26,10 @@ struct tls_files {
     std::string key;          ///< of the certificate, without a passphrase
     std::string authority;    ///< of all sides
     secure::protocol_choice protocol{};
-    [[nodiscard]] bool wanted() const noexcept { return !certificate.empty() || !key.empty() || !authority.empty(); }
+    [[nodiscard]] bool are_set() const noexcept { return !certificate.empty() || !key.empty() || !authority.empty(); }
 };
 
-/// Throws refusal if OpenSSL does not know a version or a cipher of `what`. Reads no files.
+/// Throws wire_error if OpenSSL does not know a version or a cipher of `what`. Reads no files.
 void require_known(const secure::protocol_choice& what);
 
 /// Returns the DNS name that a node's certificate must have among its subject alternative names: node-<number>.<name of
@@ -41,28 +41,28 @@ void require_known(const secure::protocol_choice& what);
 class tls_session {
 public:
     /// Takes bytes from the other side, and appends their plain text to `plain`. Returns false if they end the
-    /// connection; trouble() then returns the reason. Bytes from owed() may still tell the other side the reason.
-    [[nodiscard]] bool open(std::string_view came, std::string& plain);
-    /// Replaces `plain` by its TLS record (several beyond 16 KiB), preceded by all bytes that owed() would return.
+    /// connection; error() then returns the reason. Bytes from pending_output() may still tell the other side the reason.
+    [[nodiscard]] bool decrypt(std::string_view came, std::string& plain);
+    /// Replaces `plain` by its TLS record (several beyond 16 KiB), preceded by all bytes that pending_output() would return.
     /// Returns false if the connection has ended, and nothing is to be sent.
-    /// REQUIRES: established().
-    [[nodiscard]] bool seal(std::string& plain);
+    /// REQUIRES: is_established().
+    [[nodiscard]] bool encrypt(std::string& plain);
     /// Returns bytes that the session has to send by itself: handshakes and alerts.
-    [[nodiscard]] std::string owed();
-    [[nodiscard]] bool established() const;
+    [[nodiscard]] std::string pending_output();
+    [[nodiscard]] bool is_established() const;
 
     /// Returns true if the other side's certificate is made for that name.
-    /// REQUIRES: established().
-    [[nodiscard]] bool is(const std::string& name) const;
+    /// REQUIRES: is_established().
+    [[nodiscard]] bool has_name(const std::string& name) const;
     /// Returns the names in that certificate as text for messages, of bounded length, and printable.
     [[nodiscard]] std::string names() const;
     /// Returns why the connection has ended, or an empty string if the other side has ended it without an alert.
-    [[nodiscard]] std::string trouble() const;
+    [[nodiscard]] std::string error() const;
 
 private:
     friend class tls;
     tls_session(ssl_ctx_st* context, bool calls, const std::string& expected);
-    static int note_refused(int good, x509_store_ctx_st* check);
+    static int record_refused_certificate(int good, x509_store_ctx_st* check);
     bool step(std::string& plain);
     void fail(int status);
     void take(std::string& to);
@@ -70,24 +70,24 @@ private:
     mutable std::mutex guard_;
     std::unique_ptr<ssl_st, void (*)(ssl_st*)> ssl_;
     bool over_ = false;
-    bool spoke_ = false;  // bytes have come
+    bool has_received_ = false;  // bytes have come
     std::string expected_;
-    std::string shown_;  // the names of a refused certificate
-    std::string trouble_;
+    std::string refused_names_;  // the names of a refused certificate
+    std::string error_;
 };
 
 /// The certificates and settings that the connections of a process share. The files are read once. Thread safety: every
 /// member may be called from any thread.
 class tls {
 public:
-    /// Reads the files. Throws refusal, also if other sides would refuse this side's own certificate. That is the case
+    /// Reads the files. Throws wire_error, also if other sides would refuse this side's own certificate. That is the case
     /// if it has expired, the authority has not signed it, or it is not made for any of `own_names`. If there are no
     /// `own_names`, any name is accepted.
     tls(const tls_files& files, const std::vector<std::string>& own_names);
 
     /// Makes the calling side of a connection. The handshake fails if the other side is not `expected`.
     [[nodiscard]] std::unique_ptr<tls_session> call(const std::string& expected) const;
-    /// Makes the called side of a connection. The caller must have a certificate of the authority; is() checks its
+    /// Makes the called side of a connection. The caller must have a certificate of the authority; has_name() checks its
     /// name.
     [[nodiscard]] std::unique_ptr<tls_session> answer() const;
 

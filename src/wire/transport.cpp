@@ -1,8 +1,8 @@
 #include "wire/transport.hpp"
 
-#include "wire/sockets.hpp"
+#include "wire/socket_transport.hpp"
 #if defined(TUTTI_CLUSTER_ZEROMQ)
-#include "wire/zeromq.hpp"
+#include "wire/zeromq_transport.hpp"
 #endif
 
 namespace tutti::wire {
@@ -11,14 +11,14 @@ std::vector<address> addresses_of(const transport_options& how) {
     std::vector<address> all;
     for (const std::string& text : how.addresses) {
         const bool zeromq = is_of_zeromq(text);
-        all.push_back(parse_address(text, zeromq ? how.curve.wanted() : how.tls.wanted()));
+        all.push_back(parse_address(text, zeromq ? how.curve.are_set() : how.tls.are_set()));
         if (zeromq != all.front().zeromq) {
-            throw refusal{"'" + how.addresses.front() + "' and '" + text +
-                          "' are of two kinds: give zmq: to the addresses of all nodes, or to none"};
+            throw wire_error{"'" + how.addresses.front() + "' and '" + text +
+                             "' are of two kinds: give zmq: to the addresses of all nodes, or to none"};
         }
         for (std::size_t i = 0; i + 1 < all.size(); ++i) {
             if (all[i].endpoint == all.back().endpoint)
-                throw refusal{"two nodes have the address " + text + "; give each its own"};
+                throw wire_error{"two nodes have the address " + text + "; give each its own"};
         }
     }
     if (all.empty()) return all;
@@ -29,14 +29,14 @@ std::vector<address> addresses_of(const transport_options& how) {
                       "installed, or leave zmq: out of the addresses of all nodes"};
     }
 #endif
-    if (all.front().zeromq && how.tls.wanted()) {
-        throw refusal{
+    if (all.front().zeromq && how.tls.are_set()) {
+        throw wire_error{
             "addresses of ZeroMQ are encrypted by keys, and not by certificates: give node_options::curve, or "
             "TUTTI_CLUSTER_CURVE_KEY and TUTTI_CLUSTER_CURVE_NODES, in the place of the certificate, its key and the "
             "authority"};
     }
-    if (!all.front().zeromq && how.curve.wanted()) {
-        throw refusal{
+    if (!all.front().zeromq && how.curve.are_set()) {
+        throw wire_error{
             "keys of ZeroMQ (node_options::curve, TUTTI_CLUSTER_CURVE_KEY, TUTTI_CLUSTER_CURVE_NODES) encrypt "
             "addresses "
             "of ZeroMQ alone: write zmq: in front of the addresses of all nodes, or give a certificate, its key and "
@@ -48,9 +48,9 @@ std::vector<address> addresses_of(const transport_options& how) {
 std::unique_ptr<transport> make_transport(const transport_options& how, transport::handler& to) {
     std::vector<address> all = addresses_of(how);
 #if defined(TUTTI_CLUSTER_ZEROMQ)
-    if (all.front().zeromq) return std::make_unique<zeromq>(how, std::move(all), to);
+    if (all.front().zeromq) return std::make_unique<zeromq_transport>(how, std::move(all), to);
 #endif
-    return std::make_unique<sockets>(how, std::move(all), to);
+    return std::make_unique<socket_transport>(how, std::move(all), to);
 }
 
 }  // namespace tutti::wire

@@ -11,32 +11,32 @@
 
 #include "wire/address.hpp"
 #include "wire/curve_keys.hpp"
-#include "wire/observed.hpp"
+#include "wire/observable.hpp"
 #include "wire/tls.hpp"
 
 namespace tutti::wire {
 
 struct transport_options {
-    node_number self = 0;
+    node_number own_number = 0;
     std::vector<std::string> addresses;
     std::uint64_t cluster = 0;  ///< the cluster's number in the hello
     std::string cluster_name;   ///< the cluster's name in the certificates
     tls_files tls;              ///< without TLS files, addresses beyond loopback are refused
     curve_files curve;          ///< as `tls`, for addresses of ZeroMQ
-    std::chrono::milliseconds connect_within{10000};
-    std::size_t largest = 16u << 20;
+    std::chrono::milliseconds connect_timeout{10000};
+    std::size_t max_message_bytes = 16u << 20;
     /// A node that has sent nothing for this long is lost: stopped, or disconnected. The node's process may still
     /// exist, and finds its connections closed when it continues.
-    std::chrono::milliseconds silence{5000};
+    std::chrono::milliseconds failure_timeout{5000};
     /// A node that leaves more bytes unread than this, and continues to ask, is disconnected.
-    std::size_t most_unsent = 256u << 20;
+    std::size_t max_unsent_bytes = 256u << 20;
     /// The time for a connecting side to say who it is, and to prove this if the connection is encrypted.
-    std::chrono::milliseconds greet_within{5000};
+    std::chrono::milliseconds hello_timeout{5000};
     /// The largest number of connections whose other side has not identified itself.
-    std::size_t most_greeting = 64;
+    std::size_t max_pending_handshakes = 64;
 };
 
-/// Returns the addresses of all nodes, which must differ, and be of one kind. Throws refusal, also if the addresses do
+/// Returns the addresses of all nodes, which must differ, and be of one kind. Throws wire_error, also if the addresses do
 /// not match the files for encryption.
 [[nodiscard]] std::vector<address> addresses_of(const transport_options& how);
 
@@ -44,19 +44,19 @@ class transport {
 public:
     /// The receiver of frames and events. Every member runs on the reading thread, unless its comment differs, and must
     /// not block.
-    struct handler : observed {
+    struct handler : observable {
         /// Handles a frame. Returns false if its bytes are invalid, which ends the connection.
         virtual bool receive(const header& h, std::string_view body) = 0;
         /// Notes that a connection has ended, once for each process of a node. Not called during the destructor.
-        virtual void lose(node_number node) noexcept = 0;
+        virtual void on_node_lost(node_number node) noexcept = 0;
         /// Notes the clock of a node whose cluster has begun. This node is about to come back to that cluster.
-        virtual void meet(std::uint64_t clock) noexcept = 0;
+        virtual void merge_clock(std::uint64_t clock) noexcept = 0;
         [[nodiscard]] virtual std::uint64_t clock() const noexcept = 0;
         /// Returns true if the latest process of that node is admitted. Until then, the node is only sent messages
         /// about its return. Any thread that sends may call this; it must not send.
-        [[nodiscard]] virtual bool has_let_in(node_number node) const noexcept = 0;
+        [[nodiscard]] virtual bool has_admitted(node_number node) const noexcept = 0;
         /// Sends something to a node that nothing was sent to for a beat.
-        virtual void beat(node_number node) = 0;
+        virtual void heartbeat(node_number node) = 0;
     };
 
     transport() = default;
@@ -65,7 +65,7 @@ public:
     transport& operator=(const transport&) = delete;
 
     /// Connects, and returns when all nodes are connected. Calls the handler from then on, and also before it returns.
-    /// Throws refusal, which names the missing nodes.
+    /// Throws wire_error, which names the missing nodes.
     /// REQUIRES: the handler can be called, also if it sends.
     virtual void join() = 0;
     /// Sends a frame. Returns false if that node is lost or not admitted. Never blocks: bytes that cannot be sent now
@@ -83,12 +83,12 @@ public:
     [[nodiscard]] virtual std::uint64_t process_of(node_number n) const = 0;
     /// Ends the connection. This node counts the other one as lost at once. The other node notices the end at its next
     /// read.
-    virtual void give_up(node_number to) noexcept = 0;
+    virtual void disconnect(node_number to) noexcept = 0;
     /// Adds the facts about traffic, peers and observers to `to`.
     virtual void describe(cluster::node_facts& to) const = 0;
 };
 
-/// Makes the transport that the addresses require, and listens. Throws refusal.
+/// Makes the transport that the addresses require, and listens. Throws wire_error.
 /// REQUIRES: there are at least two nodes.
 [[nodiscard]] std::unique_ptr<transport> make_transport(const transport_options& how, transport::handler& to);
 

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "wire/refusal.hpp"
+#include "wire/wire_error.hpp"
 #if defined(TUTTI_CLUSTER_ZEROMQ)
 #include "wire/zeromq_peer.hpp"
 #endif
@@ -14,27 +14,28 @@ namespace {
 
 class call final : public zeromq_call {
 public:
-    call(asio::io_context& io, const address& to, const curve_keys* keys, node_number whom, told then);
+    call(asio::io_context& io, const address& to, const curve_keys* keys, node_number whom, stage_callback then);
     ~call() override { call::end(); }
 
-    void say(const std::string& bytes) override;
+    void send(const std::string& bytes) override;
     void read(std::string& into, std::function<void()> then) override;
     void end() noexcept override;
 
 private:
     void await(asio::posix::stream_descriptor& one);
-    void look();
-    void look_soon();
-    void hear(const zmq_monitor::event& e);
+    void poll();
+    void poll_soon();
+    void receive_some(const zmq_monitor::event& e);
     void serve();
     void fail(const std::string& why);
 
     const zmq_context context_;
     zmq_socket socket_;
     zmq_monitor of_socket_;
-    asio::posix::stream_descriptor heard_, befallen_;  // libzmq owns these descriptors: release, do not close
+    asio::posix::stream_descriptor input_descriptor_,
+        event_descriptor_;  // libzmq owns these descriptors: release, do not close
     const bool encrypted_;
-    const told then_;
+    const stage_callback then_;
     std::string came_;
     std::string* into_ = nullptr;
     std::function<void()> filled_;
@@ -42,31 +43,35 @@ private:
     bool over_ = false;
 };
 
-call::call(asio::io_context& io, const address& to, const curve_keys* keys, node_number whom, told then)
-    : socket_{context_, ZMQ_DEALER}, heard_{io}, befallen_{io}, encrypted_{keys != nullptr}, then_{std::move(then)} {
+call::call(asio::io_context& io, const address& to, const curve_keys* keys, node_number whom, stage_callback then)
+    : socket_{context_, ZMQ_DEALER},
+      input_descriptor_{io},
+      event_descriptor_{io},
+      encrypted_{keys != nullptr},
+      then_{std::move(then)} {
     limit_to_one_call(socket_);
     if (keys != nullptr) encrypt(socket_, *keys, whom);
-    of_socket_ = zmq_monitor{context_, socket_, ZMQ_EVENT_CONNECTED | outcomes_of_call};
-    if (!socket_.connect(endpoint_of(to))) throw refusal{std::string{"cannot be called: "} + ::zmq_strerror(errno)};
-    heard_.assign(socket_.descriptor());
-    befallen_.assign(of_socket_.descriptor());
-    await(heard_);
-    await(befallen_);
+    of_socket_ = zmq_monitor{context_, socket_, ZMQ_EVENT_CONNECTED | call_result_events};
+    if (!socket_.connect(endpoint_of(to))) throw wire_error{std::string{"cannot be called: "} + ::zmq_strerror(errno)};
+    input_descriptor_.assign(socket_.descriptor());
+    event_descriptor_.assign(of_socket_.descriptor());
+    await(input_descriptor_);
+    await(event_descriptor_);
 }
 
 void call::await(asio::posix::stream_descriptor& one) {
     one.async_wait(asio::posix::stream_descriptor::wait_read, [this, &one](asio::error_code failed) {
         if (failed || over_) return;
-        look();
+        poll();
         if (!over_) await(one);
     });
 }
 
-void call::look() {
+void call::poll() {
     while (!over_) {
         const auto e = of_socket_.next();
         if (!e) break;
-        hear(*e);
+        receive_some(*e);
     }
     while (!over_ && into_ != nullptr) {
         zmq_message m;
@@ -76,7 +81,7 @@ void call::look() {
     }
 }
 
-void call::hear(const zmq_monitor::event& e) {
+void call::receive_some(const zmq_monitor::event& e) {
     switch (e.what) {
         case ZMQ_EVENT_CONNECTED: return then_(stage::accepted, {});
         case ZMQ_EVENT_HANDSHAKE_SUCCEEDED:
@@ -106,21 +111,21 @@ void call::serve() {
     std::exchange(filled_, nullptr)();
 }
 
-void call::say(const std::string& bytes) {
+void call::send(const std::string& bytes) {
     if (over_) return;
     static_cast<void>(socket_.send(bytes));
-    look_soon();
+    poll_soon();
 }
 
 /// Looks for input soon. Once libzmq has read its commands, it does not signal the input again.
-void call::look_soon() {
-    asio::post(heard_.get_executor(), [this] { look(); });
+void call::poll_soon() {
+    asio::post(input_descriptor_.get_executor(), [this] { poll(); });
 }
 
 void call::read(std::string& into, std::function<void()> then) {
     into_ = &into;
     filled_ = std::move(then);
-    look_soon();
+    poll_soon();
 }
 
 void call::fail(const std::string& why) {
@@ -130,8 +135,8 @@ void call::fail(const std::string& why) {
 
 void call::end() noexcept {
     if (std::exchange(over_, true)) return;
-    if (heard_.is_open()) heard_.release();
-    if (befallen_.is_open()) befallen_.release();
+    if (input_descriptor_.is_open()) input_descriptor_.release();
+    if (event_descriptor_.is_open()) event_descriptor_.release();
     of_socket_.stop(socket_);
     socket_.close();
 }
@@ -139,7 +144,7 @@ void call::end() noexcept {
 }  // namespace
 
 std::unique_ptr<zeromq_call> call_over_zeromq(asio::io_context& io, const address& to, const curve_keys* keys,
-                                              node_number whom, zeromq_call::told then) {
+                                              node_number whom, zeromq_call::stage_callback then) {
     return std::make_unique<call>(io, to, keys, whom, std::move(then));
 }
 #else

@@ -6,29 +6,30 @@
 
 namespace tutti::wire {
 
-void zeromq::admit_observer(caller_number from) {
-    if (observers_.are_enough()) return static_cast<void>(say_to_caller(from, observers_.turn_away()));
-    visitors_.try_emplace(from, observers_, std::chrono::steady_clock::now() + how_.silence);
+void zeromq_transport::admit_observer(connection_number from) {
+    if (observer_server_.is_full()) return static_cast<void>(send_on_connection(from, observer_server_.rejection()));
+    observers_by_connection_.try_emplace(from, observer_server_,
+                                         std::chrono::steady_clock::now() + options_.failure_timeout);
 }
 
 /// Handles a message over a connection that is not a node's.
-void zeromq::hear_observer(caller_number from, std::string_view question) {
-    const auto at = visitors_.find(from);
-    if (at == visitors_.end()) return;  // dropped
-    visitor& v = at->second;
-    const auto more = observers::rest_of(question.substr(0, header::size));
+void zeromq_transport::receive_from_observer(connection_number from, std::string_view question) {
+    const auto at = observers_by_connection_.find(from);
+    if (at == observers_by_connection_.end()) return;  // dropped
+    observer& v = at->second;
+    const auto more = observer_server::body_size(question.substr(0, header::size));
     if (!v.question.empty() || !more || question.size() != header::size + *more) {
-        observers_.cut_off();
-        visitors_.erase(at);
+        observer_server_.count_disconnected();
+        observers_by_connection_.erase(at);
         return;
     }
     v.question = question;
     v.due = v.listens_at;
 }
 
-void zeromq::answer_observers() {
+void zeromq_transport::answer_observers() {
     const auto now = std::chrono::steady_clock::now();
-    for (auto at = visitors_.begin(); at != visitors_.end();) {
+    for (auto at = observers_by_connection_.begin(); at != observers_by_connection_.end();) {
         auto& [number, v] = *at;
         if (now < v.due) {
             ++at;
@@ -38,20 +39,21 @@ void zeromq::answer_observers() {
         if (stays) {
             const std::string question = std::exchange(v.question, {});
             const std::string_view all{question};
-            const auto told = observers_.answer(v.here, all.substr(0, header::size), all.substr(header::size));
-            if (!told) observers_.cut_off();
-            stays = told && say_in_pieces(number, *told);
-            v.listens_at = now + rest_of_observer;
-            v.due = now + how_.silence;
+            const auto told =
+                observer_server_.reply_to(v.session, all.substr(0, header::size), all.substr(header::size));
+            if (!told) observer_server_.count_disconnected();
+            stays = told && send_in_pieces(number, *told);
+            v.listens_at = now + observer_pause;
+            v.due = now + options_.failure_timeout;
         }
-        at = stays ? std::next(at) : visitors_.erase(at);
+        at = stays ? std::next(at) : observers_by_connection_.erase(at);
     }
 }
 
 /// Sends bytes in pieces. Returns false if the observer is gone, or does not read.
-bool zeromq::say_in_pieces(caller_number to, std::string_view bytes) noexcept {
-    for (; !bytes.empty(); bytes.remove_prefix(std::min(bytes.size(), most_of_message))) {
-        if (!say_to_caller(to, bytes.substr(0, most_of_message))) return false;
+bool zeromq_transport::send_in_pieces(connection_number to, std::string_view bytes) noexcept {
+    for (; !bytes.empty(); bytes.remove_prefix(std::min(bytes.size(), max_zeromq_message_bytes))) {
+        if (!send_on_connection(to, bytes.substr(0, max_zeromq_message_bytes))) return false;
     }
     return true;
 }

@@ -5,11 +5,11 @@
 #include <chrono>
 #include <optional>
 
-#include "wire/zeromq.hpp"
+#include "wire/zeromq_transport.hpp"
 
 namespace tutti::wire {
 
-struct zeromq::called_peer final : peer {
+struct zeromq_transport::called_peer final : peer {
     using peer::peer;
 
     // Guarded by `guard` once the peer is open; used by the reading thread before.
@@ -24,24 +24,24 @@ struct zeromq::called_peer final : peer {
     std::optional<std::uint64_t> answered_by;   // the process that has answered our hello
     std::chrono::steady_clock::time_point due;  // when the next call, or the end of an unanswered one, is due
     header hello;                               // the hello that it has said
-    std::optional<caller_number> calls;         // the connection over which it has said a valid hello
+    std::optional<connection_number> calls;     // the connection over which it has said a valid hello
     bool is_former = false;                     // its process was connected, and is lost
 };
 
 /// The most bytes of one message of ZeroMQ.
-inline constexpr std::size_t most_of_message = std::size_t{64} * 1024;
+inline constexpr std::size_t max_zeromq_message_bytes = std::size_t{64} * 1024;
 /// The size of a caller's name that libzmq makes: a zero, and the number.
-inline constexpr std::size_t size_of_caller = 1 + sizeof(std::uint32_t);
+inline constexpr std::size_t connection_name_bytes = 1 + sizeof(std::uint32_t);
 
 /// Sets the limits of a socket.
 /// REQUIRES: it is neither bound nor connected yet.
 inline void set_limits(zmq_socket& s) {
-    constexpr int most_kept = 256;               // messages of one direction, on either side
+    constexpr int max_kept = 256;                // messages of one direction, on either side
     constexpr std::int64_t beside_bytes = 1024;  // more than CURVE and libzmq's own commands add
-    s.set(ZMQ_SNDHWM, most_kept);
-    s.set(ZMQ_RCVHWM, most_kept);
+    s.set(ZMQ_SNDHWM, max_kept);
+    s.set(ZMQ_RCVHWM, max_kept);
     s.set(ZMQ_IPV6, 1);
-    s.set(ZMQ_MAXMSGSIZE, std::int64_t{most_of_message} + beside_bytes);
+    s.set(ZMQ_MAXMSGSIZE, std::int64_t{max_zeromq_message_bytes} + beside_bytes);
 }
 
 /// Limits a socket to one call. The socket's bytes go over that connection, or are not sent at all. The socket never
@@ -52,9 +52,9 @@ inline void limit_to_one_call(zmq_socket& s) {
     s.set(ZMQ_RECONNECT_IVL, -1);
 }
 /// The events that report the result of a call.
-inline constexpr int outcomes_of_call = ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH |
-                                        ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL | ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL |
-                                        ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_CLOSED;
+inline constexpr int call_result_events = ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH |
+                                          ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL | ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL |
+                                          ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_CLOSED;
 
 inline std::string endpoint_of(const address& a) {
     const asio::ip::tcp::endpoint at = parse_tcp(a.text.substr(a.text.find(':') + 1));
@@ -73,6 +73,8 @@ inline void encrypt(zmq_socket& s, const curve_keys& keys, node_number called) {
     s.set(ZMQ_CURVE_SECRETKEY, text_of(keys.secret));
 }
 
-inline zeromq::called_peer& zeromq::called(peer& p) noexcept { return static_cast<called_peer&>(p); }
+inline zeromq_transport::called_peer& zeromq_transport::as_called_peer(peer& p) noexcept {
+    return static_cast<called_peer&>(p);
+}
 
 }  // namespace tutti::wire

@@ -3,14 +3,14 @@
 #include <cerrno>
 #include <cstring>
 
-#include "wire/refusal.hpp"
+#include "wire/wire_error.hpp"
 
 namespace tutti::wire {
 namespace {
 
 [[noreturn]] void refuse(const char* what) {
-    throw refusal{std::string{"ZeroMQ has no "} + what + " left: " + ::zmq_strerror(::zmq_errno()) +
-                  "; it takes three file descriptors for each other node while they join"};
+    throw wire_error{std::string{"ZeroMQ has no "} + what + " left: " + ::zmq_strerror(::zmq_errno()) +
+                     "; it takes three file descriptors for each other node while they join"};
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ namespace tutti::wire {
 
 class zmq_context {
 public:
-    /// Throws refusal.
+    /// Throws wire_error.
     zmq_context();
     /// Waits until the kernel has all sent bytes, or the linger time of their socket is over.
     ~zmq_context();
@@ -57,7 +57,7 @@ private:
 class zmq_socket {
 public:
     zmq_socket() noexcept = default;
-    /// Throws refusal.
+    /// Throws wire_error.
     zmq_socket(const zmq_context& of, int type);
 
     [[nodiscard]] explicit operator bool() const noexcept { return socket_ != nullptr; }
@@ -100,7 +100,7 @@ public:
     };
 
     zmq_monitor() noexcept = default;
-    /// Throws refusal.
+    /// Throws wire_error.
     /// REQUIRES: stop() is called before the socket is closed.
     zmq_monitor(const zmq_context& context, zmq_socket& of, int events);
     [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(socket_); }

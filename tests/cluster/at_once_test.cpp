@@ -27,7 +27,7 @@ public:
     void exchange(std::span<call> calls) override { EXPECT_TRUE(calls.empty()); }
     void begin(std::span<call> calls) override { EXPECT_TRUE(calls.empty()); }
     void finish() override { ADD_FAILURE(); }
-    void post(node_number, tutti::wire::kind, std::string) override { ADD_FAILURE(); }
+    void post(node_number, tutti::wire::message_type, std::string) override { ADD_FAILURE(); }
     bool hears(node_number) const noexcept override { return true; }
     void pause(unsigned) override { std::this_thread::yield(); }
 };
@@ -262,7 +262,7 @@ INSTANTIATE_TEST_SUITE_P(all, cluster_look, ::testing::ValuesIn(changes),
 /// A node of a one-node cluster, with helpers to see and write its objects as one thread does.
 struct in_place {
     void write(const object_id& id, const std::string& bytes) {
-        ASSERT_EQ(objects.lock_to_write(id, look(id).version, other), wire::obstacle::none);
+        ASSERT_EQ(objects.lock_to_write(id, look(id).version, other), wire::lock_refusal::none);
         objects.settle(id, wire::action::put, std::string{bytes}, clock.tick(), other);
     }
     /// Reads the object with the lock.
@@ -331,17 +331,17 @@ std::string run_in_place() {
     if (!n.commit(x, y, 5)) return "what it did not get to write is not what it was";
     if (n.commit(x, y, 6)) return "what it writes is another one";
     y = n.see(n.y);
-    if (n.objects.lock_to_write(n.x, n.look(n.x).version, n.other) != wire::obstacle::none) return "x is locked";
+    if (n.objects.lock_to_write(n.x, n.look(n.x).version, n.other) != wire::lock_refusal::none) return "x is locked";
     if (n.commit(x, y, 6)) return "what it has read is locked for writing";
     n.objects.unlock(n.x, n.other);
 
-    if (n.objects.lock_to_read(n.y, n.look(n.y).version, n.other) != wire::obstacle::none) return "y is locked";
+    if (n.objects.lock_to_read(n.y, n.look(n.y).version, n.other) != wire::lock_refusal::none) return "y is locked";
     if (again(6)) return "what it writes is locked for reading";
     n.objects.unlock(n.y, n.other);
     if (!again(6)) return "what was locked for reading is never written again";
 
     wire::object_view view;
-    if (!n.objects.reserve(n.y, {.who = n.other, .firm = true, .ids = {}}, true, view)) return "y is reserved";
+    if (!n.objects.reserve(n.y, {.who = n.other, .irrevocable = true, .ids = {}}, true, view)) return "y is reserved";
     if (again(7)) return "what it writes is reserved";
     n.objects.end_reservation(n.y, n.other.thread());
     if (!again(7)) return "what was reserved is never written again";
@@ -366,7 +366,8 @@ std::string run_in_place_beside_reader() {
     static_cast<void>(n.commit(x, y, 3));
     const wire::object_view then = n.look(n.y, time);
     n.readers.leave(time);
-    if (then.where != wire::whereabouts::here || then.bytes != in_place::bytes_of(2)) return "a reader misses a value";
+    if (then.where != wire::lookup_result::here || then.bytes != in_place::bytes_of(2))
+        return "a reader misses a value";
     return n.commit(x, n.see(n.y), 4) ? "" : "it is not done when the reader is gone";
 }
 

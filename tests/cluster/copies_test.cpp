@@ -82,7 +82,7 @@ void answer_once(const cluster::node_options& how) {
     cluster::testing::raw_peer it{how.addresses[0]};
     it.say_hello(how, 1);
     wire::object_view view;
-    view.where = wire::whereabouts::here;
+    view.where = wire::lookup_result::here;
     view.owner = 1;
     view.exists = view.shared = true;
     view.version = view.valid_at = 1;
@@ -90,9 +90,9 @@ void answer_once(const cluster::node_options& how) {
     wire::header h;
     std::string body;
     for (bool has_answered = false; it.hear(h, body);) {
-        if (h.kind != wire::kind::fetch || std::exchange(has_answered, true)) continue;
-        it.say({.kind = wire::kind::fetched, .from = 1, .call = h.call, .clock = 1},
-               wire::encode(wire::fetched{{view}}));
+        if (h.type != wire::message_type::fetch || std::exchange(has_answered, true)) continue;
+        it.say({.type = wire::message_type::fetch_reply, .from = 1, .call = h.call, .clock = 1},
+               wire::encode(wire::fetch_reply{{view}}));
     }
 }
 

@@ -49,7 +49,7 @@ public:
         fiber_.prepare(&start, this);
     }
     void resume() override { interleaving::fiber::change(crowd_.main_, fiber_); }
-    void pause(unsigned turn) override { sleep(1 + crowd_.network().below(8 * turn + 8)); }
+    void pause(unsigned turn) override { sleep(1 + crowd_.network().random_below(8 * turn + 8)); }
     void sleep(std::uint64_t time) {
         bool over = false;
         crowd_.network().after(time, [&] {
@@ -58,7 +58,7 @@ public:
         });
         while (!over) suspend();
     }
-    [[nodiscard]] std::uint64_t below(std::uint64_t n) { return crowd_.network().below(n); }
+    [[nodiscard]] std::uint64_t below(std::uint64_t n) { return crowd_.network().random_below(n); }
     [[nodiscard]] std::uint64_t now() { return crowd_.now(); }
     [[nodiscard]] bool done() const noexcept { return done_; }
 

@@ -21,11 +21,11 @@ public:
         here.votes.speak_through(*this);
         here.clock.raise_to(5);
     }
-    void say(node_number to, tutti::wire::kind kind, std::string body) override {
+    void say(node_number to, tutti::wire::message_type kind, std::string body) override {
         EXPECT_EQ(to, 1);
-        if (kind == tutti::wire::kind::inquire) ++questions;
-        tutti::wire::verdict v;
-        if (kind == tutti::wire::kind::verdict && tutti::wire::decode(body, v)) told.push_back(v);
+        if (kind == tutti::wire::message_type::fate_query) ++questions;
+        tutti::wire::fate_report v;
+        if (kind == tutti::wire::message_type::fate_report && tutti::wire::decode(body, v)) told.push_back(v);
     }
     /// Handles the coordinator's prepare, which writes one object and has read another. Returns the vote.
     bool prepare(std::uint64_t sequence) {
@@ -42,8 +42,10 @@ public:
         here.lose(n);
         door.lose(n);
     }
-    void hear(tutti::wire::fate f) { here.votes.hear({{2, 0, 1}, f, f == tutti::wire::fate::committed ? 5u : 0u}, 1); }
-    [[nodiscard]] std::optional<tutti::wire::fate> says_of(std::uint64_t sequence) {
+    void hear(tutti::wire::transaction_fate f) {
+        here.votes.hear({{2, 0, 1}, f, f == tutti::wire::transaction_fate::committed ? 5u : 0u}, 1);
+    }
+    [[nodiscard]] std::optional<tutti::wire::transaction_fate> says_of(std::uint64_t sequence) {
         told.clear();
         here.votes.inquire({2, 0, sequence}, 1);
         return told.empty() ? std::nullopt : std::optional{told.front().fate};
@@ -53,17 +55,17 @@ public:
         here.objects.look(written, view);
         return view;
     }
-    [[nodiscard]] bool is_in_doubt() { return look().where == tutti::wire::whereabouts::in_doubt; }
+    [[nodiscard]] bool is_in_doubt() { return look().where == tutti::wire::lookup_result::in_doubt; }
     [[nodiscard]] bool may_overwrite_what_it_read() {
         const transaction_name another{.node = 0, .slot = 9, .sequence = 1};
-        const bool may = here.objects.lock_to_write(read, 0, another) == tutti::wire::obstacle::none;
+        const bool may = here.objects.lock_to_write(read, 0, another) == tutti::wire::lock_refusal::none;
         here.objects.unlock(read, another);
         return may;
     }
 
     struct closed final : gate {
-        void say(node_number, tutti::wire::kind kind, std::string) override {
-            surveys += kind == tutti::wire::kind::survey ? 1u : 0u;
+        void say(node_number, tutti::wire::message_type kind, std::string) override {
+            surveys += kind == tutti::wire::message_type::ownership_report ? 1u : 0u;
         }
         std::uint64_t process_of(node_number) override { return 0; }
         unsigned surveys = 0;
@@ -71,8 +73,8 @@ public:
     /// Lets another process ask to take the participant's place. Returns true if this node reports its objects to it.
     bool is_followed() {
         const unsigned before = others.surveys;
-        EXPECT_TRUE(door.hear({.kind = tutti::wire::kind::gather, .from = 2},
-                              tutti::wire::encode(tutti::wire::gather{1, {0, 0, 0}})));
+        EXPECT_TRUE(door.hear({.type = tutti::wire::message_type::rejoin_request, .from = 2},
+                              tutti::wire::encode(tutti::wire::rejoin_request{1, {0, 0, 0}})));
         return others.surveys != before;
     }
 
@@ -81,7 +83,7 @@ public:
     admission door{here, others};
     const object_id written = at_home(0), read = at_home(written.low + 1);
     unsigned questions = 0;
-    std::vector<tutti::wire::verdict> told;
+    std::vector<tutti::wire::fate_report> told;
 
 private:
     static object_id at_home(std::uint64_t from) {
@@ -96,14 +98,14 @@ TEST(participants, take_over_what_another_one_knows) {
         participant p;
         ASSERT_TRUE(p.prepare(1));
         EXPECT_EQ(p.here.votes.count().in_doubt, 0u);
-        p.hear(tutti::wire::fate::committed);
-        EXPECT_EQ(p.look().where, tutti::wire::whereabouts::busy) << "its node runs, and is the one to say so";
+        p.hear(tutti::wire::transaction_fate::committed);
+        EXPECT_EQ(p.look().where, tutti::wire::lookup_result::busy) << "its node runs, and is the one to say so";
         p.lose(2);
         EXPECT_EQ(p.questions, 1u);
         EXPECT_TRUE(p.is_in_doubt());
         EXPECT_EQ(p.here.votes.count().in_doubt, 1u);
         EXPECT_FALSE(p.may_overwrite_what_it_read());
-        p.hear(commits ? tutti::wire::fate::committed : tutti::wire::fate::aborted);
+        p.hear(commits ? tutti::wire::transaction_fate::committed : tutti::wire::transaction_fate::aborted);
         EXPECT_EQ(p.look().exists, commits);
         EXPECT_EQ(p.look().version, commits ? 5u : 0u);
         EXPECT_TRUE(p.may_overwrite_what_it_read());
@@ -111,7 +113,8 @@ TEST(participants, take_over_what_another_one_knows) {
         EXPECT_EQ(f.in_doubt, 0u);
         EXPECT_EQ(f.committed, commits ? 1u : 0u);
         EXPECT_EQ(f.aborted, commits ? 0u : 1u);
-        EXPECT_EQ(p.says_of(1), commits ? tutti::wire::fate::committed : tutti::wire::fate::aborted);
+        EXPECT_EQ(p.says_of(1),
+                  commits ? tutti::wire::transaction_fate::committed : tutti::wire::transaction_fate::aborted);
     }
 }
 
@@ -121,14 +124,14 @@ TEST(participants, leave_in_doubt_what_none_of_them_knows) {
     EXPECT_EQ(p.says_of(1), std::nullopt) << "its decision may come";
     p.lose(2);
     ASSERT_EQ(p.told.size(), 1u) << "of what was asked for before";
-    EXPECT_EQ(p.told.front().fate, tutti::wire::fate::unknown);
-    p.hear(tutti::wire::fate::unknown);
+    EXPECT_EQ(p.told.front().fate, tutti::wire::transaction_fate::unknown);
+    p.hear(tutti::wire::transaction_fate::unknown);
     EXPECT_TRUE(p.is_in_doubt());
     EXPECT_TRUE(p.may_overwrite_what_it_read());
 }
 
 /// Returns the participant's answer about a commit that was prepared and decided long ago.
-std::optional<tutti::wire::fate> says_of_long_ago(bool another_process_follows) {
+std::optional<tutti::wire::transaction_fate> says_of_long_ago(bool another_process_follows) {
     participant p;
     EXPECT_TRUE(p.prepare(1));
     p.decide(1, true);
@@ -144,17 +147,17 @@ TEST(participants, deny_only_what_they_know_that_they_have_not_promised) {
         EXPECT_EQ(p.says_of(1), std::nullopt);
         p.decide(1, false);
         ASSERT_EQ(p.told.size(), 1u);
-        EXPECT_EQ(p.told.front().fate, tutti::wire::fate::aborted);
+        EXPECT_EQ(p.told.front().fate, tutti::wire::transaction_fate::aborted);
         EXPECT_EQ(p.says_of(2), std::nullopt);
         p.lose(2);
-        EXPECT_EQ(p.told.back().fate, tutti::wire::fate::aborted);
+        EXPECT_EQ(p.told.back().fate, tutti::wire::transaction_fate::aborted);
         EXPECT_FALSE(p.prepare(2)) << "it has said that it never will";
     }
-    EXPECT_EQ(says_of_long_ago(false), tutti::wire::fate::unknown);
-    EXPECT_EQ(says_of_long_ago(true), tutti::wire::fate::unknown);
+    EXPECT_EQ(says_of_long_ago(false), tutti::wire::transaction_fate::unknown);
+    EXPECT_EQ(says_of_long_ago(true), tutti::wire::transaction_fate::unknown);
     injected_fault = fault::deny_what_is_forgotten;
-    EXPECT_EQ(says_of_long_ago(false), tutti::wire::fate::aborted);
-    EXPECT_EQ(says_of_long_ago(true), tutti::wire::fate::aborted);
+    EXPECT_EQ(says_of_long_ago(false), tutti::wire::transaction_fate::aborted);
+    EXPECT_EQ(says_of_long_ago(true), tutti::wire::transaction_fate::aborted);
     injected_fault = fault::none;
 }
 
@@ -168,7 +171,7 @@ bool believes_a_successor(bool before) {
     p.here.admit(1, 1000);
     if (before) p.lose(2);
     EXPECT_TRUE(p.is_in_doubt());
-    p.hear(tutti::wire::fate::aborted);
+    p.hear(tutti::wire::transaction_fate::aborted);
     return !p.is_in_doubt();
 }
 
@@ -184,7 +187,7 @@ TEST(participants, believe_no_process_that_came_later) {
     ASSERT_TRUE(p.prepare(1));
     p.here.admit(1, 1000);
     p.lose(2);
-    p.hear(tutti::wire::fate::aborted);
+    p.hear(tutti::wire::transaction_fate::aborted);
     EXPECT_TRUE(p.is_in_doubt());
     EXPECT_TRUE(p.may_overwrite_what_it_read()) << "nobody is left to ask";
 }
@@ -195,10 +198,10 @@ bool settles_after_a_survey() {
     EXPECT_TRUE(p.prepare(1));
     p.lose(2);
     if (!p.is_followed()) {
-        p.hear(tutti::wire::fate::unknown);
+        p.hear(tutti::wire::transaction_fate::unknown);
         EXPECT_TRUE(p.is_followed());
     }
-    p.hear(tutti::wire::fate::committed);
+    p.hear(tutti::wire::transaction_fate::committed);
     return !p.is_in_doubt();
 }
 
@@ -228,10 +231,10 @@ public:
             here.clock.raise_to(5 + n);
             while (home_of(id, 4) != n) ++id.low;
         }
-        void say(node_number to, tutti::wire::kind kind, std::string body) override {
+        void say(node_number to, tutti::wire::message_type kind, std::string body) override {
             if (to != here.self && to < 3) out.push_back({here.self, to, kind, std::move(body)});
         }
-        tutti::wire::answered prepare(tutti::wire::decider decides = tutti::wire::decider::all_of_several) {
+        tutti::wire::prepare_reply prepare(tutti::wire::decider decides = tutti::wire::decider::all_of_several) {
             std::vector<node_number> others{0, 1, 2};
             std::erase(others, here.self);
             return here.votes.prepare({.who = who,
@@ -244,11 +247,11 @@ public:
         [[nodiscard]] std::optional<std::uint64_t> version() {
             tutti::wire::object_view view;
             here.objects.look(id, view);
-            return view.where == tutti::wire::whereabouts::here ? std::optional{view.version} : std::nullopt;
+            return view.where == tutti::wire::lookup_result::here ? std::optional{view.version} : std::nullopt;
         }
         struct letter {
             node_number from, to;
-            tutti::wire::kind kind{};
+            tutti::wire::message_type kind{};
             std::string body;
         };
         site here;
@@ -265,7 +268,7 @@ public:
                     more = true;
                     bool sound = true;
                     all[l.to]->here.clock.raise_to(from->here.clock.now());
-                    static_cast<void>(all[l.to]->here.serve({.kind = l.kind, .from = l.from}, l.body, sound));
+                    static_cast<void>(all[l.to]->here.serve({.type = l.kind, .from = l.from}, l.body, sound));
                     EXPECT_TRUE(sound);
                 }
             }
@@ -285,7 +288,7 @@ TEST(participants, commit_what_each_of_them_has_prepared) {
     three_participants t;
     std::uint64_t latest = 0;
     for (const auto& o : t.all) {
-        const tutti::wire::answered said = o->prepare();
+        const tutti::wire::prepare_reply said = o->prepare();
         ASSERT_TRUE(said.yes);
         latest = std::max(latest, said.clock);
         o->here.clock.raise_to(20);  // the node goes on, and must remember its clock's value
@@ -352,7 +355,7 @@ TEST(participants, hear_of_a_commit_from_one_that_has_heard_another_before_that_
     three_participants t;
     for (const auto& o : t.all) ASSERT_TRUE(o->prepare().yes);
     t.lose_coordinator();
-    t.all[0]->here.votes.hear({.who = t.who, .fate = tutti::wire::fate::prepared, .version = 7}, 2);
+    t.all[0]->here.votes.hear({.who = t.who, .fate = tutti::wire::transaction_fate::prepared, .version = 7}, 2);
     t.all[0]->here.lose(2);
     t.all[1]->here.lose(2);
     t.all[2]->out.clear();
@@ -383,8 +386,8 @@ public:
             here.clock.raise_to(n == 0 ? 5u : 20u);
             while (home_of(id, 3) != n) ++id.low;
         }
-        void say(node_number to, tutti::wire::kind kind, std::string body) override {
-            if (to < 2 && kind == tutti::wire::kind::verdict) out.push_back(std::move(body));
+        void say(node_number to, tutti::wire::message_type kind, std::string body) override {
+            if (to < 2 && kind == tutti::wire::message_type::fate_report) out.push_back(std::move(body));
         }
         bool prepare(tutti::wire::action what) {
             return here.votes
@@ -413,7 +416,7 @@ public:
     void deliver() {
         for (const auto& [from, to] : {std::pair{&a, &b}, std::pair{&b, &a}}) {
             for (const std::string& body : std::exchange(from->out, {})) {
-                tutti::wire::verdict told;
+                tutti::wire::fate_report told;
                 EXPECT_TRUE(tutti::wire::decode(body, told));
                 to->here.clock.raise_to(from->here.clock.now());
                 to->here.votes.hear(told, from->here.self);
@@ -449,7 +452,7 @@ TEST(an_operator, settles_at_all_participants_what_none_of_them_knows) {
         EXPECT_EQ(result_of(t.a.here.votes.settle(doubted, commits)), settling::done);
         t.deliver();
         for (both_in_doubt::one* const o : {&t.a, &t.b}) {
-            EXPECT_EQ(o->look().where, tutti::wire::whereabouts::here);
+            EXPECT_EQ(o->look().where, tutti::wire::lookup_result::here);
             EXPECT_EQ(o->look().exists, commits);
             EXPECT_EQ(o->look().version, commits ? 21u : 0u) << "above the clock at which each had locked it";
             EXPECT_EQ(o->here.votes.count().transactions, 0u);
@@ -486,7 +489,7 @@ TEST(an_operator, settles_nothing_that_a_node_decides_or_knows) {
     ASSERT_TRUE(p.prepare(1));
     EXPECT_EQ(result_of(p.here.votes.settle(doubted, true)), settling::runs);
     p.lose(2);
-    p.hear(tutti::wire::fate::committed);
+    p.hear(tutti::wire::transaction_fate::committed);
     EXPECT_EQ(result_of(p.here.votes.settle(doubted, true)), settling::was_done);
     EXPECT_EQ(result_of(p.here.votes.settle(doubted, false)), settling::contradiction);
     EXPECT_FALSE(p.here.votes.list_doubts().at(0).by_hand);
@@ -498,12 +501,12 @@ TEST(an_operator, settles_also_after_another_process_follows) {
         participant p;
         ASSERT_TRUE(p.prepare(1));
         p.lose(2);
-        p.hear(tutti::wire::fate::unknown);
+        p.hear(tutti::wire::transaction_fate::unknown);
         EXPECT_TRUE(p.is_followed());
         p.here.admit(2, 1000);
         EXPECT_TRUE(p.is_in_doubt());
         EXPECT_EQ(result_of(p.here.votes.settle(doubted, commits)), settling::done);
-        EXPECT_EQ(p.look().where, tutti::wire::whereabouts::here);
+        EXPECT_EQ(p.look().where, tutti::wire::lookup_result::here);
         EXPECT_EQ(p.look().exists, commits);
         ASSERT_FALSE(p.told.empty()) << "the other participant is told";
         EXPECT_TRUE(p.told.back().by_hand);
@@ -527,7 +530,7 @@ TEST(an_operator, ends_what_was_to_move_to_the_node_that_is_gone) {
     EXPECT_EQ(result_of(t.a.here.votes.settle(doubted, true)), settling::done);
     t.deliver();
     for (both_in_doubt::one* const o : {&t.a, &t.b}) {
-        EXPECT_EQ(o->look().where, tutti::wire::whereabouts::here);
+        EXPECT_EQ(o->look().where, tutti::wire::lookup_result::here);
         EXPECT_FALSE(o->look().exists);
         EXPECT_EQ(o->look().version, 21u);
     }

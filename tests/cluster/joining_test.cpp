@@ -354,16 +354,17 @@ struct two_and_a_stranger {
                            .writes = {{id(at, thread), 0, wire::action::put, {}}},
                            .others = {static_cast<wire::node_number>(1 - at)}};
         cluster::detail::holder_of<account>{account{thread}}.encode(what.writes[0].bytes);
-        links[at].say({.kind = wire::kind::prepare, .from = 2, .call = thread, .clock = 50}, wire::encode(what));
+        links[at].say({.type = wire::message_type::prepare, .from = 2, .call = thread, .clock = 50},
+                      wire::encode(what));
         wire::header h;
         std::string body;
-        wire::answered told;
-        while (links[at].hear(h, body) && h.kind != wire::kind::answered) continue;
+        wire::prepare_reply told;
+        while (links[at].hear(h, body) && h.type != wire::message_type::prepare_reply) continue;
         EXPECT_TRUE(wire::decode(body, told) && told.yes);
     }
     void decide(unsigned at, std::uint16_t thread, bool commits) {
         const std::uint64_t version = commits ? 60 : 0;
-        links[at].say({.kind = wire::kind::decide, .from = 2, .clock = 60},
+        links[at].say({.type = wire::message_type::decide, .from = 2, .clock = 60},
                       wire::encode(wire::decide{{2, thread, 1}, commits, version}));
     }
 

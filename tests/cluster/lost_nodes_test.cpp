@@ -13,7 +13,7 @@
 namespace {
 
 using namespace tutti::cluster;
-using tutti::wire::obstacle;
+using tutti::wire::lock_refusal;
 
 class owner : public speaker {
 public:
@@ -26,14 +26,15 @@ public:
         here.speak_through(*this);
         while (home_of(id, 4) != 0) ++id.low;
         const transaction_name setter{.node = 0, .slot = 9, .sequence = 1};
-        EXPECT_EQ(here.objects.lock_to_write(id, 0, setter), obstacle::none);
+        EXPECT_EQ(here.objects.lock_to_write(id, 0, setter), lock_refusal::none);
         here.objects.settle(id, tutti::wire::action::put, "value", 1, setter);
         here.objects.share_after(1);
         give_copy();
     }
-    void say(node_number to, tutti::wire::kind kind, std::string body) override {
+    void say(node_number to, tutti::wire::message_type kind, std::string body) override {
         tutti::wire::lost_node told;
-        if (kind == tutti::wire::kind::lost_node && tutti::wire::decode(body, told)) words.push_back({to, told});
+        if (kind == tutti::wire::message_type::lost_node && tutti::wire::decode(body, told))
+            words.push_back({to, told});
     }
     void give_copy() {
         tutti::wire::object_view view;
@@ -43,7 +44,7 @@ public:
     void hear(node_number from, std::uint64_t first = 0) { here.losses.hear({.node = 3, .first = first}, from); }
     [[nodiscard]] bool may_write() {
         const transaction_name writer{.node = 0, .slot = 5, .sequence = ++attempts};
-        const bool may = here.objects.lock_to_write(id, 1, writer) == obstacle::none;
+        const bool may = here.objects.lock_to_write(id, 1, writer) == lock_refusal::none;
         here.objects.unlock(id, writer);
         return may;
     }

@@ -198,12 +198,12 @@ TEST(cluster_named_locks, of_a_node_that_is_lost_are_free) {
     const node here{how};
     calls.join();
     const wire::transaction_name who{.node = 1, .slot = 0, .sequence = 1};
-    other->say({.kind = wire::kind::claim, .from = 1, .call = 7},
+    other->say({.type = wire::message_type::claim, .from = 1, .call = 7},
                wire::encode(wire::claim{who, who, 0, {{name, false}}}));
     wire::header h;
     std::string body;
-    while (h.kind != wire::kind::claimed) ASSERT_TRUE(other->hear(h, body));
-    wire::claimed answer;
+    while (h.type != wire::message_type::claim_reply) ASSERT_TRUE(other->hear(h, body));
+    wire::claim_reply answer;
     ASSERT_TRUE(wire::decode(body, answer));
     EXPECT_EQ(answer.granted, 1u);
     unsigned attempts = 0;

@@ -7,7 +7,7 @@ namespace {
 
 using namespace tutti::cluster;
 using tutti::wire::claim;
-using tutti::wire::claimed;
+using tutti::wire::claim_reply;
 
 constexpr object_id one{1, 1}, two{1, 2};
 
@@ -15,7 +15,7 @@ struct names : ::testing::Test {
     static transaction_name hold(node_number node, std::uint64_t sequence) {
         return {.node = node, .slot = 0, .sequence = sequence};
     }
-    claimed ask(const transaction_name& who, std::uint64_t age, std::vector<tutti::wire::claim_item> wanted) {
+    claim_reply ask(const transaction_name& who, std::uint64_t age, std::vector<tutti::wire::claim_item> wanted) {
         return locks.claim({who, who, age, std::move(wanted)});
     }
     named_locks locks;
@@ -23,7 +23,7 @@ struct names : ::testing::Test {
 
 TEST_F(names, are_taken_up_to_the_first_that_is_not_free) {
     EXPECT_EQ(ask(hold(1, 1), 5, {{two, false}}).granted, 1u);
-    const claimed answer = ask(hold(0, 1), 4, {{one, false}, {two, false}});
+    const claim_reply answer = ask(hold(0, 1), 4, {{one, false}, {two, false}});
     EXPECT_EQ(answer.granted, 1u);
     EXPECT_FALSE(answer.older) << "the one in the way came later";
     EXPECT_TRUE(ask(hold(2, 1), 6, {{two, false}}).older);
@@ -72,12 +72,12 @@ TEST_F(names, of_a_lost_node_are_free) {
 TEST_F(names, of_one_thread_are_bounded) {
     std::vector<tutti::wire::claim_item> some(1000);
     std::uint64_t next = 0;
-    claimed answer;
-    for (int i = 0; i < 80 && !answer.full; ++i) {
+    claim_reply answer;
+    for (int i = 0; i < 80 && !answer.is_full; ++i) {
         for (auto& item : some) item.name = {2, ++next};
         answer = ask(hold(0, 1), 1, some);
     }
-    EXPECT_TRUE(answer.full);
+    EXPECT_TRUE(answer.is_full);
     EXPECT_EQ(locks.held(), 65536u);
 }
 

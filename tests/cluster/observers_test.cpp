@@ -62,7 +62,7 @@ TEST(cluster_observers, are_told_what_the_node_says_of_itself) {
         const auto told = o->hear_status();
         ASSERT_TRUE(told);
         EXPECT_TRUE(told->admitted);
-        const node_facts& f = told->facts;
+        const node_facts& f = told->status;
         EXPECT_EQ(f.number, 0);
         EXPECT_EQ(f.nodes, 2);
         EXPECT_EQ(f.begins, 5u);
@@ -100,8 +100,8 @@ TEST(cluster_observers, may_ask_while_blocks_run) {
         o->ask_status();
         const auto told = o->hear_status();
         ASSERT_TRUE(told);
-        EXPECT_GE(told->facts.commits, commits);
-        commits = told->facts.commits;
+        EXPECT_GE(told->status.commits, commits);
+        commits = told->status.commits;
     }
     for (std::thread& t : threads) t.join();
     const node_facts f = both.first->facts();
@@ -114,10 +114,11 @@ TEST(cluster_observers, move_no_clock) {
     support::watchdog guard{"move_no_clock"};
     const two_nodes both;
     const auto o = both.observer();
-    o->say({.kind = wire::kind::status, .from = wire::observer_number, .clock = 1'000'000, .oldest = 1'000'000});
+    o->say(
+        {.type = wire::message_type::status, .from = wire::observer_number, .clock = 1'000'000, .oldest = 1'000'000});
     const auto told = o->hear_status();
     ASSERT_TRUE(told);
-    EXPECT_LT(told->facts.clock, 1'000'000u);
+    EXPECT_LT(told->status.clock, 1'000'000u);
     EXPECT_LT(both.first->facts().clock, 1'000'000u);
 }
 
@@ -127,22 +128,22 @@ TEST(cluster_observers, that_say_something_else_are_cut_off) {
     const two_nodes both;
     std::uint64_t cut_off = 0;
     for (int k = 0; k < 14; ++k) {
-        if (static_cast<wire::kind>(k) == wire::kind::status) continue;
+        if (static_cast<wire::message_type>(k) == wire::message_type::status) continue;
         const auto o = both.observer();
-        o->say({.kind = static_cast<wire::kind>(k), .from = wire::observer_number, .clock = 1'000'000});
+        o->say({.type = static_cast<wire::message_type>(k), .from = wire::observer_number, .clock = 1'000'000});
         EXPECT_FALSE(o->hear_status()) << k;
         ++cut_off;
     }
     for (const wire::header& h :
-         {wire::header{.kind = wire::kind::status, .from = 1},  // sent as a node
-          wire::header{.kind = wire::kind::status, .version = 2, .from = wire::observer_number}}) {
+         {wire::header{.type = wire::message_type::status, .from = 1},  // sent as a node
+          wire::header{.type = wire::message_type::status, .version = 2, .from = wire::observer_number}}) {
         const auto o = both.observer();
         o->say(h);
         o->await_end();
         ++cut_off;
     }
     const auto longer = both.observer();
-    longer->say({.kind = wire::kind::status, .from = wire::observer_number}, "a body, though it has none");
+    longer->say({.type = wire::message_type::status, .from = wire::observer_number}, "a body, though it has none");
     longer->await_end();
     ++cut_off;
     EXPECT_EQ(both.first->facts().observers_cut_off, cut_off);
@@ -166,13 +167,13 @@ TEST(cluster_observers, have_one_recording_at_a_time) {
             atomically([&](tx& t) { (void)a.find(t); });
         }
     };
-    const auto runs_of = [](const wire::timeline_told& told) {
+    const auto runs_of = [](const wire::timeline_reply& told) {
         return std::ranges::count(told.events, timeline_role::runs, &timeline_event::role);
     };
     run();
     ASSERT_TRUE(one->order(timeline_order::start).value().granted);
     EXPECT_FALSE(other->order(timeline_order::start).value().granted);
-    EXPECT_TRUE(other->order(timeline_order::look).value().granted);
+    EXPECT_TRUE(other->order(timeline_order::read_clock).value().granted);
     run();
     const auto refused = other->order(timeline_order::take).value();
     EXPECT_FALSE(refused.granted);
@@ -196,7 +197,7 @@ TEST(cluster_observers, that_order_nonsense_are_cut_off) {
     const two_nodes both;
     for (const std::string& body : {std::string{"\3"}, std::string{}, std::string{"\0\0", 2}}) {
         const auto o = both.observer();
-        o->say({.kind = wire::kind::timeline, .from = wire::observer_number}, body);
+        o->say({.type = wire::message_type::timeline, .from = wire::observer_number}, body);
         o->await_end();
     }
     EXPECT_EQ(both.first->facts().observers_cut_off, 3u);
@@ -223,7 +224,7 @@ TEST(cluster_observers, are_few_at_a_time) {
     support::watchdog guard{"are_few_at_a_time"};
     const two_nodes both;
     std::vector<std::unique_ptr<raw_peer>> all;
-    for (unsigned i = 0; i < wire::most_observers; ++i) {
+    for (unsigned i = 0; i < wire::max_observers; ++i) {
         all.push_back(both.observer());
         all.back()->ask_status();
         ASSERT_TRUE(all.back()->hear_status()) << i;
@@ -259,7 +260,8 @@ TEST(cluster_observers, that_do_not_read_are_cut_off) {
     const auto o = both.observer();
     o->ask_status();
     ASSERT_TRUE(o->hear_status()) << "it is admitted";
-    const std::string question = wire::encode(wire::header{.kind = wire::kind::status, .from = wire::observer_number});
+    const std::string question =
+        wire::encode(wire::header{.type = wire::message_type::status, .from = wire::observer_number});
     std::string many;
     for (int i = 0; i < 1000; ++i) many += question;
     o->say(many);
@@ -315,7 +317,7 @@ TEST(cluster_versions, that_differ_are_named) {
     node_options how{.addresses = some_addresses(2)};
     std::thread other{[&] {
         raw_peer p{how.addresses[0]};
-        p.say({.kind = wire::kind::hello, .version = 2, .from = 1}, wire::encode(raw_peer::hello_of(how)));
+        p.say({.type = wire::message_type::hello, .version = 2, .from = 1}, wire::encode(raw_peer::hello_of(how)));
         p.await_end();
     }};
     std::string said;

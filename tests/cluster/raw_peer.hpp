@@ -49,7 +49,7 @@ public:
     [[nodiscard]] static std::string hello_frame(const node_options& of, wire::node_number from) {
         const std::string body = wire::encode(hello_of(of));
         const wire::header h{
-            .length = static_cast<std::uint32_t>(body.size()), .kind = wire::kind::hello, .from = from};
+            .length = static_cast<std::uint32_t>(body.size()), .type = wire::message_type::hello, .from = from};
         return wire::encode(h) + body;
     }
     [[nodiscard]] static wire::hello hello_of(const node_options& of) {
@@ -70,25 +70,27 @@ public:
     bool hears_hello() {
         wire::header h;
         std::string body;
-        return hear(h, body) && h.kind == wire::kind::hello;
+        return hear(h, body) && h.type == wire::message_type::hello;
     }
     /// Returns the answer to a status question, or nothing if the other side does not answer.
-    std::optional<wire::status_told> hear_status() {
+    std::optional<wire::status_reply> hear_status() {
         wire::header h;
         std::string body;
-        wire::status_told told;
-        if (!hear(h, body) || h.kind != wire::kind::status_told || !wire::decode(body, told)) return std::nullopt;
+        wire::status_reply told;
+        if (!hear(h, body) || h.type != wire::message_type::status_reply || !wire::decode(body, told))
+            return std::nullopt;
         return told;
     }
-    std::optional<wire::timeline_told> order(wire::timeline_order what) {
-        say({.kind = wire::kind::timeline, .from = wire::observer_number}, wire::encode(wire::timeline{what}));
+    std::optional<wire::timeline_reply> order(wire::timeline_order what) {
+        say({.type = wire::message_type::timeline, .from = wire::observer_number}, wire::encode(wire::timeline{what}));
         wire::header h;
         std::string body;
-        wire::timeline_told told;
-        if (!hear(h, body) || h.kind != wire::kind::timeline_told || !wire::decode(body, told)) return std::nullopt;
+        wire::timeline_reply told;
+        if (!hear(h, body) || h.type != wire::message_type::timeline_reply || !wire::decode(body, told))
+            return std::nullopt;
         return told;
     }
-    void ask_status() { say({.kind = wire::kind::status, .from = wire::observer_number}); }
+    void ask_status() { say({.type = wire::message_type::status, .from = wire::observer_number}); }
     /// Reads until the other side ends the connection.
     void await_end() {
         wire::header h;

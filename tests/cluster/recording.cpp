@@ -68,7 +68,7 @@ bool is_as_it_was_read(const transaction& work, std::span<const std::unique_ptr<
         return std::ranges::any_of(sites, [&](const auto& s) {
             wire::object_view now;
             s->objects.look(e->id, now);
-            return now.where == wire::whereabouts::here && now.exists == e->exists &&
+            return now.where == wire::lookup_result::here && now.exists == e->exists &&
                    (now.version == e->version || !e->exists);
         });
     });

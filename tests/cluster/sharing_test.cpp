@@ -41,12 +41,12 @@ struct sharing_test : ::testing::Test {
         write(0, 1);
     }
     void write(std::uint64_t from, std::uint64_t version) {
-        ASSERT_EQ(try_to_lock(from), tutti::wire::obstacle::none);
+        ASSERT_EQ(try_to_lock(from), tutti::wire::lock_refusal::none);
         objects.settle(id, tutti::wire::action::put, "bytes", version, other);
     }
-    [[nodiscard]] tutti::wire::obstacle try_to_lock(std::uint64_t version) {
-        const tutti::wire::obstacle why = objects.lock_to_write(id, version, other);
-        if (why == tutti::wire::obstacle::shared) objects.invalidate(id);
+    [[nodiscard]] tutti::wire::lock_refusal try_to_lock(std::uint64_t version) {
+        const tutti::wire::lock_refusal why = objects.lock_to_write(id, version, other);
+        if (why == tutti::wire::lock_refusal::shared) objects.invalidate(id);
         return why;
     }
     void give_back(node_number from, std::uint64_t grant, std::uint32_t used = 0) {
@@ -104,16 +104,16 @@ TEST_F(sharing_test, where_copies_were_worth_it_the_next_ones_come_sooner_and_el
 
 TEST_F(sharing_test, nobody_writes_before_all_copies_are_back) {
     const std::uint64_t first = (static_cast<void>(looks_until_shared()), ask().valid_at);
-    EXPECT_EQ(try_to_lock(1), tutti::wire::obstacle::shared);
+    EXPECT_EQ(try_to_lock(1), tutti::wire::lock_refusal::shared);
     ASSERT_EQ(all.invalidated.size(), 1u);
     EXPECT_EQ(all.invalidated.front().sharer, 1u);
     EXPECT_EQ(all.invalidated.front().grant, first);
-    EXPECT_EQ(try_to_lock(1), tutti::wire::obstacle::shared);
+    EXPECT_EQ(try_to_lock(1), tutti::wire::lock_refusal::shared);
     EXPECT_EQ(all.invalidated.size(), 2u) << "the word may have been lost";
     give_back(0, first);
-    EXPECT_EQ(try_to_lock(1), tutti::wire::obstacle::shared) << "of another node";
+    EXPECT_EQ(try_to_lock(1), tutti::wire::lock_refusal::shared) << "of another node";
     give_back(1, first);
-    EXPECT_EQ(try_to_lock(1), tutti::wire::obstacle::none);
+    EXPECT_EQ(try_to_lock(1), tutti::wire::lock_refusal::none);
 }
 
 TEST_F(sharing_test, what_a_former_process_of_a_node_had_copies_of_nobody_waits_for_once_it_is_back) {
@@ -121,25 +121,25 @@ TEST_F(sharing_test, what_a_former_process_of_a_node_had_copies_of_nobody_waits_
     objects.lose(1);
     objects.admit(1, 10);
     EXPECT_EQ(objects.count().shared, 0u);
-    EXPECT_EQ(try_to_lock(1), tutti::wire::obstacle::none);
+    EXPECT_EQ(try_to_lock(1), tutti::wire::lock_refusal::none);
     EXPECT_TRUE(all.invalidated.empty());
 }
 
 TEST_F(sharing_test, a_word_about_a_copy_that_was_given_out_before_says_nothing_of_the_next_one) {
     static_cast<void>(looks_until_shared());
-    EXPECT_EQ(try_to_lock(1), tutti::wire::obstacle::shared);
+    EXPECT_EQ(try_to_lock(1), tutti::wire::lock_refusal::shared);
     const std::uint64_t grant = all.invalidated.front().grant;
     give_back(1, grant, 100);
     EXPECT_EQ(looks_until_shared(), 0u) << "as long as the clock says the same, nothing tells two grants apart";
     clock.raise_to(clock.now() + 1);
     EXPECT_TRUE(ask().shared);
     give_back(1, grant);  // a duplicate of the message
-    EXPECT_EQ(try_to_lock(1), tutti::wire::obstacle::shared);
+    EXPECT_EQ(try_to_lock(1), tutti::wire::lock_refusal::shared);
 }
 
 TEST_F(sharing_test, whoever_waits_to_write_is_not_overtaken_by_new_copies) {
     static_cast<void>(looks_until_shared());
-    EXPECT_EQ(try_to_lock(1), tutti::wire::obstacle::shared);
+    EXPECT_EQ(try_to_lock(1), tutti::wire::lock_refusal::shared);
     give_back(1, all.invalidated.front().grant);
     clock.raise_to(clock.now() + 1);
     EXPECT_GT(looks_until_shared(), 10 * looks) << "the writer had no time to come back";
@@ -148,10 +148,10 @@ TEST_F(sharing_test, whoever_waits_to_write_is_not_overtaken_by_new_copies) {
 TEST_F(sharing_test, a_node_that_is_lost_has_no_copy_once_all_others_have_lost_it) {
     static_cast<void>(looks_until_shared());
     objects.lose(1);
-    EXPECT_EQ(try_to_lock(1), tutti::wire::obstacle::shared) << "of its last commits others may know more";
+    EXPECT_EQ(try_to_lock(1), tutti::wire::lock_refusal::shared) << "of its last commits others may know more";
     objects.forget_copies_of(1);
     all.invalidated.clear();
-    EXPECT_EQ(objects.lock_to_write(id, 1, {.node = 0, .slot = 0, .sequence = 1}), tutti::wire::obstacle::none);
+    EXPECT_EQ(objects.lock_to_write(id, 1, {.node = 0, .slot = 0, .sequence = 1}), tutti::wire::lock_refusal::none);
     EXPECT_TRUE(all.invalidated.empty());
 }
 
@@ -164,10 +164,10 @@ TEST_F(sharing_test, a_commit_at_once_waits_for_copies_too) {
         store::share only{.id = &id, .version = 1, .fresh = &fresh, .what = tutti::wire::action::put};
         return objects.commit_at_once({&only, 1}, mine, {}, version);
     };
-    EXPECT_EQ(commit(), tutti::wire::obstacle::shared);
+    EXPECT_EQ(commit(), tutti::wire::lock_refusal::shared);
     ASSERT_EQ(all.invalidated.size(), 1u);
     give_back(1, all.invalidated.front().grant);
-    EXPECT_EQ(commit(), tutti::wire::obstacle::none);
+    EXPECT_EQ(commit(), tutti::wire::lock_refusal::none);
 }
 
 TEST_F(sharing_test, what_is_shared_is_written_in_place_by_nobody) {
@@ -286,7 +286,7 @@ struct silent final : network {
     }
     void begin(std::span<call>) override {}
     void finish() override {}
-    void post(node_number, tutti::wire::kind, std::string) override {}
+    void post(node_number, tutti::wire::message_type, std::string) override {}
     [[nodiscard]] bool hears(node_number) const noexcept override { return true; }
     void pause(unsigned) override {}
     std::vector<node_number> asked;
@@ -363,11 +363,11 @@ TEST(objects_that_never_came, are_in_doubt_until_their_owner_is_back) {
         here.objects.explain(id, view);
         return view.where;
     };
-    EXPECT_EQ(where(), tutti::wire::whereabouts::in_doubt);
+    EXPECT_EQ(where(), tutti::wire::lookup_result::in_doubt);
     here.objects.end_former(2, 5);
-    EXPECT_EQ(where(), tutti::wire::whereabouts::in_doubt) << "of another node";
+    EXPECT_EQ(where(), tutti::wire::lookup_result::in_doubt) << "of another node";
     here.objects.end_former(1, 6);
-    EXPECT_EQ(where(), tutti::wire::whereabouts::elsewhere);
+    EXPECT_EQ(where(), tutti::wire::lookup_result::elsewhere);
 }
 
 TEST_F(copies_test, take_no_more_memory_than_they_may) {

@@ -28,7 +28,7 @@ public:
         // the other node may not listen yet
         while (::connect(socket_, reinterpret_cast<const sockaddr*>(&to), sizeof to) != 0) std::this_thread::yield();
         const std::string body = encode(says);
-        const header h{.length = static_cast<std::uint32_t>(body.size()), .kind = kind::hello, .from = 1};
+        const header h{.length = static_cast<std::uint32_t>(body.size()), .type = message_type::hello, .from = 1};
         const std::string frame = encode(h) + body;
         EXPECT_EQ(::send(socket_, frame.data(), frame.size(), MSG_NOSIGNAL), static_cast<ssize_t>(frame.size()));
     }
@@ -44,7 +44,7 @@ public:
         header h;
         for (std::size_t at = 0; at < bytes.size(); at += header::size + h.length) {
             EXPECT_TRUE(decode(std::string_view{bytes}.substr(at, header::size), h));
-            all.push_back(static_cast<char>(h.kind));
+            all.push_back(static_cast<char>(h.type));
         }
         return all;
     }
@@ -67,8 +67,8 @@ TEST(cluster_failure, a_node_that_says_nothing_is_lost) {
     const cluster::node here{how};
     other.join();  // the connection has been closed
     while (!here.lost(1)) std::this_thread::yield();
-    EXPECT_EQ(heard.front(), static_cast<char>(kind::hello));
-    EXPECT_EQ(heard.back(), static_cast<char>(kind::beat)) << "who has nothing to say says so";
+    EXPECT_EQ(heard.front(), static_cast<char>(message_type::hello));
+    EXPECT_EQ(heard.back(), static_cast<char>(message_type::heartbeat)) << "who has nothing to say says so";
 }
 
 }  // namespace

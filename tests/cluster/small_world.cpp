@@ -25,29 +25,29 @@ std::vector<object_id> objects_of(const small_program& p) {
     return all;
 }
 
-const char* name_of(wire::kind k) {
+const char* name_of(wire::message_type k) {
     switch (k) {
-        case wire::kind::fetch: return "fetch";
-        case wire::kind::validate: return "validate";
-        case wire::kind::watch: return "watch";
-        case wire::kind::changed: return "changed";
-        case wire::kind::prepare: return "prepare";
-        case wire::kind::decide: return "decide";
-        case wire::kind::withdraw: return "withdraw";
-        case wire::kind::place: return "place";
-        case wire::kind::claim: return "claim";
-        case wire::kind::release: return "release";
-        case wire::kind::reserve: return "reserve";
-        case wire::kind::invalidate: return "invalidate";
-        case wire::kind::invalidated: return "invalidated";
-        case wire::kind::inquire: return "inquire";
-        case wire::kind::verdict: return "verdict";
-        case wire::kind::lost_node: return "lost_node";
-        case wire::kind::gather: return "gather";
-        case wire::kind::survey: return "survey";
-        case wire::kind::opened: return "opened";
-        case wire::kind::admitted: return "admitted";
-        default: return is_answer(k) ? "answer" : "message";
+        case wire::message_type::fetch: return "fetch";
+        case wire::message_type::validate: return "validate";
+        case wire::message_type::watch: return "watch";
+        case wire::message_type::object_changed: return "changed";
+        case wire::message_type::prepare: return "prepare";
+        case wire::message_type::decide: return "decide";
+        case wire::message_type::withdraw: return "withdraw";
+        case wire::message_type::owner_update: return "place";
+        case wire::message_type::claim: return "claim";
+        case wire::message_type::release: return "release";
+        case wire::message_type::reserve: return "reserve";
+        case wire::message_type::invalidate: return "invalidate";
+        case wire::message_type::invalidate_reply: return "invalidated";
+        case wire::message_type::fate_query: return "inquire";
+        case wire::message_type::fate_report: return "verdict";
+        case wire::message_type::lost_node: return "lost_node";
+        case wire::message_type::rejoin_request: return "gather";
+        case wire::message_type::ownership_report: return "survey";
+        case wire::message_type::rejoin_done: return "opened";
+        case wire::message_type::rejoin_ack: return "admitted";
+        default: return is_reply(k) ? "answer" : "message";
     }
 }
 
@@ -279,7 +279,9 @@ private:
 };
 
 small_world::small_world(const small_program& p)
-    : mesh{p.nodes, p.how, 1, {.shortest = 1, .longest = 1, .in_order = false}}, program_{p}, objects_{objects_of(p)} {
+    : mesh{p.nodes, p.how, 1, {.min_delay = 1, .max_delay = 1, .in_order = false}},
+      program_{p},
+      objects_{objects_of(p)} {
     fill();
     for (const small_client& c : program_.clients) add_client(c);
     for (const auto& cut : program_.cut) {
@@ -310,7 +312,7 @@ void small_world::fill() {
         a.reads.push_back({.id = id});
         store& home = at(home_of(id, program_.nodes)).objects;
         const transaction_name by{.node = home_of(id, program_.nodes), .slot = 99, .sequence = 1};
-        if (home.lock_to_write(id, 0, by) != wire::obstacle::none) go_wrong("a new object is locked");
+        if (home.lock_to_write(id, 0, by) != wire::lock_refusal::none) go_wrong("a new object is locked");
         home.settle(id, wire::action::put, bytes_of(tag), 1, by);
     }
     if (program_.copied) copy_all();
@@ -350,13 +352,13 @@ void small_world::arrive(node_number to, const std::string& frame) {
     if (!read_header(frame, h)) return go_wrong("no header");
     // If the loss does not matter, such a message only raises a clock, as a beat does, and a beat is not an event
     // either.
-    if (h.kind == wire::kind::lost_node && !program_.losses_matter()) {
+    if (h.type == wire::message_type::lost_node && !program_.losses_matter()) {
         if (at(to).objects.count().shared != 0) go_wrong("a word of a loss matters");
         losses_.emplace_back(to, frame);
         return;
     }
-    const std::string name = std::string{name_of(h.kind)} + " " + std::to_string(h.from) + " to " + std::to_string(to);
-    const bool asks_for_locks = h.kind == wire::kind::prepare || h.kind == wire::kind::claim;
+    const std::string name = std::string{name_of(h.type)} + " " + std::to_string(h.from) + " to " + std::to_string(to);
+    const bool asks_for_locks = h.type == wire::message_type::prepare || h.type == wire::message_type::claim;
     for (unsigned i = program_.twice && asks_for_locks ? 2 : 1; i != 0; --i)
         later(to, name, [this, to, frame] {
             take(to, frame);
@@ -428,7 +430,7 @@ void small_world::learn_ends() {
             if (!serves(s->self)) continue;
             wire::object_view view;
             s->objects.look(id, view);
-            if (view.where != wire::whereabouts::here || !view.exists) continue;
+            if (view.where != wire::lookup_result::here || !view.exists) continue;
             const writer_tag tag = tag_of(view.bytes);
             if (tag == 0) continue;
             attempt& writer = history_.of(tag);
@@ -477,7 +479,7 @@ bool small_world::is_in_doubt(const object_id& id) const {
     return std::ranges::any_of(sites(), [&](const auto& s) {
         wire::object_view view;
         s->objects.look(id, view);
-        return serves(s->self) && view.where == wire::whereabouts::in_doubt;
+        return serves(s->self) && view.where == wire::lookup_result::in_doubt;
     });
 }
 
@@ -514,9 +516,9 @@ std::string small_world::lost_with(const object_id& id) {
         if (!serves(s->self)) continue;
         wire::object_view view;
         s->objects.look(id, view);
-        if (view.where == wire::whereabouts::elsewhere) continue;
-        if (view.where == wire::whereabouts::in_doubt && may_be_in_doubt) continue;
-        if (view.where != wire::whereabouts::here) return "an object of a node that runs is out of reach";
+        if (view.where == wire::lookup_result::elsewhere) continue;
+        if (view.where == wire::lookup_result::in_doubt && may_be_in_doubt) continue;
+        if (view.where != wire::lookup_result::here) return "an object of a node that runs is out of reach";
         ++owners;
     }
     return owners > 1 ? "an object is on several nodes" : "";
@@ -532,8 +534,8 @@ std::string small_world::wrong_with(const object_id& id) {
     for (const auto& s : sites()) {
         wire::object_view view;
         s->objects.look(id, view);
-        if (view.where == wire::whereabouts::elsewhere) continue;
-        if (view.where != wire::whereabouts::here) return "an object is locked for nobody who runs";
+        if (view.where == wire::lookup_result::elsewhere) continue;
+        if (view.where != wire::lookup_result::here) return "an object is locked for nobody who runs";
         if (view.version != version) return "a node has an old version of an object";
         owners.push_back(s->self);
     }

@@ -215,14 +215,14 @@ private:
         while (to.hear(h, body)) {
             wire::timeline asked;
             EXPECT_TRUE(wire::decode(body, asked));
-            wire::timeline_told told;
+            wire::timeline_reply told;
             if (asked.order == wire::timeline_order::start) happened = now();
             if (asked.order == wire::timeline_order::take) {
                 told.events.emplace_back();
                 told.events.back().began_ns = wrong(happened);
             }
             told.now_ns = wrong(now());
-            to.say({.kind = wire::kind::timeline_told, .from = 0}, wire::encode(told));
+            to.say({.type = wire::message_type::timeline_reply, .from = 0}, wire::encode(told));
         }
     }
 

@@ -50,13 +50,13 @@ struct showing_test : store_test {
         objects.look(id, view, tutti::wire::newest, found);
     }
     void write(std::uint64_t from, std::uint64_t version, const std::string& bytes) {
-        ASSERT_EQ(objects.lock_to_write(id, from, other), tutti::wire::obstacle::none);
+        ASSERT_EQ(objects.lock_to_write(id, from, other), tutti::wire::lock_refusal::none);
         objects.settle(id, tutti::wire::action::put, std::string{bytes}, version, other);
     }
     [[nodiscard]] std::string seen() {
         tutti::wire::object_view view;
         if (!objects.look_again(found, id, view)) return "not shown";
-        EXPECT_EQ(view.where, tutti::wire::whereabouts::here);
+        EXPECT_EQ(view.where, tutti::wire::lookup_result::here);
         EXPECT_EQ(view.owner, 0);
         EXPECT_EQ(view.valid_at, clock.now());
         return (view.exists ? view.bytes : "missing") + "@" + std::to_string(view.version);
@@ -69,16 +69,16 @@ TEST_F(showing_test, an_object_is_seen_as_it_is_while_nobody_has_it_locked_for_w
     write(0, 1, "first");
     find();
     EXPECT_EQ(seen(), "first@1");
-    ASSERT_EQ(objects.lock_to_read(id, 1, other), tutti::wire::obstacle::none);
+    ASSERT_EQ(objects.lock_to_read(id, 1, other), tutti::wire::lock_refusal::none);
     EXPECT_EQ(seen(), "first@1") << "read locks keep nobody from reading";
     objects.unlock(id, other);
-    ASSERT_EQ(objects.lock_to_write(id, 1, other), tutti::wire::obstacle::none);
+    ASSERT_EQ(objects.lock_to_write(id, 1, other), tutti::wire::lock_refusal::none);
     EXPECT_EQ(seen(), "not shown");
     objects.unlock(id, other);
     EXPECT_EQ(seen(), "first@1");
     write(1, 2, "longer than a word, and no multiple of one");
     EXPECT_EQ(seen(), "longer than a word, and no multiple of one@2");
-    ASSERT_EQ(objects.lock_to_write(id, 2, other), tutti::wire::obstacle::none);
+    ASSERT_EQ(objects.lock_to_write(id, 2, other), tutti::wire::lock_refusal::none);
     find();
     EXPECT_EQ(seen(), "not shown") << "found while it is locked";
     objects.settle(id, tutti::wire::action::erase, {}, 3, other);
@@ -94,7 +94,7 @@ TEST_F(showing_test, what_is_large_or_elsewhere_is_not_shown) {
     EXPECT_EQ(seen(), "not shown");
     write(2, 3, "small");
     EXPECT_EQ(seen(), "small@3");
-    ASSERT_EQ(objects.lock_to_write(id, 3, other), tutti::wire::obstacle::none);
+    ASSERT_EQ(objects.lock_to_write(id, 3, other), tutti::wire::lock_refusal::none);
     objects.settle(id, tutti::wire::action::leave, {}, 4, other);
     EXPECT_EQ(seen(), "not shown");
     find();
@@ -105,43 +105,43 @@ TEST_F(showing_test, what_is_large_or_elsewhere_is_not_shown) {
 
 // S8: the order in which transactions get a reservation.
 TEST_F(store_test, reservations_give_way_to_those_that_go_first) {
-    using tutti::wire::obstacle;
-    using tutti::wire::whereabouts;
+    using tutti::wire::lock_refusal;
+    using tutti::wire::lookup_result;
     const auto reserve = [this](std::uint16_t slot, std::int64_t rank, std::uint64_t age, bool firm = false) {
         tutti::wire::object_view view;
         const bool fresh =
-            objects.reserve(id, {.who = {1, slot, 1}, .as = {rank, age}, .firm = firm, .ids = {}}, true, view);
-        EXPECT_EQ(view.where, whereabouts::here);
+            objects.reserve(id, {.who = {1, slot, 1}, .as = {rank, age}, .irrevocable = firm, .ids = {}}, true, view);
+        EXPECT_EQ(view.where, lookup_result::here);
         return fresh;
     };
     const auto lock = [this](std::uint16_t slot, std::int64_t rank, std::uint64_t age) {
         const transaction_name who{1, slot, 1};
-        const obstacle why = objects.lock_to_write(id, 0, who, {rank, age});
-        if (why == obstacle::none) objects.unlock(id, who);
+        const lock_refusal why = objects.lock_to_write(id, 0, who, {rank, age});
+        if (why == lock_refusal::none) objects.unlock(id, who);
         return why;
     };
     EXPECT_TRUE(reserve(1, 0, 5));
     EXPECT_FALSE(reserve(1, 0, 5)) << "it was the thread's";
-    EXPECT_EQ(lock(1, 0, 5), obstacle::none) << "its own";
-    EXPECT_EQ(lock(2, 0, 5), obstacle::none) << "of the same execution";
-    EXPECT_EQ(lock(2, 0, 0), obstacle::outranked) << "no age is younger than any";
-    EXPECT_EQ(lock(2, 0, 6), obstacle::outranked) << "younger";
-    EXPECT_EQ(lock(2, -1, 4), obstacle::outranked) << "a lower rank";
+    EXPECT_EQ(lock(1, 0, 5), lock_refusal::none) << "its own";
+    EXPECT_EQ(lock(2, 0, 5), lock_refusal::none) << "of the same execution";
+    EXPECT_EQ(lock(2, 0, 0), lock_refusal::outranked) << "no age is younger than any";
+    EXPECT_EQ(lock(2, 0, 6), lock_refusal::outranked) << "younger";
+    EXPECT_EQ(lock(2, -1, 4), lock_refusal::outranked) << "a lower rank";
     EXPECT_EQ(objects.count().outranked, 3u);
     EXPECT_EQ(objects.count().given_way, 0u);
-    EXPECT_EQ(lock(2, 0, 4), obstacle::none) << "older";
-    EXPECT_EQ(lock(2, 1, 0), obstacle::none) << "a higher rank";
+    EXPECT_EQ(lock(2, 0, 4), lock_refusal::none) << "older";
+    EXPECT_EQ(lock(2, 1, 0), lock_refusal::none) << "a higher rank";
     EXPECT_EQ(objects.count().given_way, 2u);
     EXPECT_FALSE(reserve(2, 0, 6)) << "it just looks";
     EXPECT_TRUE(reserve(2, 0, 4)) << "it takes over";
-    EXPECT_EQ(lock(1, 0, 5), obstacle::outranked);
+    EXPECT_EQ(lock(1, 0, 5), lock_refusal::outranked);
     objects.end_reservation(id, 1u << 16 | 1);
-    EXPECT_EQ(lock(1, 0, 5), obstacle::outranked) << "the release of one who has lost it";
+    EXPECT_EQ(lock(1, 0, 5), lock_refusal::outranked) << "the release of one who has lost it";
     EXPECT_TRUE(reserve(3, 0, 0, true)) << "a firm one takes over from all";
-    EXPECT_EQ(lock(2, 9, 1), obstacle::outranked);
+    EXPECT_EQ(lock(2, 9, 1), lock_refusal::outranked);
     EXPECT_FALSE(reserve(2, 9, 1));
     objects.end_reservation(id, 1u << 16 | 3);
-    EXPECT_EQ(lock(2, 0, 0), obstacle::none);
+    EXPECT_EQ(lock(2, 0, 0), lock_refusal::none);
 }
 
 TEST_F(store_test, objects_and_old_values_are_counted) {
@@ -153,7 +153,7 @@ TEST_F(store_test, objects_and_old_values_are_counted) {
         EXPECT_EQ(f.old_bytes == 0, old == 0) << when;
     };
     const auto write = [this](std::uint64_t version, tutti::wire::action what) {
-        ASSERT_EQ(objects.lock_to_write(id, version - 1, other), tutti::wire::obstacle::none);
+        ASSERT_EQ(objects.lock_to_write(id, version - 1, other), tutti::wire::lock_refusal::none);
         objects.settle(id, what, "bytes", version, other);
     };
     expect(0, 0, 0, "at first");
@@ -175,7 +175,7 @@ TEST_F(store_test, objects_and_old_values_are_counted) {
     readers.leave(reader);
     readers.hear(1, 9);
     clock.raise_to(9);
-    ASSERT_EQ(objects.lock_to_write(id, 9, other), tutti::wire::obstacle::none);
+    ASSERT_EQ(objects.lock_to_write(id, 9, other), tutti::wire::lock_refusal::none);
     objects.settle(id, tutti::wire::action::put, "bytes", 10, other);
     EXPECT_LE(objects.count().old_values, 1u) << "nobody asks for them any more";
 }
@@ -184,22 +184,23 @@ TEST_F(store_test, objects_and_old_values_are_counted) {
 TEST_F(store_test, an_object_that_is_back_before_its_leave_stays) {
     clock.raise_to(3);
     readers.hear(1, 0);
-    ASSERT_EQ(objects.lock_to_write(id, 0, other), tutti::wire::obstacle::none);
+    ASSERT_EQ(objects.lock_to_write(id, 0, other), tutti::wire::lock_refusal::none);
     objects.install(id, true, "new", 9, 1);
-    EXPECT_EQ(look(5).where, tutti::wire::whereabouts::busy) << "whether version 5 came here or there is not known yet";
+    EXPECT_EQ(look(5).where, tutti::wire::lookup_result::busy)
+        << "whether version 5 came here or there is not known yet";
     objects.settle(id, tutti::wire::action::leave, {}, 7, other);
-    EXPECT_EQ(look().where, tutti::wire::whereabouts::here);
+    EXPECT_EQ(look().where, tutti::wire::lookup_result::here);
     EXPECT_EQ(look().version, 9u);
     EXPECT_TRUE(objects.is_current(id, 9));
     EXPECT_EQ(look(6).version, 0u);
-    EXPECT_EQ(look(6).where, tutti::wire::whereabouts::here);
-    EXPECT_EQ(look(7).where, tutti::wire::whereabouts::elsewhere);
+    EXPECT_EQ(look(6).where, tutti::wire::lookup_result::here);
+    EXPECT_EQ(look(7).where, tutti::wire::lookup_result::elsewhere);
     EXPECT_EQ(look(7).owner, 1u);
 }
 
 TEST_F(store_test, old_versions_are_kept_for_readers_and_no_longer) {
     for (std::uint64_t version = 1; version <= 3; ++version) {
-        ASSERT_EQ(objects.lock_to_write(id, version - 1, other), tutti::wire::obstacle::none);
+        ASSERT_EQ(objects.lock_to_write(id, version - 1, other), tutti::wire::lock_refusal::none);
         objects.settle(id, tutti::wire::action::put, std::to_string(version), version, other);
     }
     EXPECT_FALSE(look(0).exists);
@@ -208,31 +209,31 @@ TEST_F(store_test, old_versions_are_kept_for_readers_and_no_longer) {
     EXPECT_EQ(look(3).bytes, "3");
     readers.leave(reader);
     readers.hear(1, 3);
-    ASSERT_EQ(objects.lock_to_write(id, 3, other), tutti::wire::obstacle::none);
+    ASSERT_EQ(objects.lock_to_write(id, 3, other), tutti::wire::lock_refusal::none);
     objects.settle(id, tutti::wire::action::put, "4", 4, other);
-    ASSERT_EQ(objects.lock_to_write(id, 4, other), tutti::wire::obstacle::none);
+    ASSERT_EQ(objects.lock_to_write(id, 4, other), tutti::wire::lock_refusal::none);
     objects.settle(id, tutti::wire::action::put, "5", 5, other);
-    EXPECT_EQ(look(2).where, tutti::wire::whereabouts::too_old);
+    EXPECT_EQ(look(2).where, tutti::wire::lookup_result::too_old);
     EXPECT_EQ(look(4).bytes, "4");
 }
 
 // A silent node must not make the others keep every version.
 TEST_F(store_test, old_versions_of_one_object_are_few_whoever_asks) {
     for (std::uint64_t version = 1; version <= 100'000; ++version) {
-        ASSERT_EQ(objects.lock_to_write(id, version - 1, other), tutti::wire::obstacle::none);
+        ASSERT_EQ(objects.lock_to_write(id, version - 1, other), tutti::wire::lock_refusal::none);
         objects.settle(id, tutti::wire::action::put, "x", version, other);
     }
-    EXPECT_EQ(look(0).where, tutti::wire::whereabouts::too_old);
+    EXPECT_EQ(look(0).where, tutti::wire::lookup_result::too_old);
     EXPECT_EQ(look(99'990).version, 99'990u);
 }
 
 // The bound holds even if large and small versions alternate.
 TEST_F(store_test, old_versions_of_one_object_are_few_where_large_and_small_ones_alternate) {
     for (std::uint64_t version = 1; version <= 200; ++version) {
-        ASSERT_EQ(objects.lock_to_write(id, version - 1, other), tutti::wire::obstacle::none);
+        ASSERT_EQ(objects.lock_to_write(id, version - 1, other), tutti::wire::lock_refusal::none);
         objects.settle(id, tutti::wire::action::put, std::string(version % 2 << 20, 'x'), version, other);
     }
-    EXPECT_EQ(look(100).where, tutti::wire::whereabouts::too_old);
+    EXPECT_EQ(look(100).where, tutti::wire::lookup_result::too_old);
     EXPECT_EQ(look(198).version, 198u);
 }
 
@@ -246,7 +247,7 @@ struct recorder final : audience {
         return true;
     }
     void invalidate(const object_id&, node_number, std::uint64_t) noexcept override {}
-    std::vector<tutti::wire::place> forgotten;
+    std::vector<tutti::wire::owner_update> forgotten;
     std::vector<std::pair<object_id, node_number>> told;
 };
 
@@ -271,7 +272,7 @@ struct forgetting_test : store_test {
         if (std::exchange(reads, false)) readers.leave(reader);
     }
     void write(std::uint64_t from, std::uint64_t version, tutti::wire::action what) {
-        ASSERT_EQ(objects.lock_to_write(id, from, other), tutti::wire::obstacle::none);
+        ASSERT_EQ(objects.lock_to_write(id, from, other), tutti::wire::lock_refusal::none);
         objects.settle(id, what, "bytes", version, other);
     }
     /// Touches the shard, so that it cleans up.
@@ -289,11 +290,11 @@ TEST_F(forgetting_test, what_was_asked_for_and_does_not_exist_leaves_nothing) {
     for (std::uint64_t i = 0; i < 1000; ++i) {
         const object_id absent{3, i};
         objects.look(absent, view);
-        if (objects.lock_to_read(absent, view.version, other) == tutti::wire::obstacle::none)
+        if (objects.lock_to_read(absent, view.version, other) == tutti::wire::lock_refusal::none)
             objects.unlock(absent, other);
-        if (objects.lock_to_write(absent, view.version, other) == tutti::wire::obstacle::none)
+        if (objects.lock_to_write(absent, view.version, other) == tutti::wire::lock_refusal::none)
             objects.unlock(absent, other);
-        EXPECT_EQ(objects.lock_to_read(absent, 7, other), tutti::wire::obstacle::stale);
+        EXPECT_EQ(objects.lock_to_read(absent, 7, other), tutti::wire::lock_refusal::stale);
         const transaction_name holder{.node = 1, .slot = 1, .sequence = 1};
         if (objects.reserve(absent, {.who = holder, .ids = {}}, true, view))
             objects.end_reservation(absent, holder.thread());
@@ -325,15 +326,15 @@ TEST_F(forgetting_test, an_erased_object_is_forgotten_with_its_version) {
 }
 
 TEST_F(forgetting_test, what_is_locked_or_reserved_stays) {
-    ASSERT_EQ(objects.lock_to_read(id, 0, other), tutti::wire::obstacle::none);
+    ASSERT_EQ(objects.lock_to_read(id, 0, other), tutti::wire::lock_refusal::none);
     stir(objects);
     const transaction_name another{.node = 1, .slot = 1, .sequence = 1};
-    EXPECT_NE(objects.lock_to_write(id, 0, another), tutti::wire::obstacle::none);
+    EXPECT_NE(objects.lock_to_write(id, 0, another), tutti::wire::lock_refusal::none);
     objects.unlock(id, other);
     EXPECT_EQ(objects.count().entries, 0u);
-    ASSERT_EQ(objects.lock_to_write(id, 0, another), tutti::wire::obstacle::none);
+    ASSERT_EQ(objects.lock_to_write(id, 0, another), tutti::wire::lock_refusal::none);
     stir(objects);
-    EXPECT_NE(objects.lock_to_read(id, 0, other), tutti::wire::obstacle::none);
+    EXPECT_NE(objects.lock_to_read(id, 0, other), tutti::wire::lock_refusal::none);
 }
 
 // Catches a look that takes another object for the former one of the same place.
@@ -355,7 +356,7 @@ TEST_F(forgetting_test, what_was_forgotten_is_not_seen_in_its_place) {
         const object_id next{2, i};
         if (home_of(next, 2) != 0) continue;
         objects.look(next, view);
-        ASSERT_EQ(objects.lock_to_write(next, view.version, other), tutti::wire::obstacle::none);
+        ASSERT_EQ(objects.lock_to_write(next, view.version, other), tutti::wire::lock_refusal::none);
         objects.settle(next, tutti::wire::action::put, "another", 3, other);
         store::place its;
         objects.look(next, view, tutti::wire::newest, its);
@@ -382,7 +383,7 @@ TEST_F(forgetting_test, a_pointer_is_dropped_and_the_home_is_told_where_it_leads
         const transaction_name mover{.node = to, .slot = 0, .sequence = version};
         here.install(moved, true, "here", version - 1, 0);
         pass_here(version);
-        ASSERT_EQ(here.lock_to_write(moved, version - 1, mover), tutti::wire::obstacle::none);
+        ASSERT_EQ(here.lock_to_write(moved, version - 1, mover), tutti::wire::lock_refusal::none);
         here.settle(moved, tutti::wire::action::leave, {}, version, mover);
         EXPECT_EQ(here.count().entries, 0u);
         EXPECT_EQ(here.owner_of(moved), 0) << "the home is asked";
@@ -402,7 +403,7 @@ TEST_F(forgetting_test, a_pointer_is_dropped_and_the_home_is_told_where_it_leads
     here.lose(0);
     here.install(moved, true, "here", 7, 2);
     pass_here(8);
-    ASSERT_EQ(here.lock_to_write(moved, 7, other), tutti::wire::obstacle::none);
+    ASSERT_EQ(here.lock_to_write(moved, 7, other), tutti::wire::lock_refusal::none);
     here.settle(moved, tutti::wire::action::leave, {}, 8, {.node = 2, .slot = 0, .sequence = 1});
     EXPECT_EQ(here.count().entries, 1u);
 }
@@ -441,7 +442,7 @@ TEST_F(forgetting_test, as_many_pointers_stay_as_there_are_other_entries) {
 // An object is erased away from its home. The home owns the object from then on.
 TEST_F(forgetting_test, a_trace_goes_home) {
     leave();
-    ASSERT_EQ(objects.lock_to_write(id, 0, other), tutti::wire::obstacle::none);
+    ASSERT_EQ(objects.lock_to_write(id, 0, other), tutti::wire::lock_refusal::none);
     objects.settle(id, tutti::wire::action::leave, {}, 3, other);  // node 1 erases it
     objects_of_1.install(id, false, {}, 3, 0);
     ASSERT_TRUE(objects_of_1.watch(id, 3, 0));
@@ -457,15 +458,15 @@ TEST_F(forgetting_test, a_trace_goes_home) {
     EXPECT_EQ(objects_of_1.count().entries, 0u);
     for (int i = 0; i < 2; ++i) {
         objects.take_back(id, 4, 1);
-        EXPECT_EQ(look().where, tutti::wire::whereabouts::here);
+        EXPECT_EQ(look().where, tutti::wire::lookup_result::here);
         EXPECT_FALSE(look().exists);
         EXPECT_EQ(look().version, 4u);
         EXPECT_EQ(objects.count().entries, 0u);
     }
     // A late duplicate finds the object locked and published again.
-    ASSERT_EQ(objects.lock_to_write(id, 4, other), tutti::wire::obstacle::none);
+    ASSERT_EQ(objects.lock_to_write(id, 4, other), tutti::wire::lock_refusal::none);
     objects.take_back(id, 4, 1);
-    EXPECT_EQ(look().where, tutti::wire::whereabouts::busy);
+    EXPECT_EQ(look().where, tutti::wire::lookup_result::busy);
     objects.settle(id, tutti::wire::action::put, "bytes", 5, other);
     objects.take_back(id, 4, 1);
     EXPECT_TRUE(look().exists);
@@ -474,12 +475,12 @@ TEST_F(forgetting_test, a_trace_goes_home) {
 // The home is told that it owns the object again before it hears that the object has left. Catches a home that mistakes
 // the first message for the second.
 TEST_F(forgetting_test, a_trace_is_at_home_before_the_object_has_left) {
-    ASSERT_EQ(objects.lock_to_write(id, 0, other), tutti::wire::obstacle::none);
+    ASSERT_EQ(objects.lock_to_write(id, 0, other), tutti::wire::lock_refusal::none);
     clock.raise_to(3);
     objects.take_back(id, 3, 1);
-    EXPECT_EQ(look().where, tutti::wire::whereabouts::here);
+    EXPECT_EQ(look().where, tutti::wire::lookup_result::here);
     objects.settle(id, tutti::wire::action::leave, {}, 3, other);
-    EXPECT_EQ(look().where, tutti::wire::whereabouts::here);
+    EXPECT_EQ(look().where, tutti::wire::lookup_result::here);
     EXPECT_EQ(look().version, 3u);
     EXPECT_EQ(look(2).version, 0u);
 }
@@ -491,12 +492,12 @@ TEST_F(store_test, who_watches_is_told_once_of_the_next_change) {
     EXPECT_TRUE(objects.watch(id, 0, 1));
     EXPECT_TRUE(objects.watch(id, 0, 1));
     EXPECT_TRUE(objects.watch(id, 0, 0));
-    ASSERT_EQ(objects.lock_to_write(id, 0, other), tutti::wire::obstacle::none);
+    ASSERT_EQ(objects.lock_to_write(id, 0, other), tutti::wire::lock_refusal::none);
     EXPECT_TRUE(objects.watch(id, 0, 1)) << "whoever holds it locked may not commit";
     objects.unlock(id, other);
     EXPECT_TRUE(all.told.empty());
     for (const std::uint64_t version : {1u, 2u}) {
-        ASSERT_EQ(objects.lock_to_write(id, version - 1, other), tutti::wire::obstacle::none);
+        ASSERT_EQ(objects.lock_to_write(id, version - 1, other), tutti::wire::lock_refusal::none);
         objects.settle(id, tutti::wire::action::put, "x", version, other);
     }
     EXPECT_EQ(all.told, (std::vector<std::pair<object_id, node_number>>{{id, 1}, {id, 0}}));
@@ -506,14 +507,14 @@ TEST_F(store_test, who_watches_is_told_once_of_the_next_change) {
 TEST_F(store_test, who_watches_an_object_that_leaves_and_is_back_is_told) {
     recorder all;
     objects.tell(all);
-    ASSERT_EQ(objects.lock_to_write(id, 0, other), tutti::wire::obstacle::none);
+    ASSERT_EQ(objects.lock_to_write(id, 0, other), tutti::wire::lock_refusal::none);
     EXPECT_TRUE(objects.watch(id, 0, 0));
     objects.install(id, true, "new", 9, 1);
     EXPECT_EQ(all.told.size(), 1u);
 }
 
 TEST_F(store_test, nobody_sleeps_over_what_a_node_that_has_gone_holds_locked) {
-    ASSERT_EQ(objects.lock_to_write(id, 0, other), tutti::wire::obstacle::none);
+    ASSERT_EQ(objects.lock_to_write(id, 0, other), tutti::wire::lock_refusal::none);
     objects.lose(1);
     EXPECT_FALSE(objects.watch(id, 0, 0));
 }
@@ -531,7 +532,7 @@ TEST_F(store_test, more_watchers_than_there_is_room_for_are_told_to_look) {
     }
     EXPECT_GT(all.told.size(), 30'000u);
     for (const object_id& o : watched) {
-        ASSERT_EQ(objects.lock_to_write(o, 0, other), tutti::wire::obstacle::none);
+        ASSERT_EQ(objects.lock_to_write(o, 0, other), tutti::wire::lock_refusal::none);
         objects.settle(o, tutti::wire::action::put, "x", 1, other);
     }
     ASSERT_EQ(all.told.size(), watched.size());
@@ -543,17 +544,17 @@ TEST_F(store_test, more_watchers_than_there_is_room_for_are_told_to_look) {
 
 struct returning_test : ::testing::Test {
     struct silent final : gate {
-        void say(node_number, tutti::wire::kind kind, std::string body) override {
-            if (kind != tutti::wire::kind::survey) return;
+        void say(node_number, tutti::wire::message_type kind, std::string body) override {
+            if (kind != tutti::wire::message_type::ownership_report) return;
             EXPECT_TRUE(tutti::wire::decode(body, told));
         }
         std::uint64_t process_of(node_number) override { return 0; }
-        tutti::wire::survey told;
+        tutti::wire::ownership_report told;
     };
     returning_test() { door.begin({true, false}); }
     template <class Message>
-    void hear(tutti::wire::kind kind, const Message& what) {
-        EXPECT_TRUE(door.hear({.kind = kind, .from = 0}, tutti::wire::encode(what)));
+    void hear(tutti::wire::message_type kind, const Message& what) {
+        EXPECT_TRUE(door.hear({.type = kind, .from = 0}, tutti::wire::encode(what)));
     }
     /// Starts a thread that waits to be let in. If the code under test does not wake it, the watchdog ends the test.
     /// The thread most likely sleeps when the function returns.
@@ -576,20 +577,21 @@ struct returning_test : ::testing::Test {
 
 TEST_F(returning_test, is_woken_when_all_have_let_it_in) {
     const std::jthread one = sleeper();
-    hear(tutti::wire::kind::survey, tutti::wire::survey{1, 1, 0, {}});
+    hear(tutti::wire::message_type::ownership_report, tutti::wire::ownership_report{1, 1, 0, {}});
     EXPECT_FALSE(door.over());
-    hear(tutti::wire::kind::admitted, tutti::wire::admitted{.era = 1, .serves = true});
+    hear(tutti::wire::message_type::rejoin_ack, tutti::wire::rejoin_ack{.era = 1, .serves = true});
     EXPECT_TRUE(door.over());
 }
 
 // Catches era numbers that are used twice: two nodes come back in turn, so no remaining node was told of the first era.
 TEST_F(returning_test, hands_on_the_eras_of_those_that_had_come_back_before) {
-    hear(tutti::wire::kind::survey, tutti::wire::survey{1, 1, 4, {}});  // by a process of that era
-    hear(tutti::wire::kind::admitted, tutti::wire::admitted{.era = 5, .serves = true});
+    hear(tutti::wire::message_type::ownership_report,
+         tutti::wire::ownership_report{1, 1, 4, {}});  // by a process of that era
+    hear(tutti::wire::message_type::rejoin_ack, tutti::wire::rejoin_ack{.era = 5, .serves = true});
     ASSERT_TRUE(door.over());
     here.lose(0);
     door.lose(0);
-    hear(tutti::wire::kind::gather, tutti::wire::gather{1, {0, 0}});
+    hear(tutti::wire::message_type::rejoin_request, tutti::wire::rejoin_request{1, {0, 0}});
     EXPECT_EQ(others.told.era, 5u);
 }
 
@@ -601,7 +603,7 @@ TEST_F(returning_test, is_woken_when_one_has_gone_too_early) {
 }
 
 TEST_F(returning_test, is_woken_when_one_goes_that_has_told_what_it_knows) {
-    hear(tutti::wire::kind::survey, tutti::wire::survey{1, 1, 0, {}});
+    hear(tutti::wire::message_type::ownership_report, tutti::wire::ownership_report{1, 1, 0, {}});
     const std::jthread one = sleeper();
     here.lose(0);
     door.lose(0);
@@ -610,12 +612,13 @@ TEST_F(returning_test, is_woken_when_one_goes_that_has_told_what_it_knows) {
 
 struct returning_process : ::testing::Test {
     struct silent final : gate {
-        void say(node_number, tutti::wire::kind, std::string) override {}
+        void say(node_number, tutti::wire::message_type, std::string) override {}
         std::uint64_t process_of(node_number) override { return 0; }
     };
     returning_process() { door.begin({true, false, true}); }
-    void hear(node_number from, const tutti::wire::survey& what) {
-        EXPECT_TRUE(door.hear({.kind = tutti::wire::kind::survey, .from = from}, tutti::wire::encode(what)));
+    void hear(node_number from, const tutti::wire::ownership_report& what) {
+        EXPECT_TRUE(
+            door.hear({.type = tutti::wire::message_type::ownership_report, .from = from}, tutti::wire::encode(what)));
     }
 
     tutti::support::watchdog guard{"returning_process"};
@@ -637,7 +640,7 @@ TEST_F(returning_process, gives_up_when_a_node_goes_before_it_has_opened) {
 // time, such a start gives up before the last round.
 TEST_F(returning_process, is_told_when_another_round_begins) {
     const auto points_to = [](node_number owner) {
-        tutti::wire::part_of_list list;
+        tutti::wire::list_part list;
         list.places.push_back({object_id{}, owner, 0});
         return list;
     };

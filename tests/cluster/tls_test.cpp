@@ -21,7 +21,7 @@
 #include "wire/connection.hpp"
 #include "wire/fault_injection.hpp"
 #include "wire/message.hpp"
-#include "wire/waiting_room.hpp"
+#include "wire/pending_handshakes.hpp"
 
 namespace {
 
@@ -487,7 +487,7 @@ TEST(cluster_tls, observers_show_a_certificate_of_the_authority) {
     }
 }
 
-TEST(cluster_waiting_room, is_left_by_the_oldest_and_by_those_who_are_late) {
+TEST(pending_handshakes_test, drops_the_oldest_and_the_late) {
     asio::io_context io;
     const auto make = [&] {
         auto c = std::make_shared<wire::connection>(io);
@@ -495,28 +495,28 @@ TEST(cluster_waiting_room, is_left_by_the_oldest_and_by_those_who_are_late) {
         return c;
     };
     const auto a = make(), b = make(), c = make(), called = make(), known = make();
-    wire::waiting_room room{2, 20ms};
-    room.enter(a, true);
-    room.enter(called, false);
-    room.enter(b, true);
+    wire::pending_handshakes room{2, 20ms};
+    room.add(a, true);
+    room.add(called, false);
+    room.add(b, true);
     EXPECT_TRUE(a->socket.is_open());
-    room.enter(c, true);
+    room.add(c, true);
     EXPECT_FALSE(a->socket.is_open()) << "the oldest gives way";
     EXPECT_TRUE(b->socket.is_open());
     EXPECT_TRUE(called->socket.is_open()) << "whom we call does not count";
-    room.enter(known, false);
-    room.leave(known);
+    room.add(known, false);
+    room.remove(known);
     io.run();
     EXPECT_FALSE(b->socket.is_open());
     EXPECT_FALSE(called->socket.is_open());
-    EXPECT_TRUE(c->late);
+    EXPECT_TRUE(c->is_late);
     EXPECT_TRUE(known->socket.is_open());
 
     // The peer sends its hello in the turn in which its time ends, so both handlers are pending.
     const auto just = make();
-    room.enter(just, false);
+    room.add(just, false);
     asio::steady_timer before{io, just->deadline.expiry() - 1ms};
-    before.async_wait([&](asio::error_code) { room.leave(just); });
+    before.async_wait([&](asio::error_code) { room.remove(just); });
     std::this_thread::sleep_for(25ms);
     io.restart();
     io.run();
@@ -524,16 +524,16 @@ TEST(cluster_waiting_room, is_left_by_the_oldest_and_by_those_who_are_late) {
 
     {
         const broken_check left_out{wire::fault::no_limit};
-        wire::waiting_room crowded{1, 20ms};
+        wire::pending_handshakes crowded{1, 20ms};
         const auto d = make(), e = make();
-        crowded.enter(d, true);
-        crowded.enter(e, true);
+        crowded.add(d, true);
+        crowded.add(e, true);
         EXPECT_TRUE(d->socket.is_open()) << "the test would notice";
     }
     const broken_check left_out{wire::fault::no_deadline};
-    wire::waiting_room patient{2, 20ms};
+    wire::pending_handshakes patient{2, 20ms};
     const auto silent = make();
-    patient.enter(silent, true);
+    patient.add(silent, true);
     io.restart();
     io.run();
     EXPECT_TRUE(silent->socket.is_open()) << "the test would notice";

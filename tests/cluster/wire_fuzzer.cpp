@@ -32,8 +32,8 @@ object_id secret_of(node_number home) {
     return id;
 }
 
-wire::header header_of(const site& s, wire::kind kind) {
-    return {.kind = kind, .from = honest, .clock = s.clock.now(), .oldest = 0};
+wire::header header_of(const site& s, wire::message_type kind) {
+    return {.type = kind, .from = honest, .clock = s.clock.now(), .oldest = 0};
 }
 
 /// Accepts notifications about changes; no transaction sleeps here.
@@ -55,21 +55,21 @@ void let_honest_node_work(site& s, std::uint64_t sequence) {
     const object_id id = secret_of(here);
     wire::object_view view;
     s.objects.look(id, view);
-    demand(view.where == wire::whereabouts::here);
+    demand(view.where == wire::lookup_result::here);
     bool sound = false;
     const std::string mine = "mine " + std::to_string(sequence);
     const wire::prepare asked{.who = {honest, 1, sequence},
                               .decides = wire::decider::receiver,
                               .reads = {},
                               .writes = {{id, view.version, wire::action::put, mine}}};
-    demand(s.hear(header_of(s, wire::kind::prepare)));
-    const auto said = s.serve(header_of(s, wire::kind::prepare), wire::encode(asked), sound);
-    wire::answered answer;
+    demand(s.hear(header_of(s, wire::message_type::prepare)));
+    const auto said = s.serve(header_of(s, wire::message_type::prepare), wire::encode(asked), sound);
+    wire::prepare_reply answer;
     demand(sound && said && wire::decode(said->body, answer));
-    if (answer.why == wire::obstacle::shared && !s.objects.is_lost(hostile)) return;
+    if (answer.why == wire::lock_refusal::shared && !s.objects.is_lost(hostile)) return;
     demand(answer.yes);
     s.objects.look(id, view);
-    demand(view.where == wire::whereabouts::here && view.exists && view.bytes == mine);
+    demand(view.where == wire::lookup_result::here && view.exists && view.bytes == mine);
 }
 
 /// A server whose node is attacked. The server reports that it has run every call about an object here. For one of
@@ -114,7 +114,7 @@ private:
 
 /// Discards the messages of a return.
 struct closed_gate final : gate {
-    void say(node_number to, wire::kind, std::string body) override {
+    void say(node_number to, wire::message_type, std::string body) override {
         demand(to == hostile && body.size() <= largest);
         said += body;
     }
@@ -124,7 +124,7 @@ struct closed_gate final : gate {
 
 /// Discards the messages between participants.
 struct other_participants final : speaker {
-    void say(node_number to, wire::kind, std::string body) override {
+    void say(node_number to, wire::message_type, std::string body) override {
         demand(to < nodes && to != here && body.size() <= largest);
         said += body;
     }
@@ -151,10 +151,10 @@ void begin_honest_commit(site& s) {
 void end_honest_commit(site& s) {
     wire::object_view view;
     s.objects.look(second_secret(), view);
-    demand(view.where == wire::whereabouts::busy && view.owner == honest);
+    demand(view.where == wire::lookup_result::busy && view.owner == honest);
     s.votes.decide({under_way, true, s.clock.tick()});
     s.objects.look(second_secret(), view);
-    demand(view.where == wire::whereabouts::here && view.bytes == "mine");
+    demand(view.where == wire::lookup_result::here && view.bytes == "mine");
 }
 
 /// Returns the answers of a site to the bytes, with '.' or '!' for each frame that was accepted or refused. With
@@ -179,25 +179,27 @@ std::string attack_site(std::string_view bytes, std::size_t piece, bool comes_ba
     std::string input, answers;
     for (std::size_t at = 0; at < bytes.size(); at += piece) {
         input.append(bytes.substr(at, piece));
-        const bool sound = wire::cut_frames(input, hostile, largest, [&](const wire::header& h, std::string_view body) {
-            if (!s.hear(h)) return false;
-            bool good = true;
-            const std::string copy{body};  // a heap copy, so that a sanitizer finds reads beyond its end
-            if (wire::is_about_return(h.kind)) {
-                good = door.hear(h, copy);
-                answers += std::exchange(others.said, {});
-            } else if (h.kind != wire::kind::beat && s.objects.is_lost(h.from) && !door.hear_other(h.from)) {
-                good = false;
-            } else if (is_about_call(h.kind)) {
-                good = calls.receive(h, copy);
-                answers += std::exchange(calls.said, {});
-            } else if (const auto a = s.serve(h, copy, good)) {
-                demand(a->body.size() <= largest);
-                answers += a->body;
-            }
-            answers.push_back(good ? '.' : '!');
-            return good;
-        });
+        const bool sound =
+            wire::split_frames(input, hostile, largest, [&](const wire::header& h, std::string_view body) {
+                if (!s.hear(h)) return false;
+                bool good = true;
+                const std::string copy{body};  // a heap copy, so that a sanitizer finds reads beyond its end
+                if (wire::is_rejoin_message(h.type)) {
+                    good = door.hear(h, copy);
+                    answers += std::exchange(others.said, {});
+                } else if (h.type != wire::message_type::heartbeat && s.objects.is_lost(h.from) &&
+                           !door.hear_other(h.from)) {
+                    good = false;
+                } else if (is_about_call(h.type)) {
+                    good = calls.receive(h, copy);
+                    answers += std::exchange(calls.said, {});
+                } else if (const auto a = s.serve(h, copy, good)) {
+                    demand(a->body.size() <= largest);
+                    answers += a->body;
+                }
+                answers.push_back(good ? '.' : '!');
+                return good;
+            });
         if (!sound) break;
         demand(input.size() < wire::header::size + largest);
     }
@@ -234,7 +236,7 @@ public:
     }
     void begin(std::span<call> calls) override { exchange(calls); }
     void finish() override {}
-    void post(node_number to, wire::kind, std::string body) override {
+    void post(node_number to, wire::message_type, std::string body) override {
         demand(to < nodes && to != here && body.size() <= largest);
     }
     bool hears(node_number) const noexcept override { return true; }

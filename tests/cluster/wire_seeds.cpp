@@ -45,10 +45,10 @@ private:
 };
 
 template <class T>
-std::string frame(kind of, const T& body, std::uint64_t call = 1) {
+std::string frame(message_type of, const T& body, std::uint64_t call = 1) {
     const std::string bytes = encode(body);
     return encode(header{
-               .length = static_cast<std::uint32_t>(bytes.size()), .kind = of, .from = 1, .call = call, .clock = 9}) +
+               .length = static_cast<std::uint32_t>(bytes.size()), .type = of, .from = 1, .call = call, .clock = 9}) +
            bytes;
 }
 
@@ -82,65 +82,77 @@ int main(int argc, char** argv) {
     decisive.decides = decider::receiver;
     prepare held = both;
     held.decides = decider::receiver_held;
-    const std::string prepared = frame(kind::prepare, both),
-                      ids = frame(kind::fetch, fetch{.at = newest, .ids = {here[0], here[1]}});
-    all.serve("fetch", ids + frame(kind::fetch, fetch{.at = 5, .ids = {here[2]}}));
-    const std::string to_keep = frame(kind::fetch, fetch{.at = newest, .keeps = true, .ids = {here[0], here[1]}});
-    all.serve("copies", to_keep + to_keep + to_keep + prepared + frame(kind::invalidated, invalidation{here[1], 1, 7}) +
-                            prepared);
-    all.serve("invalidate", frame(kind::invalidate, invalidation{here[0], 9}) +
-                                frame(kind::invalidated, invalidation{here[0], newest}));
-    all.serve("validate", frame(kind::validate, validate{{{here[0], 0}, {here[1], 1}}}));
-    all.serve("watch", frame(kind::watch, validate{{{here[0], 0}, {here[1], 0}}}) + frame(kind::prepare, decisive));
-    all.serve("commit", prepared + ids + frame(kind::decide, decide{who, true, 9}) + ids);
-    all.serve("abort", prepared + frame(kind::decide, decide{who, false, 0}) + prepared);
-    all.serve("decide", frame(kind::prepare, decisive) + ids);
-    all.serve("held", frame(kind::prepare, held) + ids + frame(kind::decide, decide{who, true, 1}) + ids);
-    all.serve("held-until-lost", frame(kind::prepare, held) + frame(kind::prepare, held) + ids);
+    const std::string prepared = frame(message_type::prepare, both),
+                      ids = frame(message_type::fetch, fetch{.at = newest, .ids = {here[0], here[1]}});
+    all.serve("fetch", ids + frame(message_type::fetch, fetch{.at = 5, .ids = {here[2]}}));
+    const std::string to_keep =
+        frame(message_type::fetch, fetch{.at = newest, .keeps = true, .ids = {here[0], here[1]}});
+    all.serve("copies", to_keep + to_keep + to_keep + prepared +
+                            frame(message_type::invalidate_reply, invalidation{here[1], 1, 7}) + prepared);
+    all.serve("invalidate", frame(message_type::invalidate, invalidation{here[0], 9}) +
+                                frame(message_type::invalidate_reply, invalidation{here[0], newest}));
+    all.serve("validate", frame(message_type::validate, validate{{{here[0], 0}, {here[1], 1}}}));
+    all.serve("watch", frame(message_type::watch, validate{{{here[0], 0}, {here[1], 0}}}) +
+                           frame(message_type::prepare, decisive));
+    all.serve("commit", prepared + ids + frame(message_type::decide, decide{who, true, 9}) + ids);
+    all.serve("abort", prepared + frame(message_type::decide, decide{who, false, 0}) + prepared);
+    all.serve("decide", frame(message_type::prepare, decisive) + ids);
+    all.serve("held",
+              frame(message_type::prepare, held) + ids + frame(message_type::decide, decide{who, true, 1}) + ids);
+    all.serve("held-until-lost", frame(message_type::prepare, held) + frame(message_type::prepare, held) + ids);
     // A commit that another node has prepared as well, before and after this node is lost, and a commit in progress.
     prepare several = both;
     several.decides = decider::sender_of_several;
     several.others = {2};
     const transaction_name honest{.node = 2, .slot = 3, .sequence = 1};
-    const std::string asks = frame(kind::inquire, inquire{honest}) + frame(kind::inquire, inquire{{2, 3, 2}});
-    all.serve("several", frame(kind::prepare, several) + ids + frame(kind::decide, decide{who, true, 9}) + ids);
-    all.serve("several-until-lost", asks + frame(kind::prepare, several) + ids);
+    const std::string asks =
+        frame(message_type::fate_query, fate_query{honest}) + frame(message_type::fate_query, fate_query{{2, 3, 2}});
+    all.serve("several",
+              frame(message_type::prepare, several) + ids + frame(message_type::decide, decide{who, true, 9}) + ids);
+    all.serve("several-until-lost", asks + frame(message_type::prepare, several) + ids);
     prepare all_decide = several;
     all_decide.decides = decider::all_of_several;
-    all.serve("all-decide", frame(kind::prepare, all_decide) + ids + frame(kind::withdraw, withdraw{who}) + ids);
-    all.serve("withdraw", frame(kind::withdraw, withdraw{who}) + frame(kind::prepare, all_decide) + ids);
-    all.serve("withdraw-of-another", frame(kind::withdraw, withdraw{honest}));
-    for (const fate f : {fate::unknown, fate::aborted, fate::committed, fate::prepared}) {
-        const std::uint64_t version = f == fate::committed ? 9 : 0;
+    all.serve("all-decide",
+              frame(message_type::prepare, all_decide) + ids + frame(message_type::withdraw, withdraw{who}) + ids);
+    all.serve("withdraw",
+              frame(message_type::withdraw, withdraw{who}) + frame(message_type::prepare, all_decide) + ids);
+    all.serve("withdraw-of-another", frame(message_type::withdraw, withdraw{honest}));
+    for (const transaction_fate f : {transaction_fate::unknown, transaction_fate::aborted, transaction_fate::committed,
+                                     transaction_fate::prepared}) {
+        const std::uint64_t version = f == transaction_fate::committed ? 9 : 0;
         all.serve("verdict-" + std::to_string(static_cast<int>(f)),
-                  asks + frame(kind::verdict, verdict{honest, f, version}) + ids);
+                  asks + frame(message_type::fate_report, fate_report{honest, f, version}) + ids);
     }
-    all.serve("verdict-by-hand", frame(kind::verdict, verdict{honest, fate::committed, 9, true}) + ids);
-    all.serve("verdict-newest", frame(kind::verdict, verdict{honest, fate::committed, newest}) + ids);
+    all.serve("verdict-by-hand",
+              frame(message_type::fate_report, fate_report{honest, transaction_fate::committed, 9, true}) + ids);
+    all.serve("verdict-newest",
+              frame(message_type::fate_report, fate_report{honest, transaction_fate::committed, newest}) + ids);
     all.serve("verdict-of-its-own",
-              frame(kind::prepare, several) + frame(kind::verdict, verdict{who, fate::aborted, 0}));
-    const std::string loss = frame(kind::lost_node, lost_node{.node = 2, .first = 5});
-    all.serve("lost-node", loss + loss + frame(kind::lost_node, lost_node{2, 0, true}) + to_keep + prepared);
-    all.serve("lost-node-of-its-own", frame(kind::lost_node, lost_node{.node = 1}) + ids);
-    all.serve("place", frame(kind::place, place{here[0], 1, 5}) + ids);
-    const claim names{.who = who, .family = who, .age = 9, .names = {{here[0], true}, {here[1], false}}};
+              frame(message_type::prepare, several) +
+                  frame(message_type::fate_report, fate_report{who, transaction_fate::aborted, 0}));
+    const std::string loss = frame(message_type::lost_node, lost_node{.node = 2, .first = 5});
+    all.serve("lost-node", loss + loss + frame(message_type::lost_node, lost_node{2, 0, true}) + to_keep + prepared);
+    all.serve("lost-node-of-its-own", frame(message_type::lost_node, lost_node{.node = 1}) + ids);
+    all.serve("place", frame(message_type::owner_update, owner_update{here[0], 1, 5}) + ids);
+    const claim names{.who = who, .root_execution = who, .age = 9, .names = {{here[0], true}, {here[1], false}}};
     claim later = names;
     ++later.who.sequence;
-    all.serve("names", frame(kind::claim, names) + frame(kind::claim, later) + frame(kind::release, release{who}) +
-                           frame(kind::claim, names));
-    const reserve wanted{.who = who, .as = {}, .firm = true, .alone = false, .values = true, .ids = {here[0], here[1]}};
+    all.serve("names", frame(message_type::claim, names) + frame(message_type::claim, later) +
+                           frame(message_type::release, release{who}) + frame(message_type::claim, names));
+    const reserve wanted{
+        .who = who, .as = {}, .irrevocable = true, .before_write = false, .values = true, .ids = {here[0], here[1]}};
     reserve alone = wanted;
-    alone.alone = true;
+    alone.before_write = true;
     reserve ranked = wanted, of_another_thread = wanted, ahead_of_clock = wanted;
-    ranked.firm = false;
+    ranked.irrevocable = false;
     ranked.as = {.rank = 2, .age = 9};
     of_another_thread.who.slot = 4;
     ahead_of_clock.as.age = newest;
-    all.serve("assert", frame(kind::reserve, ranked) + frame(kind::reserve, of_another_thread) + prepared + ids +
-                            frame(kind::release, release{who}) + prepared);
-    all.serve("age-newest", frame(kind::reserve, ahead_of_clock) + ids);
-    all.serve("reserve", frame(kind::reserve, wanted) + prepared + frame(kind::reserve, alone) + ids +
-                             frame(kind::release, release{who}) + frame(kind::reserve, wanted));
+    all.serve("assert", frame(message_type::reserve, ranked) + frame(message_type::reserve, of_another_thread) +
+                            prepared + ids + frame(message_type::release, release{who}) + prepared);
+    all.serve("age-newest", frame(message_type::reserve, ahead_of_clock) + ids);
+    all.serve("reserve", frame(message_type::reserve, wanted) + prepared + frame(message_type::reserve, alone) + ids +
+                             frame(message_type::release, release{who}) + frame(message_type::reserve, wanted));
     // Calls between servers: two to run, of which the second does not find a server; answers with and without a waiting
     // caller; a call that is withdrawn.
     const tutti::cluster::forwarded_call wants{.procedure = "put",
@@ -150,64 +162,68 @@ int main(int argc, char** argv) {
                                                .due_in_us = 1000,
                                                .resp3 = true,
                                                .for_good = false};
-    all.serve("run", frame(kind::run, wants) + frame(kind::run, wants, 7) + ids);
+    all.serve("run", frame(message_type::run, wants) + frame(message_type::run, wants, 7) + ids);
     for (const auto fate : {tutti::cluster::forwarded_fate::ran, tutti::cluster::forwarded_fate::declined,
                             tutti::cluster::forwarded_fate::elsewhere}) {
         const tutti::cluster::forwarded_answer is{.fate = fate, .owner = 2, .ending = 1, .answer = "+OK\r\n"};
-        all.serve("ran-" + std::to_string(static_cast<int>(fate)), frame(kind::ran, is) + frame(kind::ran, is, 7));
+        all.serve("ran-" + std::to_string(static_cast<int>(fate)),
+                  frame(message_type::run_reply, is) + frame(message_type::run_reply, is, 7));
     }
-    all.serve("recall", frame(kind::run, wants) + frame(kind::recall, recall{true}) +
-                            frame(kind::recall, recall{false}, 7) + frame(kind::run, wants));
+    all.serve("recall", frame(message_type::run, wants) + frame(message_type::cancel_run, cancel_run{true}) +
+                            frame(message_type::cancel_run, cancel_run{false}, 7) + frame(message_type::run, wants));
     // Returns: the questions and reports of a process, about some objects, in one message or in several.
-    const part_of_list some{.places = {{here[0], 1, 5}, {here[1], 0, 3}}}, more{.part = 1, .parts = 2, .places = {}};
-    const std::string gathers = frame(kind::gather, gather{1, {1, 2, 3}}) + frame(kind::gather, gather{2, {1, 2, 3}});
-    const std::string opens = frame(kind::opened, opened{.era = 1, .version = 9, .list = some}),
-                      admits = frame(kind::admitted, admitted{.era = 1, .serves = true});
+    const list_part some{.places = {{here[0], 1, 5}, {here[1], 0, 3}}}, more{.part = 1, .parts = 2, .places = {}};
+    const std::string gathers = frame(message_type::rejoin_request, rejoin_request{1, {1, 2, 3}}) +
+                                frame(message_type::rejoin_request, rejoin_request{2, {1, 2, 3}});
+    const std::string opens = frame(message_type::rejoin_done, rejoin_done{.era = 1, .version = 9, .list = some}),
+                      admits = frame(message_type::rejoin_ack, rejoin_ack{.era = 1, .serves = true});
     all.come_back("return", gathers + opens + opens + admits + ids);
-    all.come_back("return-in-parts", gathers + frame(kind::opened, opened{.era = 2, .version = 9, .list = more}) + ids);
+    all.come_back("return-in-parts",
+                  gathers + frame(message_type::rejoin_done, rejoin_done{.era = 2, .version = 9, .list = more}) + ids);
     all.come_back("return-too-soon", ids + opens);
-    all.come_back("survey", frame(kind::survey, survey{1, 1, 0, some}) + admits + opens);
+    all.come_back("survey", frame(message_type::ownership_report, ownership_report{1, 1, 0, some}) + admits + opens);
     all.serve("return-of-one-that-runs", gathers + admits + opens + ids);
     // Versions that would exhaust the clock.
-    all.serve("decide-newest", prepared + frame(kind::decide, decide{who, true, newest}) + ids);
-    all.serve("place-newest", frame(kind::place, place{here[0], 1, newest}) + ids);
+    all.serve("decide-newest", prepared + frame(message_type::decide, decide{who, true, newest}) + ids);
+    all.serve("place-newest", frame(message_type::owner_update, owner_update{here[0], 1, newest}) + ids);
     const object_view late{
-        .where = whereabouts::here, .owner = 1, .exists = true, .version = 4, .valid_at = newest, .bytes = "bytes"};
-    const object_view ahead{.where = whereabouts::here,
+        .where = lookup_result::here, .owner = 1, .exists = true, .version = 4, .valid_at = newest, .bytes = "bytes"};
+    const object_view ahead{.where = lookup_result::here,
                             .owner = 1,
                             .exists = true,
                             .version = newest,
                             .valid_at = newest,
                             .bytes = "bytes"};
     for (const auto& [name, view] : {std::pair{"late", late}, std::pair{"ahead", ahead}}) {
-        const std::string one = reply(fetched{{view}}), two = reply(fetched{{view, view}});
+        const std::string one = reply(fetch_reply{{view}}), two = reply(fetch_reply{{view, view}});
         all.answer(std::string{name} + "-one", one + one + one + one);
         all.answer(std::string{name} + "-two", two + two + two + two);
     }
     // The answer claims that the asking node has locked the object, which is false unless that node had a predecessor.
-    const object_view yours{.where = whereabouts::in_doubt, .owner = 0, .bytes = ""};
-    const std::string doubt = reply(fetched{{yours}}), doubts = reply(fetched{{yours, yours}});
+    const object_view yours{.where = lookup_result::in_doubt, .owner = 0, .bytes = ""};
+    const std::string doubt = reply(fetch_reply{{yours}}), doubts = reply(fetch_reply{{yours, yours}});
     all.answer("in-doubt-of-one-that-asks", doubt + doubt + doubt);
     all.answer("in-doubt-of-one-that-asks-two", doubts + doubts + doubts);
     all.answer_successor("in-doubt-of-a-former-one", doubt + doubts + doubt);
-    header beat{.kind = kind::beat, .from = 1, .clock = 9};
+    header beat{.type = message_type::heartbeat, .from = 1, .clock = 9};
     all.serve("beat", encode(beat) + ids);
-    for (std::uint8_t w = 0; w <= static_cast<std::uint8_t>(whereabouts::too_large); ++w) {
-        object_view view{.where = static_cast<whereabouts>(w),
+    for (std::uint8_t w = 0; w <= static_cast<std::uint8_t>(lookup_result::too_large); ++w) {
+        object_view view{.where = static_cast<lookup_result>(w),
                          .owner = 2,
                          .exists = true,
                          .version = 4,
                          .valid_at = 9,
                          .bytes = "bytes"};
-        const std::string one = reply(fetched{{view}}), two = reply(fetched{{view, view}});
+        const std::string one = reply(fetch_reply{{view}}), two = reply(fetch_reply{{view, view}});
         const std::string name = "answer-" + std::to_string(w);
-        all.answer(name + "-one", one + one + one + one + reply(checked{1}) + one + reply(answered{true, 9}));
-        all.answer(name + "-two", two + two + two + two + reply(answered{true, 9}));
+        all.answer(name + "-one",
+                   one + one + one + one + reply(validate_reply{1}) + one + reply(prepare_reply{true, 9}));
+        all.answer(name + "-two", two + two + two + two + reply(prepare_reply{true, 9}));
         view.shared = true;
-        const std::string kept = reply(fetched{{view}});
-        all.answer(name + "-kept", kept + kept + reply(checked{1}) + kept + reply(answered{true, 9}));
-        for (const obstacle why : {obstacle::outranked, obstacle::locked, obstacle::stale}) {
-            const std::string no = reply(answered{.yes = false, .version = 0, .why = why});
+        const std::string kept = reply(fetch_reply{{view}});
+        all.answer(name + "-kept", kept + kept + reply(validate_reply{1}) + kept + reply(prepare_reply{true, 9}));
+        for (const lock_refusal why : {lock_refusal::outranked, lock_refusal::locked, lock_refusal::stale}) {
+            const std::string no = reply(prepare_reply{.yes = false, .version = 0, .why = why});
             all.answer(name + "-no-" + std::to_string(static_cast<int>(why)),
                        two + two + two + two + no + no + two + no);
         }

@@ -55,32 +55,32 @@ TEST(cluster_messages, of_participants_are_read_as_they_were_written) {
     ASSERT_TRUE(decode(whole, got));
     EXPECT_EQ(got.others, among.others);
     for (std::size_t n = 0; n < whole.size(); ++n) EXPECT_FALSE(decode(std::string_view{whole}.substr(0, n), got)) << n;
-    verdict told;
-    std::string bytes = encode(verdict{{1, 2, 3}, wire::fate::committed, 4});
+    fate_report told;
+    std::string bytes = encode(fate_report{{1, 2, 3}, wire::transaction_fate::committed, 4});
     ASSERT_TRUE(decode(bytes, told));
     EXPECT_EQ(told.who, (transaction_name{1, 2, 3}));
-    EXPECT_EQ(told.fate, wire::fate::committed);
+    EXPECT_EQ(told.fate, wire::transaction_fate::committed);
     EXPECT_EQ(told.version, 4u);
     bytes[encode(told.who).size()] =
-        static_cast<char>(static_cast<int>(last(wire::fate{})) + 1);  // this fate does not exist
+        static_cast<char>(static_cast<int>(last(wire::transaction_fate{})) + 1);  // this fate does not exist
     EXPECT_FALSE(decode(bytes, told));
 }
 
 TEST(cluster_messages, of_contention_are_read_as_they_were_written) {
-    const reserve asked{.who = {1, 2, 3}, .as = {.rank = 7, .age = 8}, .firm = true, .ids = {{0, 1}}};
+    const reserve asked{.who = {1, 2, 3}, .as = {.rank = 7, .age = 8}, .irrevocable = true, .ids = {{0, 1}}};
     reserve got;
     ASSERT_TRUE(decode(encode(asked), got));
     EXPECT_EQ(got.as.rank, 7);
     EXPECT_EQ(got.as.age, 8u);
-    EXPECT_TRUE(got.firm);
-    EXPECT_FALSE(got.alone);
-    answered told;
-    std::string bytes = encode(answered{.why = obstacle::outranked});
+    EXPECT_TRUE(got.irrevocable);
+    EXPECT_FALSE(got.before_write);
+    prepare_reply told;
+    std::string bytes = encode(prepare_reply{.why = lock_refusal::outranked});
     ASSERT_TRUE(decode(bytes, told));
     EXPECT_FALSE(told.yes);
-    EXPECT_EQ(told.why, obstacle::outranked);
+    EXPECT_EQ(told.why, lock_refusal::outranked);
     // This obstacle does not exist. The clock follows it in the bytes.
-    bytes[bytes.size() - 1 - sizeof told.clock] = static_cast<char>(static_cast<int>(last(obstacle{})) + 1);
+    bytes[bytes.size() - 1 - sizeof told.clock] = static_cast<char>(static_cast<int>(last(lock_refusal{})) + 1);
     EXPECT_FALSE(decode(bytes, told));
 }
 
@@ -116,8 +116,8 @@ TEST(cluster_messages, of_servers_calls_are_read_as_they_were_written) {
     EXPECT_EQ(read.answer, answer.answer);
     bytes[0] = '\x03';  // this fate does not exist
     EXPECT_FALSE(decode(bytes, read));
-    recall told;
-    ASSERT_TRUE(decode(encode(recall{true}), told));
+    cancel_run told;
+    ASSERT_TRUE(decode(encode(cancel_run{true}), told));
     EXPECT_TRUE(told.stranded);
 }
 
@@ -131,39 +131,39 @@ TEST(cluster_messages, cannot_ask_for_memory_that_they_do_not_fill) {
 }
 
 /// Returns a status in which every field has a different value.
-status_told some_status() {
-    status_told told;
-    told.facts.number = 1;
-    told.facts.nodes = 2;
-    told.facts.release = "1.2.3";
+status_reply some_status() {
+    status_reply told;
+    told.status.number = 1;
+    told.status.nodes = 2;
+    told.status.release = "1.2.3";
     std::uint64_t next = 1000;
-#define TUTTI_FIGURE(name, kind, what) told.facts.name = next++;
+#define TUTTI_FIGURE(name, kind, what) told.status.name = next++;
     TUTTI_CLUSTER_FIGURES(TUTTI_FIGURE)
 #undef TUTTI_FIGURE
-    for (std::uint64_t& count : told.facts.rolled_back) count = next++;
-    told.facts.peers = {{cluster::peer_state::connected, 7}, {cluster::peer_state::itself, 0}};
+    for (std::uint64_t& count : told.status.rolled_back) count = next++;
+    told.status.peers = {{cluster::peer_state::connected, 7}, {cluster::peer_state::itself, 0}};
     return told;
 }
 
 TEST(cluster_messages, carry_the_facts_of_a_node) {
-    const status_told said = some_status();
-    status_told got;
+    const status_reply said = some_status();
+    status_reply got;
     ASSERT_TRUE(decode(encode(said), got));
     EXPECT_TRUE(got.admitted);
-    EXPECT_EQ(got.facts.release, "1.2.3");
-    EXPECT_EQ(got.facts.number, 1);
-#define TUTTI_FIGURE(name, kind, what) EXPECT_EQ(got.facts.name, said.facts.name);
+    EXPECT_EQ(got.status.release, "1.2.3");
+    EXPECT_EQ(got.status.number, 1);
+#define TUTTI_FIGURE(name, kind, what) EXPECT_EQ(got.status.name, said.status.name);
     TUTTI_CLUSTER_FIGURES(TUTTI_FIGURE)
 #undef TUTTI_FIGURE
-    EXPECT_EQ(got.facts.rolled_back, said.facts.rolled_back);
-    ASSERT_EQ(got.facts.peers.size(), 2u);
-    EXPECT_EQ(got.facts.peers[0].state, cluster::peer_state::connected);
-    EXPECT_EQ(got.facts.peers[0].silent_ms, 7u);
+    EXPECT_EQ(got.status.rolled_back, said.status.rolled_back);
+    ASSERT_EQ(got.status.peers.size(), 2u);
+    EXPECT_EQ(got.status.peers[0].state, cluster::peer_state::connected);
+    EXPECT_EQ(got.status.peers[0].silent_ms, 7u);
 }
 
 TEST(cluster_messages, of_facts_that_are_cut_or_made_up_are_refused) {
     const std::string whole = encode(some_status());
-    status_told got;
+    status_reply got;
     for (std::size_t n = 0; n < whole.size(); ++n) EXPECT_FALSE(decode(std::string_view{whole}.substr(0, n), got)) << n;
     EXPECT_FALSE(decode(whole + "x", got));
     support::random dice{11};
@@ -172,7 +172,7 @@ TEST(cluster_messages, of_facts_that_are_cut_or_made_up_are_refused) {
         for (std::size_t n = 1 + dice.below(4); n-- > 0;)
             bytes[dice.below(bytes.size())] = static_cast<char>(dice.next());
         if (!decode(bytes, got)) continue;
-        for (const cluster::peer_facts& p : got.facts.peers) EXPECT_FALSE(name_of(p.state).empty());
+        for (const cluster::peer_facts& p : got.status.peers) EXPECT_FALSE(name_of(p.state).empty());
     }
 }
 
@@ -180,9 +180,9 @@ TEST(cluster_messages, of_facts_that_are_cut_or_made_up_are_refused) {
 // message from a node.
 TEST(cluster_messages, of_observers_are_refused_among_nodes) {
     cluster::site one{0, 2, cluster::moving::to_writer};
-    for (const kind k : {kind::status, kind::status_told, kind::hello}) {
+    for (const message_type k : {message_type::status, message_type::status_reply, message_type::hello}) {
         bool sound = true;
-        EXPECT_FALSE(one.serve({.kind = k, .from = 1}, {}, sound));
+        EXPECT_FALSE(one.serve({.type = k, .from = 1}, {}, sound));
         EXPECT_FALSE(sound);
     }
 }
@@ -190,32 +190,35 @@ TEST(cluster_messages, of_observers_are_refused_among_nodes) {
 // Participants may name nodes other than the two ends of the link, and versions that have been drawn.
 TEST(cluster_messages, of_participants_that_make_no_sense_are_refused) {
     cluster::site one{0, 3, cluster::moving::never};
-    const auto is_sound = [&one](kind k, const auto& what) {
+    const auto is_sound = [&one](message_type k, const auto& what) {
         bool sound = false;
-        const header h{.kind = k, .from = 1, .clock = 9};
+        const header h{.type = k, .from = 1, .clock = 9};
         EXPECT_TRUE(one.hear(h));
         static_cast<void>(one.serve(h, encode(what), sound));
         return sound;
     };
     for (node_number n = 0; n < 4; ++n) {
-        EXPECT_EQ(is_sound(kind::inquire, inquire{{n, 0, 1}}), n == 2) << n;
-        EXPECT_EQ(is_sound(kind::verdict, verdict{{n, 0, 1}, wire::fate::committed, 9}), n == 2) << n;
-        EXPECT_EQ(is_sound(kind::lost_node, wire::lost_node{.node = n}), n == 2) << n;
+        EXPECT_EQ(is_sound(message_type::fate_query, fate_query{{n, 0, 1}}), n == 2) << n;
+        EXPECT_EQ(is_sound(message_type::fate_report, fate_report{{n, 0, 1}, wire::transaction_fate::committed, 9}),
+                  n == 2)
+            << n;
+        EXPECT_EQ(is_sound(message_type::lost_node, wire::lost_node{.node = n}), n == 2) << n;
         prepare among{.who = {1, 0, n + 1u}, .decides = decider::sender_of_several, .reads = {}, .writes = {}};
         among.others = {n};
-        EXPECT_EQ(is_sound(kind::prepare, among), n == 2) << n;
+        EXPECT_EQ(is_sound(message_type::prepare, among), n == 2) << n;
     }
-    EXPECT_FALSE(is_sound(kind::inquire, inquire{{2, most_slots, 1}}));
-    EXPECT_FALSE(is_sound(kind::inquire, inquire{{2, 0, 0}}));
-    EXPECT_FALSE(is_sound(kind::verdict, verdict{{2, 0, 1}, wire::fate::committed, 10}))
+    EXPECT_FALSE(is_sound(message_type::fate_query, fate_query{{2, max_slots, 1}}));
+    EXPECT_FALSE(is_sound(message_type::fate_query, fate_query{{2, 0, 0}}));
+    EXPECT_FALSE(is_sound(message_type::fate_report, fate_report{{2, 0, 1}, wire::transaction_fate::committed, 10}))
         << "its clock has not said that";
-    EXPECT_FALSE(is_sound(kind::verdict, verdict{{2, 0, 1}, wire::fate::committed, 0}));
-    EXPECT_FALSE(is_sound(kind::verdict, verdict{{2, 0, 1}, wire::fate::aborted, 9}));
-    EXPECT_TRUE(is_sound(kind::verdict, verdict{{2, 0, 1}, wire::fate::unknown, 0}));
-    EXPECT_TRUE(is_sound(kind::verdict, verdict{{2, 0, 1}, wire::fate::unknown, 9})) << "its clock at the prepare";
+    EXPECT_FALSE(is_sound(message_type::fate_report, fate_report{{2, 0, 1}, wire::transaction_fate::committed, 0}));
+    EXPECT_FALSE(is_sound(message_type::fate_report, fate_report{{2, 0, 1}, wire::transaction_fate::aborted, 9}));
+    EXPECT_TRUE(is_sound(message_type::fate_report, fate_report{{2, 0, 1}, wire::transaction_fate::unknown, 0}));
+    EXPECT_TRUE(is_sound(message_type::fate_report, fate_report{{2, 0, 1}, wire::transaction_fate::unknown, 9}))
+        << "its clock at the prepare";
     prepare among{.who = {1, 0, 9}, .decides = decider::sender_of_several, .reads = {}, .writes = {}};
     among.others = {2, 2, 2};
-    EXPECT_FALSE(is_sound(kind::prepare, among));
+    EXPECT_FALSE(is_sound(message_type::prepare, among));
 }
 
 TEST(cluster_messages, of_random_bytes_do_no_harm_to_a_node) {
@@ -230,14 +233,14 @@ TEST(cluster_messages, of_random_bytes_do_no_harm_to_a_node) {
     one.objects.tell(listener);
     std::size_t refused = 0;
     const std::string models[] = {encode(fetch{.at = newest, .ids = {{0, 1}, {0, 2}}}), encode(some_prepare()),
-                                  encode(decide{{1, 2, 3}, true, 9}), encode(place{{0, 1}, 1, 5}),
+                                  encode(decide{{1, 2, 3}, true, 9}), encode(owner_update{{0, 1}, 1, 5}),
                                   encode(validate{{{{0, 1}, 1}}})};
     for (std::size_t i = 0; i < support::rounds(50'000); ++i) {
         std::string bytes = models[dice.below(std::size(models))];
         for (std::size_t n = dice.below(4); n-- > 0;) bytes[dice.below(bytes.size())] = static_cast<char>(dice.next());
         if (dice.one_in(4)) bytes.resize(dice.below(bytes.size() + 1));
         bool sound = false;
-        const header h{.kind = static_cast<wire::kind>(dice.below(15)), .from = 1, .clock = 9};
+        const header h{.type = static_cast<wire::message_type>(dice.below(15)), .from = 1, .clock = 9};
         ASSERT_TRUE(one.hear(h));
         static_cast<void>(one.serve(h, bytes, sound));
         refused += sound ? 0u : 1u;

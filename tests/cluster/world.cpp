@@ -19,47 +19,48 @@ struct node_has_ended {};
 }  // namespace
 
 plan of_seed(std::uint64_t seed) {
-    wire::simulation dice{seed * 7919 + 1, {}, nullptr};
+    wire::simulated_network dice{seed * 7919 + 1, {}, nullptr};
     plan p;
     p.seed = seed;
-    p.nodes = static_cast<node_number>(1 + dice.below(4));
-    p.clients_of_node = static_cast<unsigned>(1 + dice.below(3));
-    p.objects = static_cast<unsigned>(2 + dice.below(5));
+    p.nodes = static_cast<node_number>(1 + dice.random_below(4));
+    p.clients_of_node = static_cast<unsigned>(1 + dice.random_below(3));
+    p.objects = static_cast<unsigned>(2 + dice.random_below(5));
     p.how = dice.chance(30) ? moving::never : moving::to_writer;
-    p.network.longest = 2 + dice.below(80);
+    p.network.max_delay = 2 + dice.random_below(80);
     if (dice.chance(60)) {
         p.network.in_order = false;
-        p.network.lost_of_100 = static_cast<unsigned>(dice.below(20));
-        p.network.doubled_of_100 = static_cast<unsigned>(dice.below(30));
+        p.network.loss_percent = static_cast<unsigned>(dice.random_below(20));
+        p.network.duplicate_percent = static_cast<unsigned>(dice.random_below(30));
     }
-    if (dice.chance(60)) p.directory = {.pointers = 0, .erased = static_cast<std::size_t>(dice.below(2))};
-    if (dice.chance(50)) p.share_after = static_cast<unsigned>(1 + dice.below(3));
+    if (dice.chance(60)) p.directory = {.pointers = 0, .erased = static_cast<std::size_t>(dice.random_below(2))};
+    if (dice.chance(50)) p.share_after = static_cast<unsigned>(1 + dice.random_below(3));
     // Each of the cache's 64 shards, which the hash of an id selects, then has room for one object or a few.
-    if (dice.chance(30)) p.cache = 64 * (200 + dice.below(300));
+    if (dice.chance(30)) p.cache = 64 * (200 + dice.random_below(300));
     return p;
 }
 
 plan with_an_end(std::uint64_t seed) {
-    wire::simulation dice{seed * 6271 + 5, {}, nullptr};
+    wire::simulated_network dice{seed * 6271 + 5, {}, nullptr};
     plan p = of_seed(seed);
-    p.nodes = static_cast<node_number>(2 + dice.below(3));
+    p.nodes = static_cast<node_number>(2 + dice.random_below(3));
     p.one_ends = true;
     p.erases = false;
-    p.ends_at = 1 + dice.below(40 * p.network.longest);
-    p.which_ends = static_cast<node_number>(dice.below(p.nodes));
+    p.ends_at = 1 + dice.random_below(40 * p.network.max_delay);
+    p.which_ends = static_cast<node_number>(dice.random_below(p.nodes));
     // The others notice the end soon, so that decisions in transit reach some nodes and miss others.
-    if (seed % 2 == 0) p.notice = 1 + p.network.longest / 2;
+    if (seed % 2 == 0) p.notice = 1 + p.network.max_delay / 2;
     return p;
 }
 
 plan with_a_return(std::uint64_t seed) {
     plan p = with_an_end(seed);
-    wire::simulation dice{seed * 4871 + 11, {}, nullptr};
+    wire::simulated_network dice{seed * 4871 + 11, {}, nullptr};
     p.comes_back = true;
-    p.transactions += static_cast<unsigned>(dice.below(10));
+    p.transactions += static_cast<unsigned>(dice.random_below(10));
     p.another_ends = p.nodes > 2 && dice.chance(40);
-    p.other_ends_at = dice.chance(50) ? p.ends_at + dice.below(1500) : 1 + dice.below(40 * p.network.longest);
-    p.other_that_ends = static_cast<node_number>((p.which_ends + 1 + dice.below(p.nodes - 1u)) % p.nodes);
+    p.other_ends_at =
+        dice.chance(50) ? p.ends_at + dice.random_below(1500) : 1 + dice.random_below(40 * p.network.max_delay);
+    p.other_that_ends = static_cast<node_number>((p.which_ends + 1 + dice.random_below(p.nodes - 1u)) % p.nodes);
     return p;
 }
 
@@ -79,7 +80,7 @@ public:
 
     void pause(unsigned turn) override {
         pausing_ = true;
-        world_.network().after(1 + world_.network().below(8 * turn + 8), [this] {
+        world_.network().after(1 + world_.network().random_below(8 * turn + 8), [this] {
             pausing_ = false;
             world_.resume(*this);
         });
@@ -137,7 +138,7 @@ private:
     [[nodiscard]] std::uint64_t patience() const noexcept override { return testing::patience; }
     void live() {
         for (unsigned i = 0; i < world_.plan_.transactions; ++i) {
-            const std::uint64_t what = world_.network().below(~std::uint64_t{0});
+            const std::uint64_t what = world_.network().random_below(~std::uint64_t{0});
             claims_.begin_execution();
             lost_ = 0;
             work_in_vain_ = 0;
@@ -203,7 +204,7 @@ private:
     /// nested block commits, so the attempt's own steps do not matter to them.
     bool attempt_once(std::uint64_t what, bool may_sleep) {
         // A separate generator keeps the transaction the same as without locks.
-        wire::simulation dice{what ^ 0x5bd1e995u, {}, nullptr};
+        wire::simulated_network dice{what ^ 0x5bd1e995u, {}, nullptr};
         const bool with_names = !dice.chance(70);
         names_.clear();
         beaten_ = false;
@@ -216,16 +217,16 @@ private:
         return done;
     }
     /// Runs one attempt of a transaction that becomes irrevocable after some steps, and must commit from then on.
-    bool run_irrevocably(std::uint64_t what, wire::simulation& dice) {
+    bool run_irrevocably(std::uint64_t what, wire::simulated_network& dice) {
         record_.begin(number());
         writes_of_100_ = 60;
         static_cast<void>(work_.begin());
         mind_others();
-        const unsigned steps = 1 + static_cast<unsigned>(dice.below(5));
-        const auto late = static_cast<unsigned>(dice.chance(50) ? 0 : dice.below(steps));
+        const unsigned steps = 1 + static_cast<unsigned>(dice.random_below(5));
+        const auto late = static_cast<unsigned>(dice.chance(50) ? 0 : dice.random_below(steps));
         for (unsigned i = 0; i < steps; ++i) {
             if (i == late && !become_irrevocable(late == 0)) return false;
-            wire::simulation step{what + std::uint64_t{i + 1} * 7919, {}, nullptr};
+            wire::simulated_network step{what + std::uint64_t{i + 1} * 7919, {}, nullptr};
             if (one_step(step) != outcome::good) return fail_irrevocably();
         }
         record_.write_as_planned();
@@ -256,10 +257,11 @@ private:
         beaten_ = true;
         return false;
     }
-    bool take_names(wire::simulation& dice) {
-        for (auto more = 1 + dice.below(3); more != 0; --more) {
+    bool take_names(wire::simulated_network& dice) {
+        for (auto more = 1 + dice.random_below(3); more != 0; --more) {
             std::vector<wire::claim_item> wanted;
-            for (auto n = 1 + dice.below(2); n != 0; --n) wanted.push_back({{1, dice.below(4)}, dice.chance(40)});
+            for (auto n = 1 + dice.random_below(2); n != 0; --n)
+                wanted.push_back({{1, dice.random_below(4)}, dice.chance(40)});
             const outcome o = claims_.take(wanted, claims_.name());
             if (hear(o, claims_.lost_node()) != outcome::good) {
                 ++world_.names_refused_;
@@ -285,13 +287,13 @@ private:
 
     /// Runs one attempt of the transaction that `what` describes. Returns true if the attempt has committed.
     bool run_once(std::uint64_t what, bool may_sleep) {
-        wire::simulation dice{what, {}, nullptr};
+        wire::simulated_network dice{what, {}, nullptr};
         record_.begin(number());
         writes_of_100_ = dice.chance(40) ? 0 : 60;
         const bool snapshot = writes_of_100_ == 0 && dice.chance(70);
         static_cast<void>(work_.begin(snapshot));  // the transaction uses nothing but objects
         if (!snapshot) mind_others();
-        const unsigned steps = 1 + static_cast<unsigned>(dice.below(snapshot ? 6 : 5));
+        const unsigned steps = 1 + static_cast<unsigned>(dice.random_below(snapshot ? 6 : 5));
         const bool good = run_steps(what, steps, snapshot || dice.chance(25) ? 0 : 45);
         work_.end_snapshot();
         if (good && may_sleep && dice.chance(15)) {
@@ -339,9 +341,9 @@ private:
         constexpr unsigned most_rewinds = 8;
         unsigned rewinds = 0;
         for (unsigned i = 0; i < steps;) {
-            wire::simulation dice{what + std::uint64_t{i + 1} * 7919, {}, nullptr};
+            wire::simulated_network dice{what + std::uint64_t{i + 1} * 7919, {}, nullptr};
             const bool opens = dice.chance(blocks_of_100), checkpoint = dice.chance(50);
-            const auto length = static_cast<unsigned>(dice.below(3));
+            const auto length = static_cast<unsigned>(dice.random_below(3));
             if (opens && record_.may_begin_block(i))
                 record_.open_block(i, checkpoint ? steps - 1 : std::min(i + length, steps - 1), checkpoint);
             outcome o = hear(ask_ahead(what + i));
@@ -362,15 +364,16 @@ private:
     }
     /// Sometimes prefetches: objects that this step opens, that a later step opens, or that are never opened.
     outcome ask_ahead(std::uint64_t seed) {
-        wire::simulation dice{seed * 31 + 7, {}, nullptr};
+        wire::simulated_network dice{seed * 31 + 7, {}, nullptr};
         if (!dice.chance(20)) return outcome::good;
         std::vector<object_id> ids;
-        for (auto n = 1 + dice.below(2); n != 0; --n) ids.push_back({0, dice.below(world_.plan_.objects)});
+        for (auto n = 1 + dice.random_below(2); n != 0; --n)
+            ids.push_back({0, dice.random_below(world_.plan_.objects)});
         return work_.ask_ahead(ids);
     }
-    outcome one_step(wire::simulation& dice) {
-        std::vector<object_id> ids{{0, dice.below(world_.plan_.objects)}};
-        if (dice.chance(30)) ids.push_back({0, dice.below(world_.plan_.objects)});
+    outcome one_step(wire::simulated_network& dice) {
+        std::vector<object_id> ids{{0, dice.random_below(world_.plan_.objects)}};
+        if (dice.chance(30)) ids.push_back({0, dice.random_below(world_.plan_.objects)});
         // The body of an attempt that fails later has also seen these values.
         outcome o = work_.open(ids);
         while (o == outcome::conflict && work_.is_bound() && work_.why() == rollback_reason::busy) o = work_.open(ids);
@@ -398,7 +401,7 @@ private:
         const bool in_doubt = std::ranges::any_of(world_.sites(), [&id](const auto& s) {
             wire::object_view view;
             s->objects.look(id, view);
-            return view.where == wire::whereabouts::in_doubt;
+            return view.where == wire::lookup_result::in_doubt;
         });
         if (world_.plan_.comes_back && !in_doubt) world_.wrong_ = out_of_reach_for_nothing;
     }
@@ -460,7 +463,7 @@ world::client& world::add_client(node_number at, unsigned slot) {
 }
 
 void world::start(client& c) {
-    network().after(network().below(50), [this, &c] { resume(c); });
+    network().after(network().random_below(50), [this, &c] { resume(c); });
 }
 
 void world::resume(client& c) {
@@ -511,7 +514,7 @@ bool world::is_on_several() {
         const auto owners = std::ranges::count_if(sites(), [i](const auto& s) {
             wire::object_view view;
             s->objects.look({0, i}, view);
-            return view.where == wire::whereabouts::here;
+            return view.where == wire::lookup_result::here;
         });
         if (owners > 1) return true;
     }

@@ -25,7 +25,7 @@ struct plan {
     unsigned transactions = 6;  ///< number for each client
     moving how = moving::to_writer;
     cluster::testing::conduct conduct = cluster::testing::conduct::patient;
-    wire::conditions network;
+    wire::network_conditions network;
     store::limits directory;
     unsigned share_after = 0;      ///< looks before a reader gets a copy; 0: nodes keep no copies
     std::size_t cache = 1u << 20;  ///< size of the cache of copies, in bytes

@@ -83,7 +83,7 @@ struct cluster_at {
     [[nodiscard]] std::string hello(wire::node_number from, wire::header h) const {
         const std::string body = wire::encode(raw_peer::hello_of(how));
         h.length = static_cast<std::uint32_t>(body.size());
-        h.kind = wire::kind::hello;
+        h.type = wire::message_type::hello;
         h.from = from;
         return wire::encode(h) + body;
     }
@@ -252,10 +252,10 @@ TEST(cluster_zeromq, keeps_what_a_full_queue_does_not_take) {
         while (heard < frames && sound) {
             const std::string caller = n.hears.hear(), piece = n.hears.hear();
             input += piece;
-            sound = !piece.empty() && wire::cut_frames(input, 0, std::size_t{16} << 20,
-                                                       [&](const wire::header& h, std::string_view body) {
-                                                           return h.call == ++heard && body.size() > size;
-                                                       });
+            sound = !piece.empty() && wire::split_frames(input, 0, std::size_t{16} << 20,
+                                                         [&](const wire::header& h, std::string_view body) {
+                                                             return h.call == ++heard && body.size() > size;
+                                                         });
         }
     }};
     {
@@ -461,8 +461,8 @@ TEST(cluster_zeromq, takes_no_more_callers_than_it_has_room_for) {
 }
 
 std::string frame_of(std::size_t length, wire::node_number from) {
-    return wire::encode(
-        wire::header{.length = static_cast<std::uint32_t>(length), .kind = wire::kind::beat, .from = from});
+    return wire::encode(wire::header{
+        .length = static_cast<std::uint32_t>(length), .type = wire::message_type::heartbeat, .from = from});
 }
 
 // Catches a second process that is let in while the first is not lost, and answers or late messages of the former
@@ -493,16 +493,17 @@ TEST(cluster_zeromq, tells_the_next_process_of_a_node_from_the_former_one) {
         false_node::answer(hears, where, 2);
         for (std::uint64_t round = 0; round < 3; ++round) {
             former.says.say(frame_of(1u << 30, 1));
-            const std::string body = wire::encode(wire::gather{1, {0, 2}});
-            says.say(wire::encode(wire::header{
-                         .length = static_cast<std::uint32_t>(body.size()), .kind = wire::kind::gather, .from = 1}) +
+            const std::string body = wire::encode(wire::rejoin_request{1, {0, 2}});
+            says.say(wire::encode(wire::header{.length = static_cast<std::uint32_t>(body.size()),
+                                               .type = wire::message_type::rejoin_request,
+                                               .from = 1}) +
                      body);
             wire::header h;
             do {
                 EXPECT_FALSE(hears.hear().empty()) << "who says it";
                 h = header_of(hears.hear());
-            } while (h.kind == wire::kind::beat);
-            EXPECT_EQ(h.kind, wire::kind::survey);
+            } while (h.type == wire::message_type::heartbeat);
+            EXPECT_EQ(h.type, wire::message_type::ownership_report);
         }
         over.set_value();
     }};
@@ -515,7 +516,7 @@ TEST(cluster_zeromq, tells_the_next_process_of_a_node_from_the_former_one) {
 }
 
 std::string status_frame(std::uint64_t call) {
-    return wire::encode(wire::header{.kind = wire::kind::status, .from = wire::observer_number, .call = call});
+    return wire::encode(wire::header{.type = wire::message_type::status, .from = wire::observer_number, .call = call});
 }
 
 /// Connects to node 0 as an observer.
@@ -526,9 +527,9 @@ void observe(stranger& s, const cluster_at& where) {
     EXPECT_EQ(answer, where.hello(0, header_of(answer)));
 }
 
-wire::status_told told_in(const std::string& bytes) {
-    wire::status_told told;
-    EXPECT_EQ(header_of(bytes).kind, wire::kind::status_told);
+wire::status_reply told_in(const std::string& bytes) {
+    wire::status_reply told;
+    EXPECT_EQ(header_of(bytes).type, wire::message_type::status_reply);
     EXPECT_TRUE(wire::decode(std::string_view{bytes}.substr(wire::header::size), told));
     return told;
 }
@@ -540,7 +541,7 @@ TEST(cluster_zeromq, listens_to_observers_for_what_they_may_ask) {
     where.how.patience = 600s;
     const auto [a, b] = two_nodes(where);
     std::deque<stranger> many;
-    for (unsigned i = 0; i < wire::most_observers; ++i) observe(many.emplace_back(ZMQ_DEALER), where);
+    for (unsigned i = 0; i < wire::max_observers; ++i) observe(many.emplace_back(ZMQ_DEALER), where);
     {
         stranger late{ZMQ_DEALER};
         observe(late, where);
@@ -556,7 +557,7 @@ TEST(cluster_zeromq, listens_to_observers_for_what_they_may_ask) {
     many[4].hang_up();
     const auto facts = [&] {
         many[7].say(status_frame(9));
-        return told_in(many[7].hear()).facts;
+        return told_in(many[7].hear()).status;
     };
     cluster::node_facts f = facts();
     while (f.observers != 3) f = facts();
@@ -570,7 +571,7 @@ TEST(cluster_zeromq, listens_no_longer_to_observers_that_ask_nothing) {
     where.how.patience = 80ms;
     const auto [a, b] = two_nodes(where);
     std::deque<stranger> many;
-    for (unsigned i = 0; i < wire::most_observers; ++i) observe(many.emplace_back(ZMQ_DEALER), where);
+    for (unsigned i = 0; i < wire::max_observers; ++i) observe(many.emplace_back(ZMQ_DEALER), where);
     const auto is_alone = [&] {
         const auto answer = cluster::ask_nodes({.addresses = where.how.addresses, .within = 20s}).front();
         return answer.facts && answer.facts->observers == 1;

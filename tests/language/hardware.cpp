@@ -71,7 +71,7 @@ constexpr unsigned pairs = 16;
 pair table[pairs];
 
 /// Delays a block, so that an earlier and a later block overlap.
-TUTTI_PURE [[gnu::noinline]] void linger() {
+TUTTI_PURE [[gnu::noinline]] void await_close() {
     for (int i = 0; i < 500; ++i) asm volatile("");
 }
 
@@ -79,7 +79,7 @@ TUTTI_PURE [[gnu::noinline]] void linger() {
     bool good = true;
     __transaction_atomic {
         hardware = runs_in_hardware();
-        linger();
+        await_close();
         const long a = table[at].here;
         table[at].here = a + 1;
         good = a + table[at].there == 0;
@@ -93,7 +93,7 @@ TUTTI_PURE [[gnu::noinline]] void linger() {
         const long a = table[at].here;
         table[at].here = a + 1;
         unsafe_step();
-        linger();
+        await_close();
         good = a + table[at].there == 0;
         table[at].there -= 1;
     }
@@ -103,7 +103,7 @@ bool move_by_library(unsigned at) {
     return tutti::atomically([&](tutti::tx& t) {
         const long a = tutti::load(t, &table[at].here);
         tutti::store(t, &table[at].here, a + 1);
-        linger();
+        await_close();
         const long b = tutti::load(t, &table[at].there);
         tutti::store(t, &table[at].there, b - 1);
         return a + b == 0;
@@ -366,7 +366,7 @@ void privatizes() {
             __transaction_atomic {
                 if (shared_node != nullptr) {
                     const long was = shared_node->value;
-                    linger();
+                    await_close();
                     shared_node->value = was + 2;
                     same = was % 2 == 0;
                 }
@@ -384,7 +384,7 @@ void privatizes() {
         }
         in_hardware += hardware ? 1 : 0;
         const long before = ++mine->value; // odd while it is private
-        linger();
+        await_close();
         torn += mine->value == before ? 0 : 1;
         ++mine->value;
         __transaction_atomic { shared_node = mine; }

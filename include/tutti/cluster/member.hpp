@@ -145,8 +145,9 @@ struct member_log {
     std::uint64_t snapshot_bytes = 0;   ///< size of the snapshot's file
     std::uint64_t first = 1, last = 0;  ///< first and last entry readable without a gap; last < first: none
     std::uint64_t bytes = 0;            ///< size of these entries
-    std::uint64_t owed = 0;  ///< the member has lost entries up to this one, and does not vote until it has them; 0:
-                             ///< the member has lost no entries
+    std::uint64_t lost_upto =
+        0;  ///< the member has lost entries up to this one, and does not vote until it has them; 0:
+            ///< the member has lost no entries
     std::vector<std::string> damage{};  ///< damaged parts, one line each; empty: a start reads everything
     std::vector<std::string> notes{};   ///< parts that a start cuts off or does not read, one line each
 };
@@ -157,9 +158,9 @@ struct member_log {
 
 struct member_repair {
     member_log now{};
-    std::uint64_t lost_upto = 0;  ///< last entry known to have existed; not above `now.last`: no entry is lost
-    std::string kept_as{};        ///< name of the old log; empty: nothing was done
-    bool waits = false;           ///< the member does not vote until the leader has sent it the lost entries again
+    std::uint64_t lost_upto = 0;       ///< last entry known to have existed; not above `now.last`: no entry is lost
+    std::string kept_as{};             ///< name of the old log; empty: nothing was done
+    bool awaits_lost_entries = false;  ///< the member does not vote until the leader has sent it the lost entries again
 };
 
 /// Replaces a damaged log by a log of all intact entries. The damaged log gets a new name beside the new one.

@@ -8,7 +8,7 @@
 #include "cluster/backend/group_caller.hpp"
 #include "cluster/backend/memory.hpp"
 #include "cluster/backend/spread.hpp"
-#include "wire/refusal.hpp"
+#include "wire/wire_error.hpp"
 #if defined(TUTTI_CLUSTER_ETCD)
 #include "cluster/backend/etcd.hpp"
 #endif
@@ -49,7 +49,7 @@ std::unique_ptr<engine> open_alone(const std::string& address, const settings& h
 
 /// Throws if the program gives certificates, because its connection would be in the clear.
 void refuse_tls(const std::string& address, const settings& how) {
-    if (!how.tls.files.wanted()) return;
+    if (!how.tls.files.are_set()) return;
     throw refusal{"'" + address +
                   "' is spoken to in the clear, and certificates are for tutti: alone: leave them out, and bring its "
                   "port here by a tunnel (ssh -L)"};
@@ -57,7 +57,7 @@ void refuse_tls(const std::string& address, const settings& how) {
 
 void need_known_protocol(const settings& how) try {
     wire::require_known(how.tls.files.protocol);
-} catch (const wire::refusal& r) {
+} catch (const wire::wire_error& r) {
     throw refusal{r.what()};
 }
 
@@ -104,7 +104,7 @@ void check_address(const std::string& address, const settings& how) {
     need_known_protocol(how);
     std::string_view rest;
     if (takes(address, "memory", rest)) return;
-    if (takes(address, "tutti", rest)) return static_cast<void>(group::parse_groups(rest, how.tls.files.wanted()));
+    if (takes(address, "tutti", rest)) return static_cast<void>(group::parse_groups(rest, how.tls.files.are_set()));
     refuse_tls(address, how);
     if (takes(address, "etcd", rest)) {
 #if !defined(TUTTI_CLUSTER_ETCD)

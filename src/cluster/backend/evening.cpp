@@ -24,7 +24,7 @@ std::vector<std::string> addresses_of(const group_engine& g, const std::vector<s
 evening::evening(const std::string& address, const settings& how) : how_{how} {
     how_.batch = false;
     if (!address.starts_with(scheme)) throw refusal{"'" + address + "' is no address of groups: tutti://…;…"};
-    const auto named = group::parse_groups(std::string_view{address}.substr(scheme.size()), how.tls.files.wanted());
+    const auto named = group::parse_groups(std::string_view{address}.substr(scheme.size()), how.tls.files.are_set());
     for (const std::vector<std::string>& members : named) groups_.push_back(open_group(members, how_));
     for (std::size_t i = 0; i < named.size(); ++i) named_[groups_[i]->number()] = named[i];
     if (std::ranges::none_of(groups_, [](const auto& g) { return look_up_layout(*g).all.size() != 0; }))
@@ -47,7 +47,7 @@ void evening::open() {
 std::set<std::uint64_t> evening::numbers_of(const std::vector<std::string>& all) const {
     std::set<std::uint64_t> numbers;
     for (const std::string& addresses : all)
-        numbers.insert(open_group(group::parse_members(addresses, how_.tls.files.wanted()), how_)->number());
+        numbers.insert(open_group(group::parse_members(addresses, how_.tls.files.are_set()), how_)->number());
     return numbers;
 }
 
@@ -61,7 +61,7 @@ void evening::join(const std::vector<std::string>& all) {
         changed = true;
     }
     for (const std::string& addresses : all) {
-        const std::vector<std::string> members = group::parse_members(addresses, how_.tls.files.wanted());
+        const std::vector<std::string> members = group::parse_members(addresses, how_.tls.files.are_set());
         std::unique_ptr<group_engine> g = open_group(members, how_);
         layout::entry* const known = layout_.find(g->number());
         if (known != nullptr && !known->left) continue;

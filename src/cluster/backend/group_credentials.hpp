@@ -6,7 +6,7 @@
 //       certificate of one group accepted by another.
 //   C2  A member's certificate includes the rights of a program's. Only a member's allows changing the members of a
 //       group.
-//   C3  Certificates may be renewed while the process runs (wire/renewed_tls.hpp).
+//   C3  Certificates may be renewed while the process runs (wire/reloading_tls.hpp).
 //
 // A member's certificate does not contain the member's number. The number is drawn when the member's folder is made,
 // and each side names the member that it means (P1). Nor does the certificate contain the member's address: any member
@@ -19,7 +19,7 @@
 #include <string>
 
 #include "cluster/backend/group_protocol.hpp"
-#include "wire/renewed_tls.hpp"
+#include "wire/reloading_tls.hpp"
 
 namespace tutti::cluster::backend::group {
 
@@ -49,11 +49,11 @@ public:
     /// REQUIRES: s.established().
     [[nodiscard]] std::string objection(const wire::tls_session& s, speaker who) const;
     /// Returns why the current files are not in use (C3), or an empty string if they are.
-    [[nodiscard]] std::string trouble() const { return tls_.trouble(); }
+    [[nodiscard]] std::string trouble() const { return tls_.error(); }
 
 private:
     const tls_settings how_;
-    wire::renewed_tls tls_;
+    wire::reloading_tls tls_;
 };
 
 /// The message for a side without TLS whose peer uses TLS, as the end of a sentence.

@@ -76,13 +76,13 @@ void link::cut() noexcept { ::shutdown(socket_, SHUT_RDWR); }
 
 bool link::shake_hands(clock::time_point late) {
     if (!tls_) return true;
-    bool goes_on = tls_->open({}, input_) && send_raw(tls_->owed(), late);
-    while (goes_on && !tls_->established()) goes_on = read_some(late);
+    bool goes_on = tls_->decrypt({}, input_) && send_raw(tls_->pending_output(), late);
+    while (goes_on && !tls_->is_established()) goes_on = read_some(late);
     return goes_on;
 }
 
 std::string link::why_silent() const {
-    if (const std::string trouble = tls_ ? tls_->trouble() : std::string{}; !trouble.empty())
+    if (const std::string trouble = tls_ ? tls_->error() : std::string{}; !trouble.empty())
         return address_ + " " + trouble;
     return address_ + " has accepted the connection, but said nothing: it is stopped, or no member";
 }
@@ -142,7 +142,7 @@ bool link::send(std::string_view frame, clock::time_point late) {
     sent_any_ = false;
     if (!tls_) return send_raw(frame, late);
     std::string sealed{frame};
-    return tls_->seal(sealed) && send_raw(sealed, late);
+    return tls_->encrypt(sealed) && send_raw(sealed, late);
 }
 
 bool link::send_raw(std::string_view bytes, clock::time_point late) {
@@ -172,8 +172,8 @@ bool link::read_some(clock::time_point late) {
         return true;
     }
     // Sends the session's pending bytes in either case: an alert tells the other side the reason.
-    const bool goes_on = tls_->open(came, input_);
-    return send_raw(tls_->owed(), late) && goes_on;
+    const bool goes_on = tls_->decrypt(came, input_);
+    return send_raw(tls_->pending_output(), late) && goes_on;
 }
 
 bool link::fill(std::size_t bytes, clock::time_point late) {

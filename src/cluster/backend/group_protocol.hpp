@@ -346,7 +346,7 @@ template <class Head>
     wire::reader from{message.substr(0, sizeof head)};
     from(head);
     message.remove_prefix(sizeof head);
-    return from.sound();
+    return from.is_valid();
 }
 
 }  // namespace tutti::cluster::backend::group

@@ -72,7 +72,7 @@ public:
         can_.name = "the group at";
         for (const std::string& a : addresses) can_.name += (a == addresses.front() ? " " : ", ") + a;
         can_.old_versions = can_.batches = can_.durable = can_.follows = can_.drops_erased = true;
-        can_.most_operations = wire::most_elements;
+        can_.most_operations = wire::max_elements;
         can_.most_bytes = most_commit_bytes;
         const caller::answer said = members_.ask(frame(question::get, get_request{}), true, how_.patience);
         if (said.said != outcome::done) throw refusal{can_.name + " does not answer: " + said.message};

@@ -367,14 +367,14 @@ opener opener_of(const settings& how) {
         if (e.addresses.empty()) return nullptr;
         std::string all;
         for (const std::string& a : e.addresses) all += (all.empty() ? "" : ",") + a;
-        return open_group(group::parse_members(all, how.tls.files.wanted()), how);
+        return open_group(group::parse_members(all, how.tls.files.are_set()), how);
     };
 }
 
 std::unique_ptr<engine> open_groups(std::string_view where, const settings& how) {
     std::vector<std::unique_ptr<group_engine>> groups;
     std::optional<refusal> silent;
-    for (const std::vector<std::string>& members : group::parse_groups(where, how.tls.files.wanted())) {
+    for (const std::vector<std::string>& members : group::parse_groups(where, how.tls.files.are_set())) {
         try {
             groups.push_back(open_group(members, how));
         } catch (const refusal& r) {

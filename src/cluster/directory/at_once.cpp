@@ -43,15 +43,15 @@ private:
     bool held_ = false;
 };
 
-wire::obstacle store::before(share& of, const transaction_name& who, const wire::precedence& as) {
-    if (injected(fault::at_once_without_look)) return wire::obstacle::none;
-    const wire::obstacle why = of.fresh != nullptr ? before_writer(*of.in, *of.id, *of.at, of.version, who, as)
-                                                   : before_reader(*of.in, *of.id, *of.at, of.version, who, as);
-    return why == wire::obstacle::locked && injected(fault::at_once_beside_locks) ? wire::obstacle::none : why;
+wire::lock_refusal store::before(share& of, const transaction_name& who, const wire::precedence& as) {
+    if (injected(fault::at_once_without_look)) return wire::lock_refusal::none;
+    const wire::lock_refusal why = of.fresh != nullptr ? before_writer(*of.in, *of.id, *of.at, of.version, who, as)
+                                                       : before_reader(*of.in, *of.id, *of.at, of.version, who, as);
+    return why == wire::lock_refusal::locked && injected(fault::at_once_beside_locks) ? wire::lock_refusal::none : why;
 }
 
-wire::obstacle store::commit_at_once(std::span<share> all, const transaction_name& who, const wire::precedence& as,
-                                     std::uint64_t& version) {
+wire::lock_refusal store::commit_at_once(std::span<share> all, const transaction_name& who, const wire::precedence& as,
+                                         std::uint64_t& version) {
     if (injected(fault::draw_version_early)) version = clock_.tick();
     invite_others(fault::draw_version_early);
     locked_shards hold{*this, all};
@@ -62,9 +62,9 @@ wire::obstacle store::commit_at_once(std::span<share> all, const transaction_nam
     // S10: hides the objects before the version is drawn. A look that finds an object hidden waits for its shard's
     // lock.
     for (const share& s : all) hide(*s.at);
-    wire::obstacle why = wire::obstacle::none;
-    for (std::size_t i = 0; i < all.size() && why == wire::obstacle::none; ++i) why = before(all[i], who, as);
-    if (why == wire::obstacle::none) {
+    wire::lock_refusal why = wire::lock_refusal::none;
+    for (std::size_t i = 0; i < all.size() && why == wire::lock_refusal::none; ++i) why = before(all[i], who, as);
+    if (why == wire::lock_refusal::none) {
         if (!injected(fault::draw_version_early)) version = clock_.tick();
         install_at_once(all, who, version, hold);
     }
@@ -75,7 +75,7 @@ wire::obstacle store::commit_at_once(std::span<share> all, const transaction_nam
     hold.unlock();
     for (const share& s : all) {
         tell(*s.id, s.told);
-        if (why == wire::obstacle::shared && s.fresh != nullptr) invalidate(*s.id);
+        if (why == wire::lock_refusal::shared && s.fresh != nullptr) invalidate(*s.id);
     }
     return why;
 }

@@ -18,7 +18,7 @@ bool copies::look(const object_id& id, wire::object_view& view) {
     const base::lock_guard hold{s.guard};
     copy* const found = valid_in(s, id);
     if (found == nullptr) return false;
-    view.where = wire::whereabouts::here;
+    view.where = wire::lookup_result::here;
     view.owner = found->owner;
     view.exists = true;
     view.version = found->version;
@@ -152,8 +152,8 @@ void copies::lose(node_number owner) noexcept {
     }
 }
 
-std::vector<wire::place> copies::owners() {
-    std::vector<wire::place> all;
+std::vector<wire::owner_update> copies::owners() {
+    std::vector<wire::owner_update> all;
     for (shard& s : shards_) {
         const base::lock_guard hold{s.guard};
         for (const auto& [id, c] : s.all) {

@@ -68,7 +68,7 @@ public:
     /// Invalidates all copies of a lost node's objects.
     void lose(node_number owner) noexcept;
     /// Returns the object and the owner of each valid copy.
-    [[nodiscard]] std::vector<wire::place> owners();
+    [[nodiscard]] std::vector<wire::owner_update> owners();
 
     struct figures {
         std::uint64_t copies = 0, bytes = 0;

@@ -23,23 +23,23 @@ bool store::keeps_out(shard& s, const object_id& id, const transaction_name& who
 
 store::reservation* store::take_reservation(shard& s, const object_id& id, const wire::reserve& how, bool more,
                                             bool& fresh) {
-    const auto [at, made] = s.reserved.try_emplace(id, reservation{how.who, how.as, how.firm});
+    const auto [at, made] = s.reserved.try_emplace(id, reservation{how.who, how.as, how.irrevocable});
     reservation& r = at->second;
     fresh = made || r.holder.thread() != how.who.thread();
     if (!fresh) {
         r.holder = how.who;
         r.as = how.as;
-        r.firm = r.firm || how.firm;
+        r.firm = r.firm || how.irrevocable;
     } else if (!more) {
         if (made) s.reserved.erase(at);
         return nullptr;
     } else if (!made) {
-        const bool passes = !r.firm && (how.firm || goes_first(how.as, how.who.node, r.as, r.holder.node));
+        const bool passes = !r.firm && (how.irrevocable || goes_first(how.as, how.who.node, r.as, r.holder.node));
         if (!passes) return nullptr;
         ++s.count.given_way;
-        r = {how.who, how.as, how.firm};
+        r = {how.who, how.as, how.irrevocable};
     }
-    r.alone = r.alone || how.alone;
+    r.alone = r.alone || how.before_write;
     return &r;
 }
 
@@ -55,7 +55,7 @@ bool store::reserve(const object_id& id, const wire::reserve& how, bool more, wi
         }
         tidy(s, id, o);
     }
-    if (how.alone) invalidate(id);
+    if (how.before_write) invalidate(id);
     return is_new;
 }
 
@@ -63,26 +63,26 @@ bool store::reserve_locked(shard& s, const object_id& id, object& o, const wire:
                            wire::object_view& view) {
     view.owner = o.owner;
     view.version = o.version;
-    view.where = wire::whereabouts::elsewhere;
+    view.where = wire::lookup_result::elsewhere;
     if (!o.here) return false;
     bool fresh = false;
     const reservation* const mine = take_reservation(s, id, how, more, fresh);
-    view.where = wire::whereabouts::busy;
-    if (mine == nullptr && how.firm) {
+    view.where = wire::lookup_result::busy;
+    if (mine == nullptr && how.irrevocable) {
         const auto others = s.reserved.find(id);
-        if (others == s.reserved.end()) view.where = wire::whereabouts::too_large;
+        if (others == s.reserved.end()) view.where = wire::lookup_result::too_large;
         else view.owner = others->second.holder.node;
         return false;
     }
     fresh = fresh && mine != nullptr;
     if (o.writer.exists()) {
-        if (is_gone(o.writer)) view.where = wire::whereabouts::in_doubt;
+        if (is_gone(o.writer)) view.where = wire::lookup_result::in_doubt;
         view.owner = o.writer.node;
         return fresh;
     }
-    if (how.alone && !o.readers.empty() && !injected(fault::write_beside_readers)) return fresh;
-    if (how.alone && has_sharers(s, id)) return fresh;
-    view.where = wire::whereabouts::here;
+    if (how.before_write && !o.readers.empty() && !injected(fault::write_beside_readers)) return fresh;
+    if (how.before_write && has_sharers(s, id)) return fresh;
+    view.where = wire::lookup_result::here;
     view.owner = self_;
     view.exists = o.exists;
     view.valid_at = clock_.now();

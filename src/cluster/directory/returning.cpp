@@ -5,8 +5,8 @@
 
 namespace tutti::cluster {
 
-std::vector<wire::place> store::survey() {
-    std::vector<wire::place> all;
+std::vector<wire::owner_update> store::survey() {
+    std::vector<wire::owner_update> all;
     for (shard& s : shards_) {
         const base::lock_guard hold{s.guard};
         for (auto& [id, o] : s.objects) {
@@ -21,14 +21,14 @@ std::vector<wire::place> store::survey() {
     return all;
 }
 
-void store::begin_anew(std::uint64_t version, std::span<const wire::place> elsewhere) {
+void store::begin_anew(std::uint64_t version, std::span<const wire::owner_update> elsewhere) {
     clock_.raise_to(version);
     returned_at_ = version;
     for (shard& s : shards_) {
         const base::lock_guard hold{s.guard};
         s.version_of_absent = version;
     }
-    for (const wire::place& p : elsewhere) {
+    for (const wire::owner_update& p : elsewhere) {
         shard& s = shard_of(p.id);
         const base::lock_guard hold{s.guard};
         object& o = entry(s, p.id);

@@ -21,7 +21,7 @@ void store::look_to_share(const object_id& id, wire::object_view& view, node_num
     shard& s = shard_of(id);
     const base::lock_guard hold{s.guard};
     look_locked(s, id, view, wire::newest, nullptr);
-    if (share_after_ == 0 || view.where != wire::whereabouts::here || !view.exists) return;
+    if (share_after_ == 0 || view.where != wire::lookup_result::here || !view.exists) return;
     view.shared = give_copy(s, id, s.objects.find(id)->second, with, view.valid_at);
 }
 

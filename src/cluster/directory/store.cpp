@@ -33,7 +33,7 @@ void store::look_back(const object& o, wire::object_view& view, std::uint64_t at
     const auto next = std::ranges::partition_point(history, [at](const past& p) { return p.from <= at; });
     const past* const last = next != history.begin() ? &*std::prev(next) : nullptr;
     if (last != nullptr && at < last->to) {
-        view.where = wire::whereabouts::here;
+        view.where = wire::lookup_result::here;
         view.owner = self_;
         view.exists = last->exists;
         view.version = last->from;
@@ -42,7 +42,7 @@ void store::look_back(const object& o, wire::object_view& view, std::uint64_t at
         return;
     }
     if (last != nullptr && last->leaver.exists()) {
-        view.where = wire::whereabouts::busy;
+        view.where = wire::lookup_result::busy;
         view.owner = last->leaver.node;
         return;
     }
@@ -50,7 +50,7 @@ void store::look_back(const object& o, wire::object_view& view, std::uint64_t at
     view.owner = o.owner;
     if (next != history.end()) view.owner = next->came_from;
     else if (o.here) view.owner = o.came_from;
-    view.where = view.owner == nobody ? wire::whereabouts::too_old : wire::whereabouts::elsewhere;
+    view.where = view.owner == nobody ? wire::lookup_result::too_old : wire::lookup_result::elsewhere;
 }
 
 void store::erase(shard& s, const object_id& id) {
@@ -88,12 +88,12 @@ void store::look_locked(shard& s, const object_id& id, wire::object_view& view, 
     const auto found = s.objects.find(id);
     if (found == s.objects.end()) {
         view.owner = home_of(id, nodes_);
-        view.where = view.owner == self_ ? wire::whereabouts::here : wire::whereabouts::elsewhere;
+        view.where = view.owner == self_ ? wire::lookup_result::here : wire::lookup_result::elsewhere;
         view.exists = false;
         view.version = view.owner == self_ ? version_of_absent(s) : 0;
         // S13: the object may have been a former process's. No reader asks for values that were forgotten here (S9).
         const bool knows_not = (view.version > at || is_of_former(at)) && !injected(fault::absent_at_all_times);
-        if (at != wire::newest && knows_not) view.where = wire::whereabouts::too_old;
+        if (at != wire::newest && knows_not) view.where = wire::lookup_result::too_old;
         view.valid_at = clock_.now();
         view.bytes.clear();
         return;
@@ -105,23 +105,23 @@ void store::look_locked(shard& s, const object_id& id, wire::object_view& view, 
     }
     const glance at_it{o};
     if (at != wire::newest && (!o.here || o.version > at)) {
-        if (o.version > at && is_of_former(at)) view.where = wire::whereabouts::too_old;
+        if (o.version > at && is_of_former(at)) view.where = wire::lookup_result::too_old;
         else look_back(o, view, at);
         return;
     }
     view.owner = o.owner;
     view.version = o.version;
     if (!o.here && !(injected(fault::stale_copy) && o.exists)) {
-        view.where = wire::whereabouts::elsewhere;
+        view.where = wire::lookup_result::elsewhere;
         return;
     }
     const bool before_it = at != wire::newest && (at <= o.locked_at || injected(fault::read_through_locks));
     if (is_held(o) && !before_it) {
-        view.where = is_gone(o.writer) ? wire::whereabouts::in_doubt : wire::whereabouts::busy;
+        view.where = is_gone(o.writer) ? wire::lookup_result::in_doubt : wire::lookup_result::busy;
         view.owner = o.writer.node;
         return;
     }
-    view.where = wire::whereabouts::here;
+    view.where = wire::lookup_result::here;
     view.owner = self_;
     view.exists = o.exists;
     // The clock is read with the shard locked, so it is no later than the version (S4). It is no earlier either, since
@@ -140,24 +140,24 @@ bool store::is_current(const object_id& id, std::uint64_t version, const transac
     return o.here && o.version == version && (!o.writer.exists() || o.writer == who);
 }
 
-wire::obstacle store::before_reader(shard& s, const object_id& id, const object& o, std::uint64_t version,
-                                    const transaction_name& who, const wire::precedence& as) {
-    using enum wire::obstacle;
+wire::lock_refusal store::before_reader(shard& s, const object_id& id, const object& o, std::uint64_t version,
+                                        const transaction_name& who, const wire::precedence& as) {
+    using enum wire::lock_refusal;
     if (!o.here || o.version != version) return stale;
     if (keeps_out(s, id, who, as, false)) return outranked;
     const bool named_twice = std::ranges::find(o.readers, who) != o.readers.end();  // no transaction of ours does this
     return o.writer.exists() || named_twice ? locked : none;
 }
 
-wire::obstacle store::lock_to_read(const object_id& id, std::uint64_t version, const transaction_name& who,
-                                   const wire::precedence& as) {
-    using enum wire::obstacle;
+wire::lock_refusal store::lock_to_read(const object_id& id, std::uint64_t version, const transaction_name& who,
+                                       const wire::precedence& as) {
+    using enum wire::lock_refusal;
     if (injected(fault::no_validation_at_commit)) return none;
     if (injected(fault::no_read_locks)) return is_current(id, version, who) ? none : stale;
     shard& s = shard_of(id);
     const base::lock_guard hold{s.guard};
     object& o = entry(s, id);
-    wire::obstacle why = none;
+    wire::lock_refusal why = none;
     {
         const change around{s, id, o};
         why = before_reader(s, id, o, version, who, as);
@@ -167,9 +167,9 @@ wire::obstacle store::lock_to_read(const object_id& id, std::uint64_t version, c
     return why;
 }
 
-wire::obstacle store::before_writer(shard& s, const object_id& id, object& o, std::uint64_t version,
-                                    const transaction_name& who, const wire::precedence& as) {
-    using enum wire::obstacle;
+wire::lock_refusal store::before_writer(shard& s, const object_id& id, object& o, std::uint64_t version,
+                                        const transaction_name& who, const wire::precedence& as) {
+    using enum wire::lock_refusal;
     if (o.writer.exists() && !is_held(o)) o.writer = {};
     if (!o.here || o.version != version) return stale;
     if (keeps_out(s, id, who, as, true)) return outranked;
@@ -180,16 +180,16 @@ wire::obstacle store::before_writer(shard& s, const object_id& id, object& o, st
     return has_sharers(s, id) ? shared : none;
 }
 
-wire::obstacle store::lock_to_write(const object_id& id, std::uint64_t version, const transaction_name& who,
-                                    const wire::precedence& as) {
+wire::lock_refusal store::lock_to_write(const object_id& id, std::uint64_t version, const transaction_name& who,
+                                        const wire::precedence& as) {
     shard& s = shard_of(id);
     const base::lock_guard hold{s.guard};
     object& o = entry(s, id);
-    wire::obstacle why = wire::obstacle::none;
+    wire::lock_refusal why = wire::lock_refusal::none;
     {
         const change around{s, id, o};
         why = before_writer(s, id, o, version, who, as);
-        if (why == wire::obstacle::none) {
+        if (why == wire::lock_refusal::none) {
             o.writer = who;
             o.locked_at = clock_.now();
         }
@@ -406,7 +406,7 @@ void store::point_as_answered(const object_id& id, node_number owner, std::uint6
     if (losses_.load(std::memory_order_relaxed) == losses) point_locked(s, id, {id, owner, version}, home_knows);
 }
 
-void store::point_locked(shard& s, const object_id& id, const wire::place& to, bool home_knows) {
+void store::point_locked(shard& s, const object_id& id, const wire::owner_update& to, bool home_knows) {
     object& o = entry(s, id);
     // An object that is still here has moved on already. The decision that releases it is on its way, and leaves a
     // pointer to the next owner.
@@ -447,13 +447,13 @@ void store::never_came(const object_id& id, node_number from) {
 void store::explain(const object_id& id, wire::object_view& view) {
     // A look that misses the flag asks again.
     const bool may_be = some_never_came_.load(std::memory_order_relaxed) && !injected(fault::expect_in_silence);
-    if (view.where != wire::whereabouts::elsewhere || !may_be) return;
+    if (view.where != wire::lookup_result::elsewhere || !may_be) return;
     shard& s = shard_of(id);
     const base::lock_guard hold{s.guard};
     const auto at = s.never_came.find(id);
     // A node that asks the home was not sent here by another node, and the home knows where else to send it.
     if (at == s.never_came.end() || home_of(id, nodes_) == self_) return;
-    view.where = wire::whereabouts::in_doubt;
+    view.where = wire::lookup_result::in_doubt;
     view.owner = at->second;
 }
 

@@ -150,10 +150,10 @@ public:
     /// `who`.
     [[nodiscard]] bool is_current(const object_id& id, std::uint64_t version, const transaction_name& who = {});
     /// Locks the object. Returns `none` on success. Returns `stale` if the object is not here, or has another version.
-    [[nodiscard]] wire::obstacle lock_to_read(const object_id& id, std::uint64_t version, const transaction_name& who,
-                                              const wire::precedence& as = {});
-    [[nodiscard]] wire::obstacle lock_to_write(const object_id& id, std::uint64_t version, const transaction_name& who,
-                                               const wire::precedence& as = {});
+    [[nodiscard]] wire::lock_refusal lock_to_read(const object_id& id, std::uint64_t version,
+                                                  const transaction_name& who, const wire::precedence& as = {});
+    [[nodiscard]] wire::lock_refusal lock_to_write(const object_id& id, std::uint64_t version,
+                                                   const transaction_name& who, const wire::precedence& as = {});
     void unlock(const object_id& id, const transaction_name& who) noexcept;
 
     /// Reserves the object for the thread of `how`, unless the object is elsewhere, or another thread's reservation
@@ -190,8 +190,8 @@ public:
     /// locks of the shards meanwhile, instead of the objects' locks. Nothing has happened if it returns anything but
     /// `none`, or throws std::bad_alloc. REQUIRES: at most `most_at_once` objects, each once. O(objects); locks at most
     /// as many shards.
-    [[nodiscard]] wire::obstacle commit_at_once(std::span<share> all, const transaction_name& who,
-                                                const wire::precedence& as, std::uint64_t& version);
+    [[nodiscard]] wire::lock_refusal commit_at_once(std::span<share> all, const transaction_name& who,
+                                                    const wire::precedence& as, std::uint64_t& version);
     /// Installs an object that arrives.
     /// REQUIRES: the decision is made, and its former owner still holds the object locked, or has released it by this
     /// decision.
@@ -266,11 +266,11 @@ public:
     /// REQUIRES: this is its home.
     void end_here(const object_id& id, std::uint64_t seen, std::uint64_t version);
     /// Returns the known owner and version of each object that is elsewhere, or has its home elsewhere.
-    [[nodiscard]] std::vector<wire::place> survey();
+    [[nodiscard]] std::vector<wire::owner_update> survey();
     /// Begins the directory of a returning node. Objects homed here and listed in `elsewhere` are at the node named
     /// there. Every other object homed here does not exist at this version.
     /// REQUIRES: this node is new, and no other node has sent a request to it.
-    void begin_anew(std::uint64_t version, std::span<const wire::place> elsewhere);
+    void begin_anew(std::uint64_t version, std::span<const wire::owner_update> elsewhere);
     /// Ends the objects that a former process of that node owned up to that version. This node does so as their home.
     void end_former(node_number node, std::uint64_t version);
     /// Returns the owner as far as this node knows, or else the home.
@@ -459,13 +459,13 @@ private:
         s.shared.erase(id);
     }
     /// Returns what keeps the transaction, which has read that version, from a lock, or `none`.
-    [[nodiscard]] static wire::obstacle before_reader(shard& s, const object_id& id, const object& o,
-                                                      std::uint64_t version, const transaction_name& who,
-                                                      const wire::precedence& as);
-    [[nodiscard]] wire::obstacle before_writer(shard& s, const object_id& id, object& o, std::uint64_t version,
-                                               const transaction_name& who, const wire::precedence& as);
+    [[nodiscard]] static wire::lock_refusal before_reader(shard& s, const object_id& id, const object& o,
+                                                          std::uint64_t version, const transaction_name& who,
+                                                          const wire::precedence& as);
+    [[nodiscard]] wire::lock_refusal before_writer(shard& s, const object_id& id, object& o, std::uint64_t version,
+                                                   const transaction_name& who, const wire::precedence& as);
     class locked_shards;
-    [[nodiscard]] wire::obstacle before(share& of, const transaction_name& who, const wire::precedence& as);
+    [[nodiscard]] wire::lock_refusal before(share& of, const transaction_name& who, const wire::precedence& as);
     /// Installs the written objects, unlocks them, and notes their watchers. Cannot fail, like the decisions of other
     /// commits.
     void install_at_once(std::span<share> all, const transaction_name& who, std::uint64_t version,
@@ -519,7 +519,7 @@ private:
         return ended_[o.owner % ended_.size()].load(std::memory_order_relaxed);
     }
     void end_locked(shard& s, const object_id& id, object& o, std::uint64_t version);
-    void point_locked(shard& s, const object_id& id, const wire::place& to, bool home_knows);
+    void point_locked(shard& s, const object_id& id, const wire::owner_update& to, bool home_knows);
     [[nodiscard]] bool is_still(const shard& s, const object_id& id, std::uint64_t version) const;
     [[nodiscard]] bool reserve_locked(shard& s, const object_id& id, object& o, const wire::reserve& how, bool more,
                                       wire::object_view& view);
@@ -567,7 +567,7 @@ private:
 
 inline bool store::look_again(place& found, const object_id& id, wire::object_view& view) const {
     if (found.seen == nullptr || !found.seen->see(id, clock_, view, found.word)) return false;
-    view.where = wire::whereabouts::here;
+    view.where = wire::lookup_result::here;
     view.owner = self_;
     return true;
 }
@@ -575,7 +575,7 @@ inline bool store::look_again(place& found, const object_id& id, wire::object_vi
 TUTTI_ALWAYS_INLINE bool store::look_again(place& found, const object_id& id, const detail::image& to,
                                            wire::object_view& view) const noexcept {
     if (found.seen == nullptr || !found.seen->see(id, clock_, to, view, found.word)) return false;
-    view.where = wire::whereabouts::here;
+    view.where = wire::lookup_result::here;
     view.owner = self_;
     return true;
 }

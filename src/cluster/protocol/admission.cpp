@@ -13,9 +13,9 @@ constexpr std::size_t bytes_of_place = 26, bytes_around = 64;
 }  // namespace
 
 template <class Message>
-void admission::say(node_number to, wire::kind kind, Message what, const std::vector<wire::place>& all) {
+void admission::say(node_number to, wire::message_type kind, Message what, const std::vector<wire::owner_update>& all) {
     const std::size_t room = site_.largest > bytes_around ? (site_.largest - bytes_around) / bytes_of_place : 0;
-    const std::size_t most = std::clamp<std::size_t>(room, 1, wire::most_elements);
+    const std::size_t most = std::clamp<std::size_t>(room, 1, wire::max_elements);
     what.list.parts = static_cast<std::uint32_t>(std::max<std::size_t>((all.size() + most - 1) / most, 1));
     for (std::uint32_t i = 0; i < what.list.parts; ++i) {
         const std::size_t first = i * most, last = std::min(first + most, all.size());
@@ -26,7 +26,7 @@ void admission::say(node_number to, wire::kind kind, Message what, const std::ve
     }
 }
 
-bool admission::add(incoming& to, std::uint64_t of, wire::part_of_list&& list) {
+bool admission::add(incoming& to, std::uint64_t of, wire::list_part&& list) {
     if (to.of != of || to.parts != list.parts) to = {of, list.parts, std::vector<bool>(list.parts), {}};
     if (to.came[list.part]) return false;  // the part has come twice
     to.came[list.part] = true;
@@ -47,7 +47,7 @@ void admission::begin(const std::vector<bool>& serving) {
 
 void admission::repeat() {
     const std::lock_guard hold{guard_};
-    wire::gather ask;
+    wire::rejoin_request ask;
     if (!opened_) {
         ask.round = round_;
         for (node_number n = 0; n < site_.nodes; ++n) ask.processes.push_back(gate_.process_of(n));
@@ -60,9 +60,9 @@ void admission::repeat() {
         const other& o = others_[n];
         if (n == site_.self || o.is_gone) continue;
         if (!opened_) {
-            if (!o.has_said) gate_.say(n, wire::kind::gather, wire::encode(ask));
+            if (!o.has_said) gate_.say(n, wire::message_type::rejoin_request, wire::encode(ask));
         } else if (!o.has_admitted) {
-            say(n, wire::kind::opened, wire::opened{era_, version_, {}}, of_homes_[n]);
+            say(n, wire::message_type::rejoin_done, wire::rejoin_done{era_, version_, {}}, of_homes_[n]);
         }
     }
 }
@@ -130,28 +130,31 @@ bool admission::hear(const wire::header& h, std::string_view body) {
     const auto told = [&]<class Message>(Message&& m, auto&& then) {
         return wire::decode(body, m) && h.from < site_.nodes && h.from != site_.self && then(std::move(m));
     };
-    const auto sound = [&](const wire::part_of_list& list) {
-        return list.part < list.parts && list.parts <= wire::most_elements &&
+    const auto sound = [&](const wire::list_part& list) {
+        return list.part < list.parts && list.parts <= wire::max_elements &&
                std::ranges::all_of(
                    list.places,
-                   [&](const wire::place& p) { return p.owner < site_.nodes && p.version <= site_.clock.now(); });
+                   [&](const wire::owner_update& p) {
+                       return p.owner < site_.nodes && p.version <= site_.clock.now();
+                   });
     };
     const std::lock_guard hold{guard_};
-    switch (h.kind) {
-        case wire::kind::gather: return told(wire::gather{}, [&](wire::gather&& m) { return hear_gather(h.from, m); });
-        case wire::kind::survey:
-            return told(wire::survey{},
-                        [&](wire::survey&& m) { return sound(m.list) && hear_survey(h.from, std::move(m)); });
-        case wire::kind::opened:
-            return told(wire::opened{}, [&](wire::opened&& m) {
+    switch (h.type) {
+        case wire::message_type::rejoin_request:
+            return told(wire::rejoin_request{}, [&](wire::rejoin_request&& m) { return hear_gather(h.from, m); });
+        case wire::message_type::ownership_report:
+            return told(wire::ownership_report{},
+                        [&](wire::ownership_report&& m) { return sound(m.list) && hear_survey(h.from, std::move(m)); });
+        case wire::message_type::rejoin_done:
+            return told(wire::rejoin_done{}, [&](wire::rejoin_done&& m) {
                 return sound(m.list) && m.version <= site_.clock.now() && hear_opened(h.from, std::move(m));
             });
-        default: return told(wire::admitted{}, [&](wire::admitted&& m) { return hear_admitted(h.from, m); });
+        default: return told(wire::rejoin_ack{}, [&](wire::rejoin_ack&& m) { return hear_admitted(h.from, m); });
     }
 }
 
 /// Handles a gather. Sends nothing if it is too early for a survey; the new process will ask again.
-bool admission::hear_gather(node_number from, const wire::gather& asked) {
+bool admission::hear_gather(node_number from, const wire::rejoin_request& asked) {
     if (asked.processes.size() != site_.nodes) return false;
     if (!site_.objects.is_lost(from)) return true;  // the gather belongs to an earlier round
     others_[from].is_gone = false;
@@ -175,11 +178,12 @@ bool admission::hear_gather(node_number from, const wire::gather& asked) {
     // has told this process the lost process's era. But this process's own era is above all eras that it was told on
     // its return.
     const std::uint64_t era = std::max(others_[from].era, era_);
-    say(from, wire::kind::survey, wire::survey{asked.round, ++surveys_, era, {}}, site_.objects.survey());
+    say(from, wire::message_type::ownership_report, wire::ownership_report{asked.round, ++surveys_, era, {}},
+        site_.objects.survey());
     return true;
 }
 
-bool admission::hear_survey(node_number from, wire::survey&& told) {
+bool admission::hear_survey(node_number from, wire::ownership_report&& told) {
     other& o = others_[from];
     if (told.round > round_ || told.era > most_eras) return false;
     if (!joins() || o.has_said || told.round != round_ || !add(o.list, told.number, std::move(told.list))) return true;
@@ -199,12 +203,12 @@ bool admission::hear_survey(node_number from, wire::survey&& told) {
 /// so before the former process was lost, and had told that process what it knew (S9).
 void admission::settle() {
     struct claim {
-        wire::place at;
+        wire::owner_update at;
         bool is_there;
     };
     std::unordered_map<object_id, claim, object_id_hash> told;
     for (node_number n = 0; n < site_.nodes; ++n) {
-        for (const wire::place& p : std::exchange(others_[n].list, {}).places) {
+        for (const wire::owner_update& p : std::exchange(others_[n].list, {}).places) {
             const bool is_there = p.owner == n;
             claim& known = told.try_emplace(p.id, claim{p, is_there}).first->second;
             if (std::pair{known.is_there, known.at.version} < std::pair{is_there, p.version}) known = {p, is_there};
@@ -232,7 +236,7 @@ void admission::settle() {
 /// Opens the new process (B1), which now knows all that it needs. No wait ends here: the node whose survey came last
 /// counts as lost until it admits this process.
 void admission::open() {
-    std::vector<wire::place> elsewhere;
+    std::vector<wire::owner_update> elsewhere;
     for (const auto& [id, k] : std::exchange(known_, {})) {
         const node_number home = home_of(id, site_.nodes);
         // An object that has ended is reported to its home as being at that home.
@@ -246,20 +250,21 @@ void admission::open() {
     opened_ = true;
     for (node_number n = 0; n < site_.nodes; ++n) {
         if (n != site_.self && !others_[n].is_gone)
-            say(n, wire::kind::opened, wire::opened{era_, version_, {}}, of_homes_[n]);
+            say(n, wire::message_type::rejoin_done, wire::rejoin_done{era_, version_, {}}, of_homes_[n]);
     }
 }
 
-bool admission::hear_opened(node_number from, wire::opened&& told) {
+bool admission::hear_opened(node_number from, wire::rejoin_done&& told) {
     other& o = others_[from];
     if (told.era <= o.era) {
         // The sender is admitted already, and asks again.
-        if (o.serves) gate_.say(from, wire::kind::admitted, wire::encode(wire::admitted{told.era, !joins()}));
+        if (o.serves)
+            gate_.say(from, wire::message_type::rejoin_ack, wire::encode(wire::rejoin_ack{told.era, !joins()}));
         return true;
     }
     if (told.era > most_eras + 1) return false;
     if (!add(o.list, told.era, std::move(told.list))) return true;
-    for (const wire::place& p : std::exchange(o.list, {}).places) {
+    for (const wire::owner_update& p : std::exchange(o.list, {}).places) {
         if (home_of(p.id, site_.nodes) != site_.self) continue;
         if (p.owner == site_.self) site_.objects.end_here(p.id, p.version, told.version);
         else site_.objects.point(p.id, p.owner, p.version, true);
@@ -269,11 +274,11 @@ bool admission::hear_opened(node_number from, wire::opened&& told) {
     o.serves = true;
     o.is_gone = false;
     admit_if_both(from);
-    gate_.say(from, wire::kind::admitted, wire::encode(wire::admitted{told.era, !joins()}));
+    gate_.say(from, wire::message_type::rejoin_ack, wire::encode(wire::rejoin_ack{told.era, !joins()}));
     return true;
 }
 
-bool admission::hear_admitted(node_number from, const wire::admitted& told) {
+bool admission::hear_admitted(node_number from, const wire::rejoin_ack& told) {
     if (!opened_ || told.era != era_) return true;  // the answer is for a former process
     other& o = others_[from];
     o.has_admitted = true;

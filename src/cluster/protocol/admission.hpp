@@ -88,7 +88,7 @@ private:
         std::uint64_t of = 0;  ///< number of the survey, or era
         std::uint32_t parts = 0;
         std::vector<bool> came;
-        std::vector<wire::place> places;
+        std::vector<wire::owner_update> places;
     };
     struct other {
         incoming list;
@@ -102,20 +102,20 @@ private:
         std::uint64_t era = 0;          ///< of the latest process that has come back with that number
     };
 
-    [[nodiscard]] bool hear_gather(node_number from, const wire::gather& asked);
-    [[nodiscard]] bool hear_survey(node_number from, wire::survey&& told);
-    [[nodiscard]] bool hear_opened(node_number from, wire::opened&& told);
-    [[nodiscard]] bool hear_admitted(node_number from, const wire::admitted& told);
+    [[nodiscard]] bool hear_gather(node_number from, const wire::rejoin_request& asked);
+    [[nodiscard]] bool hear_survey(node_number from, wire::ownership_report&& told);
+    [[nodiscard]] bool hear_opened(node_number from, wire::rejoin_done&& told);
+    [[nodiscard]] bool hear_admitted(node_number from, const wire::rejoin_ack& told);
     void settle();
     void open();
     void admit_if_both(node_number n);
     [[nodiscard]] bool is_awaited(node_number n) const noexcept;
     [[nodiscard]] bool is_over() const noexcept;
     /// Adds a part to a list. Returns true once the list is complete.
-    [[nodiscard]] static bool add(incoming& to, std::uint64_t of, wire::part_of_list&& list);
+    [[nodiscard]] static bool add(incoming& to, std::uint64_t of, wire::list_part&& list);
     /// Sends a list in as many messages as it needs.
     template <class Message>
-    void say(node_number to, wire::kind kind, Message what, const std::vector<wire::place>& all);
+    void say(node_number to, wire::message_type kind, Message what, const std::vector<wire::owner_update>& all);
     [[nodiscard]] bool joins() const noexcept { return joining_ && !opened_; }
 
     site& site_;
@@ -132,12 +132,12 @@ private:
     std::optional<node_number> gone_;
     std::array<other, most_nodes> others_;
     struct whereabouts {
-        wire::place latest;
+        wire::owner_update latest;
         bool settled = false;
         bool ended = false;  ///< the object has ended with the former process
     };
     std::unordered_map<object_id, whereabouts, object_id_hash> known_;
-    std::vector<std::vector<wire::place>> of_homes_;  ///< the places that each other node is told
+    std::vector<std::vector<wire::owner_update>> of_homes_;  ///< the places that each other node is told
 };
 
 }  // namespace tutti::cluster

@@ -9,8 +9,8 @@
 
 namespace tutti::cluster {
 
-[[nodiscard]] constexpr bool is_about_call(wire::kind k) noexcept {
-    return k == wire::kind::run || k == wire::kind::ran || k == wire::kind::recall;
+[[nodiscard]] constexpr bool is_about_call(wire::message_type k) noexcept {
+    return k == wire::message_type::run || k == wire::message_type::run_reply || k == wire::message_type::cancel_run;
 }
 
 /// Hands a message to `whom`. If `whom` is null, no server runs here, and `by` declines the calls that it is asked to

@@ -65,28 +65,28 @@ outcome claims::ask(std::vector<wire::claim_item>& wants, const transaction_name
     }
     std::vector<call> calls;
     std::vector<std::size_t> called;  // index of each call's part
-    std::vector<wire::claimed> answers(parts.size());
+    std::vector<wire::claim_reply> answers(parts.size());
     for (std::size_t i = 0; i < parts.size(); ++i) {
-        if (parts[i].names.size() > wire::most_elements) return outcome::too_large;
+        if (parts[i].names.size() > wire::max_elements) return outcome::too_large;
         if (at[i] == site_.self) {
             answers[i] = site_.locks.claim(parts[i]);
             continue;
         }
-        calls.push_back({at[i], wire::kind::claim, wire::encode(parts[i]), {}, false});
+        calls.push_back({at[i], wire::message_type::claim, wire::encode(parts[i]), {}, false});
         called.push_back(i);
         if (calls.back().body.size() > site_.largest) return outcome::too_large;
     }
     if (!calls.empty()) network_.exchange(calls);
     for (std::size_t c = 0; c < calls.size(); ++c) {
         // A node that sends an invalid answer is treated as lost.
-        wire::claimed& answer = answers[called[c]];
+        wire::claim_reply& answer = answers[called[c]];
         if (!calls[c].answered || !wire::decode(calls[c].answer, answer) ||
             answer.granted > parts[called[c]].names.size())
             return lose_node(calls[c].to);
     }
     wants.clear();
     for (std::size_t i = 0; i < parts.size(); ++i) {
-        if (answers[i].full) return outcome::too_large;
+        if (answers[i].is_full) return outcome::too_large;
         older = older || answers[i].older;
         const auto first_left = parts[i].names.begin() + answers[i].granted;
         held_.insert(held_.end(), parts[i].names.begin(), first_left);
@@ -123,7 +123,7 @@ void claims::release_places() {
             site_.locks.release(name_);
             site_.reserved.release(name_);
         } else {
-            network_.post(p.at, wire::kind::release, wire::encode(wire::release{name_}));
+            network_.post(p.at, wire::message_type::release, wire::encode(wire::release{name_}));
         }
     }
     untie();

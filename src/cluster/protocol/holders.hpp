@@ -29,7 +29,7 @@ struct holder {
     std::uint64_t over = 0;    ///< holds up to this one take nothing any more
     std::vector<object_id> names;
     /// Returns true if the thread has as many names as it may have at one node.
-    [[nodiscard]] bool full() const noexcept { return names.size() >= wire::most_elements; }
+    [[nodiscard]] bool full() const noexcept { return names.size() >= wire::max_elements; }
 };
 
 class holders {

@@ -36,7 +36,7 @@ void lost_nodes::tell_others_of(node_number node) noexcept {
 }
 
 void lost_nodes::say(node_number to, const wire::lost_node& what) noexcept try {
-    if (speaker_ != nullptr) speaker_->say(to, wire::kind::lost_node, wire::encode(what));
+    if (speaker_ != nullptr) speaker_->say(to, wire::message_type::lost_node, wire::encode(what));
 } catch (const std::bad_alloc&) {
     return;  // the receiver waits until the lost node is back
 }

@@ -13,16 +13,16 @@ auto rank(std::uint64_t age, const transaction_name& who) noexcept { return std:
 
 }  // namespace
 
-bool named_locks::take(holder& by, const wire::claim& what, const wire::claim_item& item, wire::claimed& answer) {
+bool named_locks::take(holder& by, const wire::claim& what, const wire::claim_item& item, wire::claim_reply& answer) {
     if (by.full()) {
-        answer.full = true;
+        answer.is_full = true;
         return false;
     }
     std::vector<holding>& all = names_[item.name];
     holding* mine = nullptr;
     for (holding& h : all) {
         if (h.who == what.who) mine = &h;
-        if (h.family == what.family || (h.shared && item.shared) || injected(fault::grant_held_name)) continue;
+        if (h.family == what.root_execution || (h.shared && item.shared) || injected(fault::grant_held_name)) continue;
         answer.older = rank(h.age, h.who) < rank(what.age, what.who);
         return false;
     }
@@ -31,7 +31,7 @@ bool named_locks::take(holder& by, const wire::claim& what, const wire::claim_it
         return true;
     }
     by.names.push_back(item.name);
-    all.push_back({what.who, what.family, what.age, item.shared});
+    all.push_back({what.who, what.root_execution, what.age, item.shared});
     return true;
 }
 
@@ -42,9 +42,9 @@ void named_locks::free(const object_id& name, std::uint32_t thread) noexcept {
     if (at->second.empty()) names_.erase(at);
 }
 
-wire::claimed named_locks::claim(const wire::claim& what) {
+wire::claim_reply named_locks::claim(const wire::claim& what) {
     const std::lock_guard hold{guard_};
-    wire::claimed answer;
+    wire::claim_reply answer;
     holder* const by = holders_.admit(what.who, freeing());
     if (by == nullptr) return answer;
     for (const wire::claim_item& item : what.names) {

@@ -25,7 +25,7 @@ namespace tutti::cluster {
 class named_locks {
 public:
     /// Takes the names in their order, up to the first one that is not free.
-    [[nodiscard]] wire::claimed claim(const wire::claim& what);
+    [[nodiscard]] wire::claim_reply claim(const wire::claim& what);
     void release(const transaction_name& who);
     void lose(node_number node) noexcept;
     void admit(node_number node) noexcept;
@@ -41,7 +41,8 @@ private:
     };
 
     /// Takes one name. Returns false if another holding conflicts, or the holder is full. `answer` then says which.
-    [[nodiscard]] bool take(holder& by, const wire::claim& what, const wire::claim_item& item, wire::claimed& answer);
+    [[nodiscard]] bool take(holder& by, const wire::claim& what, const wire::claim_item& item,
+                            wire::claim_reply& answer);
     [[nodiscard]] auto freeing() noexcept {
         return [this](const object_id& name, std::uint32_t thread) { free(name, thread); };
     }

@@ -13,7 +13,7 @@ using wire::node_number;
 /// One question and its answer.
 struct call {
     node_number to = 0;
-    wire::kind kind{};
+    wire::message_type kind{};
     std::string body;
     std::string answer;     ///< empty until it has come
     bool answered = false;  ///< false after `exchange`: the node is lost, or has not answered in time
@@ -26,7 +26,7 @@ class speaker {
 public:
     virtual ~speaker() = default;
     /// Sends a message. The message arrives, once or more, unless one of the two nodes is lost. Must not call back.
-    virtual void say(node_number to, wire::kind kind, std::string body) = 0;
+    virtual void say(node_number to, wire::message_type kind, std::string body) = 0;
 };
 
 class network {
@@ -41,7 +41,7 @@ public:
     /// Waits for all answers to the calls of `begin`, as `exchange` does, and forgets the calls.
     virtual void finish() = 0;
     /// Sends a message that needs no answer. The message arrives, once or more, unless a node is lost.
-    virtual void post(node_number to, wire::kind kind, std::string body) = 0;
+    virtual void post(node_number to, wire::message_type kind, std::string body) = 0;
     /// Returns true if this node has heard of `node` so recently that `node` cannot have taken this one for lost.
     [[nodiscard]] virtual bool hears(node_number node) const noexcept = 0;
     /// Waits for a time that grows with `turn`, because something is busy.

@@ -58,7 +58,7 @@ void transaction::take_over(const detail::light_attempt& from) noexcept {
     used_ = 0;
     for (const detail::light_object& o : from.opened()) {
         entry& e = *pool_[used_++];
-        e.where = wire::whereabouts::here;
+        e.where = wire::lookup_result::here;
         e.owner = site_.self;
         e.exists = true;
         e.version = o.version;
@@ -107,14 +107,15 @@ outcome transaction::ask_ahead(std::span<const object_id> ids) {
     for (const wanted& w : not_open(ids)) {
         wire::object_view view;
         site_.objects.look(w.id, view, looks_at());
-        if (view.where == wire::whereabouts::elsewhere && !look_in_copy(w.id, view))
+        if (view.where == wire::lookup_result::elsewhere && !look_in_copy(w.id, view))
             ahead_.objects.push_back(first_of(w, view));
     }
     if (ahead_.objects.empty()) return outcome::good;
     note_whether_at_hand();
     note_before_asking(ahead_.objects);
     std::ranges::sort(ahead_.objects, {}, &wanted::at);
-    make_questions(ahead_.objects, wire::kind::fetch, fetching(looks_at(), site_.cache), ahead_.calls, ahead_.asked);
+    make_questions(ahead_.objects, wire::message_type::fetch, fetching(looks_at(), site_.cache), ahead_.calls,
+                   ahead_.asked);
     try {
         network_.begin(ahead_.calls);
     } catch (...) {
@@ -195,7 +196,7 @@ outcome transaction::look_around(std::vector<wanted>& wants) {
     std::ranges::sort(remote, {}, &wanted::at);
     const outcome asked = hold != nullptr
                               ? ask_to_reserve(remote, reservation(), *hold, views)
-                              : ask_nodes(remote, wire::kind::fetch, fetching(looks_at(), site_.cache), views);
+                              : ask_nodes(remote, wire::message_type::fetch, fetching(looks_at(), site_.cache), views);
     for (std::size_t i = 0; i < views.size(); ++i) {
         if (const outcome o = take(remote[i], views[i], again); o != outcome::good) return o;
     }
@@ -211,12 +212,12 @@ outcome transaction::look_here(const wanted& w, std::vector<wanted>& again, std:
         site_.reserved.reserve(w.id, reservation(), view);
     } else {
         site_.objects.look(w.id, view, looks_at(), seen.found);
-        if (view.where == wire::whereabouts::elsewhere && look_in_copy(w.id, view)) {
+        if (view.where == wire::lookup_result::elsewhere && look_in_copy(w.id, view)) {
             seen = {.id = w.id, .at = view.owner, .in_copy = true};
         }
     }
     if (w.hops != 0) site_.objects.explain(w.id, view);
-    if (view.where != wire::whereabouts::elsewhere) return take(seen, view, again);
+    if (view.where != wire::lookup_result::elsewhere) return take(seen, view, again);
     remote.push_back(first_of(seen, view));
     return outcome::good;
 }
@@ -250,7 +251,7 @@ transaction::wanted transaction::first_of(wanted w, const wire::object_view& vie
 }
 
 template <class BodyOf>
-void transaction::make_questions(std::span<const wanted> objects, wire::kind what, BodyOf&& body_of,
+void transaction::make_questions(std::span<const wanted> objects, wire::message_type what, BodyOf&& body_of,
                                  std::vector<call>& calls, std::vector<std::size_t>& asked) const {
     calls.clear();
     for (std::size_t i = 0; i < objects.size();) {
@@ -267,7 +268,7 @@ outcome transaction::take_answers(std::span<const call> calls, std::span<const s
                                   std::vector<wire::object_view>& views) {
     views.clear();
     for (std::size_t i = 0; i < calls.size(); ++i) {
-        wire::fetched found;
+        wire::fetch_reply found;
         // A node that sends an invalid answer is treated as lost.
         if (!calls[i].answered || !wire::decode(calls[i].answer, found) || found.objects.size() != asked[i])
             return lose_node(calls[i].to);
@@ -277,7 +278,7 @@ outcome transaction::take_answers(std::span<const call> calls, std::span<const s
 }
 
 template <class BodyOf>
-outcome transaction::ask_nodes(std::span<const wanted> objects, wire::kind what, BodyOf&& body_of,
+outcome transaction::ask_nodes(std::span<const wanted> objects, wire::message_type what, BodyOf&& body_of,
                                std::vector<wire::object_view>& views) {
     std::vector<std::size_t> asked;  // how many ids each call asks for
     make_questions(objects, what, body_of, calls_, asked);
@@ -326,25 +327,25 @@ outcome transaction::ask_to_reserve(std::span<const wanted> objects, wire::reser
         what.ids = std::move(ids);
         return wire::encode(what);
     };
-    return ask_nodes(objects, wire::kind::reserve, reserve, views);
+    return ask_nodes(objects, wire::message_type::reserve, reserve, views);
 }
 
 outcome transaction::take(const wanted& w, wire::object_view& view, std::vector<wanted>& again) {
     switch (view.where) {
-        case wire::whereabouts::elsewhere: again.push_back(next_of(w, view)); return outcome::good;
-        case wire::whereabouts::busy:
+        case wire::lookup_result::elsewhere: again.push_back(next_of(w, view)); return outcome::good;
+        case wire::lookup_result::busy:
             again.push_back(w);
             again.back().busy = true;
             return outcome::good;
-        case wire::whereabouts::too_old: return lose_to(rollback_reason::too_old);
-        case wire::whereabouts::in_doubt:
+        case wire::lookup_result::too_old: return lose_to(rollback_reason::too_old);
+        case wire::lookup_result::in_doubt:
             if (!w.guessed || w.at != w.owner) return lose_to_doubt(view, w.at);
             // This node's pointer may be older than the latest move of the object.
             again.push_back({.id = w.id, .at = home_of(w.id, site_.nodes)});
             return outcome::good;
-        case wire::whereabouts::later: again.push_back(w); return outcome::good;
-        case wire::whereabouts::too_large: return outcome::too_large;
-        case wire::whereabouts::here: break;
+        case wire::lookup_result::later: again.push_back(w); return outcome::good;
+        case wire::lookup_result::too_large: return outcome::too_large;
+        case wire::lookup_result::here: break;
     }
     // The answer's clock has been heard (rule C), so a correct answer has no time beyond it.
     if (std::max(view.version, view.valid_at) > site_.clock.now()) return lose_node(w.at);

@@ -6,7 +6,7 @@ namespace tutti::cluster {
 
 void reservations::reserve(const object_id& id, const wire::reserve& what, wire::object_view& view) {
     const std::lock_guard hold{guard_};
-    view.where = wire::whereabouts::busy;
+    view.where = wire::lookup_result::busy;
     holder* const by = holders_.admit(what.who, freeing());
     if (by != nullptr && store_.reserve(id, what, !by->full(), view)) by->names.push_back(id);
 }

@@ -30,7 +30,7 @@ bool site::hear(const wire::header& h) noexcept {
 }
 
 void site::remember_owners(node_number home) noexcept try {
-    for (const wire::place& p : cache.owners()) {
+    for (const wire::owner_update& p : cache.owners()) {
         if (home_of(p.id, nodes) == home) objects.point(p.id, p.owner, p.version);
     }
 } catch (const std::bad_alloc&) {
@@ -39,13 +39,13 @@ void site::remember_owners(node_number home) noexcept try {
 
 std::size_t site::most_asked() const noexcept {
     // Most of an answer is reserved for values.
-    return std::clamp<std::size_t>(largest / (3 * frame_of_view), 1, wire::most_elements);
+    return std::clamp<std::size_t>(largest / (3 * frame_of_view), 1, wire::max_elements);
 }
 
 /// Shows as many objects as the answer has room for.
 template <class Show>
-wire::fetched site::look(const std::vector<object_id>& ids, Show&& show) const {
-    wire::fetched found;
+wire::fetch_reply site::look(const std::vector<object_id>& ids, Show&& show) const {
+    wire::fetch_reply found;
     found.objects.resize(ids.size());
     std::size_t size = frame_of_answer + frame_of_view * ids.size();
     bool given = false, full = false;
@@ -61,18 +61,18 @@ wire::fetched site::look(const std::vector<object_id>& ids, Show&& show) const {
         const bool alone = frame_of_answer + frame_of_view + view.bytes.size() > largest;
         full = full || (given && !alone);
         view = {};
-        view.where = alone ? wire::whereabouts::too_large : wire::whereabouts::later;
+        view.where = alone ? wire::lookup_result::too_large : wire::lookup_result::later;
         if (!alone && first_left == nullptr) first_left = &view;
     }
     // Asking again for the same objects would give the same answer.
-    if (!given && first_left != nullptr) first_left->where = wire::whereabouts::too_large;
+    if (!given && first_left != nullptr) first_left->where = wire::lookup_result::too_large;
     return found;
 }
 
 std::optional<site::answer> site::serve(const wire::header& h, std::string_view body, bool& sound) {
     sound = true;
-    switch (h.kind) {
-        case wire::kind::fetch: {
+    switch (h.type) {
+        case wire::message_type::fetch: {
             wire::fetch asked;
             if (!take(body, asked, sound)) return std::nullopt;
             sound = asked.at == wire::newest || has_been_said(asked.at);
@@ -83,9 +83,9 @@ std::optional<site::answer> site::serve(const wire::header& h, std::string_view 
                 else objects.look(id, view, asked.at);
                 objects.explain(id, view);
             };
-            return answer{wire::kind::fetched, wire::encode(look(asked.ids, show))};
+            return answer{wire::message_type::fetch_reply, wire::encode(look(asked.ids, show))};
         }
-        case wire::kind::reserve: {
+        case wire::message_type::reserve: {
             wire::reserve asked;
             if (!take(body, asked, sound)) return std::nullopt;
             sound = is_of(asked.who, h) && has_been_said(asked.as.age);
@@ -94,81 +94,81 @@ std::optional<site::answer> site::serve(const wire::header& h, std::string_view 
                 reserved.reserve(id, asked, view);
                 objects.explain(id, view);
             };
-            return answer{wire::kind::fetched, wire::encode(look(asked.ids, show))};
+            return answer{wire::message_type::fetch_reply, wire::encode(look(asked.ids, show))};
         }
-        case wire::kind::validate:
-        case wire::kind::watch: {
+        case wire::message_type::validate:
+        case wire::message_type::watch: {
             wire::validate asked;
             if (!take(body, asked, sound)) return std::nullopt;
-            wire::checked found;
+            wire::validate_reply found;
             for (const wire::read_item& r : asked.reads) {
-                const bool same = h.kind == wire::kind::watch ? objects.watch(r.id, r.version, h.from)
-                                                              : objects.is_current(r.id, r.version);
+                const bool same = h.type == wire::message_type::watch ? objects.watch(r.id, r.version, h.from)
+                                                                      : objects.is_current(r.id, r.version);
                 if (!same) break;
                 ++found.current;
             }
-            return answer{wire::kind::checked, wire::encode(found)};
+            return answer{wire::message_type::validate_reply, wire::encode(found)};
         }
-        case wire::kind::prepare: {
+        case wire::message_type::prepare: {
             wire::prepare asked;
             if (!take(body, asked, sound)) return std::nullopt;
             sound = is_of(asked.who, h) && has_been_said(asked.as.age) && are_others(asked.others, h);
             if (!sound) return std::nullopt;
-            return answer{wire::kind::answered, wire::encode(votes.prepare(std::move(asked)))};
+            return answer{wire::message_type::prepare_reply, wire::encode(votes.prepare(std::move(asked)))};
         }
-        case wire::kind::decide: {
+        case wire::message_type::decide: {
             wire::decide told;
             if (!take(body, told, sound)) return std::nullopt;
             sound = is_of(told.who, h) && has_been_said(told.version);
             if (sound) votes.decide(told);
             return std::nullopt;
         }
-        case wire::kind::withdraw: {
+        case wire::message_type::withdraw: {
             wire::withdraw asked;
             if (!take(body, asked, sound)) return std::nullopt;
             sound = is_of(asked.who, h);
             if (!sound) return std::nullopt;
-            return answer{wire::kind::answered, wire::encode(votes.withdraw(asked.who))};
+            return answer{wire::message_type::prepare_reply, wire::encode(votes.withdraw(asked.who))};
         }
-        case wire::kind::inquire: {
-            wire::inquire asked;
+        case wire::message_type::fate_query: {
+            wire::fate_query asked;
             if (!take(body, asked, sound)) return std::nullopt;
             sound = is_of_third(asked.who, h);
             if (sound) votes.inquire(asked.who, h.from);
             return std::nullopt;
         }
-        case wire::kind::verdict: {
-            wire::verdict told;
+        case wire::message_type::fate_report: {
+            wire::fate_report told;
             if (!take(body, told, sound)) return std::nullopt;
             sound = is_of_third(told.who, h) && has_been_said(told.version) &&
-                    (told.version != 0 || told.fate != wire::fate::committed) &&
-                    (told.version == 0 || told.fate != wire::fate::aborted);
+                    (told.version != 0 || told.fate != wire::transaction_fate::committed) &&
+                    (told.version == 0 || told.fate != wire::transaction_fate::aborted);
             if (sound) votes.hear(told, h.from);
             return std::nullopt;
         }
-        case wire::kind::lost_node: {
+        case wire::message_type::lost_node: {
             wire::lost_node told;
             if (!take(body, told, sound)) return std::nullopt;
             sound = is_third(told.node, h);
             if (sound) losses.hear(told, h.from);
             return std::nullopt;
         }
-        case wire::kind::invalidate: {
+        case wire::message_type::invalidate: {
             wire::invalidation asked;
             if (!take(body, asked, sound)) return std::nullopt;
             const auto word = cache.invalidate(asked);
             if (!word) return std::nullopt;
-            return answer{wire::kind::invalidated, wire::encode(*word)};
+            return answer{wire::message_type::invalidate_reply, wire::encode(*word)};
         }
-        case wire::kind::invalidated: {
+        case wire::message_type::invalidate_reply: {
             wire::invalidation told;
             if (!take(body, told, sound)) return std::nullopt;
             sound = has_been_said(told.grant);
             if (sound) objects.take_copy_back(told, h.from);
             return std::nullopt;
         }
-        case wire::kind::place: {
-            wire::place told;
+        case wire::message_type::owner_update: {
+            wire::owner_update told;
             if (!take(body, told, sound)) return std::nullopt;
             sound = told.owner < nodes && has_been_said(told.version);
             if (!sound) return std::nullopt;
@@ -176,14 +176,14 @@ std::optional<site::answer> site::serve(const wire::header& h, std::string_view 
             else objects.point(told.id, told.owner, told.version);
             return std::nullopt;
         }
-        case wire::kind::claim: {
+        case wire::message_type::claim: {
             wire::claim asked;
             if (!take(body, asked, sound)) return std::nullopt;
-            sound = is_of(asked.who, h) && is_of(asked.family, h) && has_been_said(asked.age);
+            sound = is_of(asked.who, h) && is_of(asked.root_execution, h) && has_been_said(asked.age);
             if (!sound) return std::nullopt;
-            return answer{wire::kind::claimed, wire::encode(locks.claim(asked))};
+            return answer{wire::message_type::claim_reply, wire::encode(locks.claim(asked))};
         }
-        case wire::kind::release: {
+        case wire::message_type::release: {
             wire::release told;
             if (!take(body, told, sound)) return std::nullopt;
             sound = is_of(told.who, h);
@@ -192,7 +192,7 @@ std::optional<site::answer> site::serve(const wire::header& h, std::string_view 
             reserved.release(told.who);
             return std::nullopt;
         }
-        case wire::kind::beat: sound = body.empty(); return std::nullopt;
+        case wire::message_type::heartbeat: sound = body.empty(); return std::nullopt;
         default: sound = false; return std::nullopt;
     }
 }

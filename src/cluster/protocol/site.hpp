@@ -44,7 +44,7 @@ public:
     /// exist. The kind `changed` is not served here, but by the bells of the node.
     /// REQUIRES: `hear` was called for the header.
     struct answer {
-        wire::kind kind{};
+        wire::message_type kind{};
         std::string body;
     };
     std::optional<answer> serve(const wire::header& h, std::string_view body, bool& sound);
@@ -103,19 +103,19 @@ private:
     void remember_owners(node_number home) noexcept;
     /// Makes the answer about `ids`. `show` fills the view of one id.
     template <class Show>
-    [[nodiscard]] wire::fetched look(const std::vector<object_id>& ids, Show&& show) const;
+    [[nodiscard]] wire::fetch_reply look(const std::vector<object_id>& ids, Show&& show) const;
     /// Returns true if the clock has reached `time`. Versions are drawn from clocks, and every message carries its
     /// sender's clock.
     [[nodiscard]] bool has_been_said(std::uint64_t time) const noexcept { return time <= clock.now(); }
     [[nodiscard]] static bool is_of(const wire::transaction_name& who, const wire::header& h) noexcept {
-        return who.node == h.from && who.slot < wire::most_slots && who.exists();
+        return who.node == h.from && who.slot < wire::max_slots && who.exists();
     }
     /// Returns true if `n` is neither this node nor the sender.
     [[nodiscard]] bool is_third(node_number n, const wire::header& h) const noexcept {
         return n < nodes && n != self && n != h.from;
     }
     [[nodiscard]] bool is_of_third(const wire::transaction_name& who, const wire::header& h) const noexcept {
-        return is_third(who.node, h) && who.slot < wire::most_slots && who.exists();
+        return is_third(who.node, h) && who.slot < wire::max_slots && who.exists();
     }
     [[nodiscard]] bool are_others(const std::vector<node_number>& all, const wire::header& h) const noexcept {
         return all.size() < nodes && std::ranges::all_of(all, [&](node_number n) { return is_third(n, h); });

@@ -47,8 +47,8 @@ void transaction::behave(const manners& how) noexcept {
 
 wire::precedence transaction::precedence() const noexcept {
     wire::precedence p = manners_.as;
-    if (manners_.counts_objects && p.rank < highest_rank - wire::most_elements)
-        p.rank += static_cast<std::int64_t>(std::min<std::size_t>(used_, wire::most_elements));
+    if (manners_.counts_objects && p.rank < highest_rank - wire::max_elements)
+        p.rank += static_cast<std::int64_t>(std::min<std::size_t>(used_, wire::max_elements));
     return p;
 }
 
@@ -62,7 +62,7 @@ bool transaction::writes() const noexcept {
 }
 
 template <class Concerns, class Here>
-outcome transaction::ask_owners(wire::kind what, Concerns&& concerns, Here&& here, std::size_t& current) {
+outcome transaction::ask_owners(wire::message_type what, Concerns&& concerns, Here&& here, std::size_t& current) {
     struct question {
         node_number to;
         wire::validate what;
@@ -73,7 +73,7 @@ outcome transaction::ask_owners(wire::kind what, Concerns&& concerns, Here&& her
     for (std::size_t i = 0; i < used_; ++i) {
         entry& e = *pool_[i];
         if (!concerns(e)) continue;
-        if (what == wire::kind::validate && stands_in_copy(e)) continue;
+        if (what == wire::message_type::validate && stands_in_copy(e)) continue;
         if (e.owner == site_.self) {
             if (here(e)) continue;
             current = i;
@@ -92,7 +92,7 @@ outcome transaction::ask_owners(wire::kind what, Concerns&& concerns, Here&& her
     if (!calls.empty()) network_.exchange(calls);
     for (std::size_t i = 0; i < calls.size(); ++i) {
         const std::vector<std::size_t>& asked = asks[i].entries;
-        wire::checked answer;
+        wire::validate_reply answer;
         // A node that sends an invalid answer is treated as lost.
         if (!calls[i].answered || !wire::decode(calls[i].answer, answer) || answer.current > asked.size())
             return lose_node(calls[i].to);
@@ -106,7 +106,7 @@ outcome transaction::ask_owners(wire::kind what, Concerns&& concerns, Here&& her
 outcome transaction::watch() {
     std::size_t current = 0;
     return ask_owners(
-        wire::kind::watch, [](const entry&) { return true; },
+        wire::message_type::watch, [](const entry&) { return true; },
         [this](const entry& e) { return site_.objects.watch(e.id, e.version, site_.self); }, current);
 }
 
@@ -122,7 +122,7 @@ outcome transaction::forward(std::uint64_t to, bool anew) {
     outcome o = outcome::good;
     if (!is_bound()) {  // reserved objects stay current
         o = ask_owners(
-            wire::kind::validate, [&](const entry& e) { return anew || e.valid_at < to; },
+            wire::message_type::validate, [&](const entry& e) { return anew || e.valid_at < to; },
             [this](const entry& e) { return site_.objects.is_current(e.id, e.version); }, current);
         if (o != outcome::good && o != outcome::conflict) return o;
     }
@@ -148,7 +148,7 @@ bool transaction::stands_in_copy(entry& e) {
 
 void transaction::give_up_copy(const entry& e) {
     if (const auto word = site_.cache.give_up(e.id))
-        network_.post(e.owner, wire::kind::invalidated, wire::encode(*word));
+        network_.post(e.owner, wire::message_type::invalidate_reply, wire::encode(*word));
 }
 
 void transaction::unpin() noexcept {
@@ -237,8 +237,8 @@ outcome transaction::commit_at_once() {
     shares_.clear();
     for (const auto& e : entries())
         shares_.push_back({&e->id, e->version, e->written ? &e->fresh : nullptr, action_for(*e)});
-    const wire::obstacle why = site_.objects.commit_at_once(shares_, name_, precedence(), version_);
-    if (why != wire::obstacle::none) return refused(site_.self, why);
+    const wire::lock_refusal why = site_.objects.commit_at_once(shares_, name_, precedence(), version_);
+    if (why != wire::lock_refusal::none) return refused(site_.self, why);
     parts_.clear();
     prepared_ = decided_ = true;
     return outcome::good;
@@ -268,7 +268,7 @@ outcome transaction::take_locks(bool decisive) {
         if (p.at != site_.self) continue;
         p.what.decides = wire::decider::sender;
         writes_here = !p.what.writes.empty();
-        if (const wire::answered own = site_.votes.prepare(wire::prepare{p.what}); !own.yes) {
+        if (const wire::prepare_reply own = site_.votes.prepare(wire::prepare{p.what}); !own.yes) {
             prepared_ = false;
             unpin();
             untie();
@@ -288,7 +288,7 @@ outcome transaction::take_locks(bool decisive) {
         if (p.at == site_.self) continue;
         p.what.decides = decides;
         if (remote > 1) name_others(p);
-        calls_.push_back({p.at, wire::kind::prepare, wire::encode(p.what), {}, false});
+        calls_.push_back({p.at, wire::message_type::prepare, wire::encode(p.what), {}, false});
         if (fits(calls_.back().body, std::max(p.what.reads.size(), p.what.writes.size()))) continue;
         abort();
         return outcome::too_large;
@@ -297,7 +297,7 @@ outcome transaction::take_locks(bool decisive) {
     outcome all = outcome::good;
     std::uint64_t latest = 0;
     for (const call& c : calls_) {
-        wire::answered answer;
+        wire::prepare_reply answer;
         if (!c.answered || !wire::decode(c.answer, answer) ||
             std::max(answer.version, answer.clock) > site_.clock.now()) {
             all = lose_node(c.to);
@@ -343,13 +343,13 @@ bool transaction::is_decided_by_all(bool decisive, std::size_t remote) const noe
 /// participant commits.
 bool transaction::withdraw() {
     const auto says_no = [](const call& c) {
-        wire::answered answer;
+        wire::prepare_reply answer;
         return c.answered && wire::decode(c.answer, answer) && !answer.yes;
     };
     // A node that was not asked has not said yes, and refuses a prepare of this node once it has lost it.
     if (std::ranges::any_of(calls_, [&](const call& c) { return !c.sent || says_no(c); })) return true;
     const std::string body = wire::encode(wire::withdraw{name_});
-    for (call& c : calls_) c = {c.to, wire::kind::withdraw, body, {}, false};
+    for (call& c : calls_) c = {c.to, wire::message_type::withdraw, body, {}, false};
     network_.exchange(calls_);
     return std::ranges::any_of(calls_, says_no);
 }
@@ -413,7 +413,8 @@ void transaction::tell_homes() {
         if (!e->written || e->owner == site_.self || action_for(*e) != wire::action::leave) continue;
         const node_number home = home_of(e->id, site_.nodes);
         if (home == site_.self || home == e->owner || injected(fault::directory_not_updated)) continue;
-        network_.post(home, wire::kind::place, wire::encode(wire::place{e->id, site_.self, version_}));
+        network_.post(home, wire::message_type::owner_update,
+                      wire::encode(wire::owner_update{e->id, site_.self, version_}));
     }
 }
 
@@ -425,7 +426,8 @@ void transaction::commit() {
     for (const part& p : parts_) {
         const wire::decide what{name_, true, version_};
         if (p.at == site_.self) site_.votes.decide(what);
-        else if (p.what.decides != wire::decider::receiver) network_.post(p.at, wire::kind::decide, wire::encode(what));
+        else if (p.what.decides != wire::decider::receiver)
+            network_.post(p.at, wire::message_type::decide, wire::encode(what));
     }
     tell_homes();
     untie();
@@ -438,7 +440,7 @@ void transaction::abort() {
     for (const part& p : parts_) {
         const wire::decide what{name_, false, 0};
         if (p.at == site_.self) site_.votes.decide(what);
-        else network_.post(p.at, wire::kind::decide, wire::encode(what));
+        else network_.post(p.at, wire::message_type::decide, wire::encode(what));
     }
     untie();
 }

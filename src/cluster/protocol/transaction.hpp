@@ -105,7 +105,7 @@ public:
     /// Returns how often this attempt has waited for another transaction to release an object.
     [[nodiscard]] unsigned waits() const noexcept { return waits_; }
     /// Returns true if the last prepare was refused because of a transaction that goes first.
-    [[nodiscard]] bool was_outranked() const noexcept { return obstacle_ == wire::obstacle::outranked; }
+    [[nodiscard]] bool was_outranked() const noexcept { return obstacle_ == wire::lock_refusal::outranked; }
     /// Allows all nodes to forget the values at a snapshot reader's time, which they keep until then. Values of objects
     /// opened later may be too old.
     void end_snapshot() noexcept {
@@ -252,11 +252,11 @@ private:
     /// `body_of` encodes a question. Ends at the first node that does not answer.
     /// REQUIRES: `objects` is sorted by node.
     template <class BodyOf>
-    outcome ask_nodes(std::span<const wanted> objects, wire::kind what, BodyOf&& body_of,
+    outcome ask_nodes(std::span<const wanted> objects, wire::message_type what, BodyOf&& body_of,
                       std::vector<wire::object_view>& views);
     template <class BodyOf>
-    void make_questions(std::span<const wanted> objects, wire::kind what, BodyOf&& body_of, std::vector<call>& calls,
-                        std::vector<std::size_t>& asked) const;
+    void make_questions(std::span<const wanted> objects, wire::message_type what, BodyOf&& body_of,
+                        std::vector<call>& calls, std::vector<std::size_t>& asked) const;
     outcome take_answers(std::span<const call> calls, std::span<const std::size_t> asked,
                          std::vector<wire::object_view>& views);
     /// Asks as ask_nodes does, and has the objects reserved.
@@ -287,7 +287,7 @@ private:
     outcome commit_at_once();
     /// Encodes `fresh` of the entries whose values are copied.
     void encode();
-    outcome refused(node_number by, wire::obstacle why) noexcept {
+    outcome refused(node_number by, wire::lock_refusal why) noexcept {
         is_plain_ = false;
         refused_by_ = by;
         obstacle_ = why;
@@ -295,7 +295,7 @@ private:
     }
     /// Returns true if a message with that body and that many objects may be sent.
     [[nodiscard]] bool fits(const std::string& body, std::size_t objects) const noexcept {
-        return body.size() <= site_.largest && objects <= wire::most_elements;
+        return body.size() <= site_.largest && objects <= wire::max_elements;
     }
     /// Takes the view of an object, in next_entry() or elsewhere. The view may be moved from.
     outcome take(const wanted& w, wire::object_view& view, std::vector<wanted>& again);
@@ -340,7 +340,7 @@ private:
     /// of entries before the first stale one; entries that are not selected count as current. Returns `conflict` if an
     /// entry is stale.
     template <class Concerns, class Here>
-    outcome ask_owners(wire::kind what, Concerns&& concerns, Here&& here, std::size_t& current);
+    outcome ask_owners(wire::message_type what, Concerns&& concerns, Here&& here, std::size_t& current);
     /// Returns true if a value that was read in a copy of this node is still there. If not, only the owner knows.
     [[nodiscard]] bool stands_in_copy(entry& e);
     /// Drops this node's copy of an object that is about to be written.
@@ -368,7 +368,7 @@ private:
     manners manners_;
     unsigned waits_ = 0;
     node_number refused_by_ = 0;
-    wire::obstacle obstacle_{};  ///< the worst of the last prepare
+    wire::lock_refusal obstacle_{};  ///< the worst of the last prepare
     std::optional<std::size_t> standing_;
     std::optional<std::uint64_t> entered_;  ///< the time to pass to snapshots::leave
     std::uint64_t version_ = 0;

@@ -7,20 +7,20 @@
 namespace tutti::cluster {
 
 wire::reserve transaction::reservation() const {
-    return {.who = hold()->name(), .as = precedence(), .firm = is_bound(), .values = true, .ids = {}};
+    return {.who = hold()->name(), .as = precedence(), .irrevocable = is_bound(), .values = true, .ids = {}};
 }
 
 outcome transaction::compare(const wanted& w, const wire::object_view& view, std::vector<wanted>& again) {
     switch (view.where) {
-        case wire::whereabouts::busy:
-        case wire::whereabouts::later: again.push_back(w); return outcome::good;
-        case wire::whereabouts::too_large: return outcome::too_large;
-        case wire::whereabouts::in_doubt: return lose_to_doubt(view, w.at);
-        case wire::whereabouts::here:
+        case wire::lookup_result::busy:
+        case wire::lookup_result::later: again.push_back(w); return outcome::good;
+        case wire::lookup_result::too_large: return outcome::too_large;
+        case wire::lookup_result::in_doubt: return lose_to_doubt(view, w.at);
+        case wire::lookup_result::here:
             if (view.version == find(w.id)->version || injected(fault::bind_without_look)) return outcome::good;
             break;
-        case wire::whereabouts::elsewhere:
-        case wire::whereabouts::too_old: break;
+        case wire::lookup_result::elsewhere:
+        case wire::lookup_result::too_old: break;
     }
     return lose_to(rollback_reason::changed);
 }
@@ -30,7 +30,8 @@ outcome transaction::reserve_open(claims& hold, bool firm, bool alone) {
     for (const auto& e : entries()) {
         if (!alone || e->written) left.push_back({e->id, e->owner});
     }
-    const wire::reserve what{.who = hold.name(), .as = precedence(), .firm = firm, .alone = alone, .ids = {}};
+    const wire::reserve what{
+        .who = hold.name(), .as = precedence(), .irrevocable = firm, .before_write = alone, .ids = {}};
     std::vector<wire::object_view> views;
     for (unsigned turn = 0; !left.empty(); ++turn) {
         if (turn == most_looks && !(firm && alone)) return lose_to(rollback_reason::busy);
@@ -68,10 +69,10 @@ outcome transaction::bind(claims& hold) {
 }
 
 bool transaction::may_wait(bool decisive) const noexcept {
-    if (obstacle_ == wire::obstacle::outranked) return manners_.waits && decisive;
+    if (obstacle_ == wire::lock_refusal::outranked) return manners_.waits && decisive;
     // Other nodes have copies of a written object. They are dropping these copies now.
-    if (obstacle_ == wire::obstacle::shared) return decisive || is_shielded();
-    return obstacle_ == wire::obstacle::locked && is_shielded();
+    if (obstacle_ == wire::lock_refusal::shared) return decisive || is_shielded();
+    return obstacle_ == wire::lock_refusal::locked && is_shielded();
 }
 
 outcome transaction::take_locks_in_turn(bool decisive) {
@@ -80,7 +81,7 @@ outcome transaction::take_locks_in_turn(bool decisive) {
         if (turn == 0) ++waits_;
         // The object is locked by running commits that have read it. If this transaction goes first, no further commit
         // locks the object.
-        if (obstacle_ != wire::obstacle::locked) {
+        if (obstacle_ != wire::lock_refusal::locked) {
             network_.pause(turn);
         } else if (o = reserve_open(*manners_.shield, false, true); o != outcome::good) {
             return o;

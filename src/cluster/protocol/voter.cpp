@@ -5,18 +5,18 @@
 
 namespace tutti::cluster {
 
-wire::obstacle voter::lock_all(const wire::prepare& what) {
-    wire::obstacle why{};
+wire::lock_refusal voter::lock_all(const wire::prepare& what) {
+    wire::lock_refusal why{};
     for (const wire::write_item& w : what.writes) {
         why = store_.lock_to_write(w.id, w.version, what.who, what.as);
-        if (why != wire::obstacle::none) break;
+        if (why != wire::lock_refusal::none) break;
     }
     for (const wire::read_item& r : what.reads) {
-        if (why != wire::obstacle::none) break;
+        if (why != wire::lock_refusal::none) break;
         why = store_.lock_to_read(r.id, r.version, what.who, what.as);
     }
-    if (why != wire::obstacle::none) unlock_all(what);  // unlocks only this transaction's locks
-    if (why == wire::obstacle::shared) {
+    if (why != wire::lock_refusal::none) unlock_all(what);  // unlocks only this transaction's locks
+    if (why == wire::lock_refusal::shared) {
         for (const wire::write_item& w : what.writes) store_.invalidate(w.id);
     }
     return why;
@@ -38,16 +38,16 @@ void voter::carry_out(wire::prepare& what, std::uint64_t version) {
 
 voter::slot_history& voter::history_of(const transaction_name& who) { return histories_[who.thread()]; }
 
-std::optional<wire::answered> voter::outcome(const transaction_name& who) {
+std::optional<wire::prepare_reply> voter::outcome(const transaction_name& who) {
     if (injected(fault::forget_decisions)) return std::nullopt;
     slot_history& h = history_of(who);
     const past& p = h.outcomes[who.sequence % remembered];
     if (p.sequence == who.sequence) return p.answer;
-    if (h.has_forgotten(who.sequence)) return wire::answered{};
+    if (h.has_forgotten(who.sequence)) return wire::prepare_reply{};
     return std::nullopt;
 }
 
-void voter::remember(const transaction_name& who, wire::answered answer) {
+void voter::remember(const transaction_name& who, wire::prepare_reply answer) {
     slot_history& h = history_of(who);
     past& p = h.outcomes[who.sequence % remembered];
     if (p.sequence > who.sequence) return;
@@ -55,22 +55,22 @@ void voter::remember(const transaction_name& who, wire::answered answer) {
     if (h.latest < who.sequence) h.latest = who.sequence;
 }
 
-wire::answered voter::prepare(wire::prepare&& what) {
+wire::prepare_reply voter::prepare(wire::prepare&& what) {
     const std::lock_guard hold{guard_};
     if (const auto at = prepared_.find(what.who); at != prepared_.end()) return at->second.answer;
     if (const auto known = outcome(what.who)) return *known;
-    wire::obstacle why = wire::obstacle::stale;
+    wire::lock_refusal why = wire::lock_refusal::stale;
     // A node with that many undecided prepares in one thread gets no more locks. Nor does a process whose locks lose()
     // has already freed.
     if (history_of(what.who).open < remembered && !store_.is_gone(what.who)) why = lock_all(what);
-    if (why != wire::obstacle::none) {
-        const wire::answered no{.yes = false, .version = 0, .why = why};
+    if (why != wire::lock_refusal::none) {
+        const wire::prepare_reply no{.yes = false, .version = 0, .why = why};
         remember(what.who, no);
         return no;
     }
     // If this node decides, all other locks are held: the sender has locked the objects on its own node before.
     const bool mine = what.decides >= wire::decider::receiver;
-    wire::answered yes{.yes = true, .version = mine ? clock_.tick() : 0};
+    wire::prepare_reply yes{.yes = true, .version = mine ? clock_.tick() : 0};
     if (what.decides == wire::decider::receiver || (mine && injected(fault::show_before_heard))) {
         carry_out(what, yes.version);
         remember(what.who, yes);
@@ -93,7 +93,7 @@ wire::answered voter::prepare(wire::prepare&& what) {
     return yes;
 }
 
-wire::answered voter::withdraw(const transaction_name& who) {
+wire::prepare_reply voter::withdraw(const transaction_name& who) {
     const std::lock_guard hold{guard_};
     if (const auto at = prepared_.find(who); at != prepared_.end()) {
         if (at->second.decided()) return at->second.answer;
@@ -108,7 +108,7 @@ wire::answered voter::withdraw(const transaction_name& who) {
     return {};
 }
 
-voter::all_pending::iterator voter::close(all_pending::iterator at, wire::answered outcome) {
+voter::all_pending::iterator voter::close(all_pending::iterator at, wire::prepare_reply outcome) {
     remember(at->first, outcome);
     --history_of(at->first).open;
     if (!asked_.empty()) asked_.erase(at->first);
@@ -125,7 +125,7 @@ void voter::decide(const wire::decide& what) {
         const std::uint64_t version = p.decided() ? p.answer.version : what.version;
         if (what.commit) carry_out(p.what, version);
         else unlock_all(p.what);
-        close(at, what.commit ? wire::answered{.yes = true, .version = version} : wire::answered{});
+        close(at, what.commit ? wire::prepare_reply{.yes = true, .version = version} : wire::prepare_reply{});
     } else if (!what.commit && !outcome(what.who)) {
         remember(what.who, {});
     }

@@ -62,11 +62,11 @@ public:
     void speak_through(speaker& to_others) noexcept { speaker_ = &to_others; }
 
     /// Locks everything or nothing. Commits if this participant decides. `what` may be moved from.
-    wire::answered prepare(wire::prepare&& what);
+    wire::prepare_reply prepare(wire::prepare&& what);
     void decide(const wire::decide& what);
     /// Takes back a yes that was given and not decided, because the coordinator has asked for this (V10). Returns a yes
     /// if the transaction has committed.
-    wire::answered withdraw(const transaction_name& who);
+    wire::prepare_reply withdraw(const transaction_name& who);
     /// Handles the loss of a node. Carries out its transactions that were decided here. Asks the other participants
     /// about its transactions that are now in doubt, and tells the blocks that sleep on their objects.
     /// REQUIRES: the store has lost the node.
@@ -78,7 +78,7 @@ public:
     /// as soon as that is final.
     void inquire(const transaction_name& who, node_number from);
     /// Handles the answer of a participant.
-    void hear(const wire::verdict& told, node_number from);
+    void hear(const wire::fate_report& told, node_number from);
     /// Ends the questions about a former process of that node (V8). Returns false if participants still have to answer.
     [[nodiscard]] bool end_inquiries(node_number node);
 
@@ -107,7 +107,7 @@ private:
     };
     struct pending {
         wire::prepare what;                       ///< V6: its `others` are those that were not lost since
-        wire::answered answer;                    ///< has a version if it is decided
+        wire::prepare_reply answer;               ///< has a version if it is decided
         std::uint64_t latest;                     ///< highest known clock of a participant when it prepared
         std::vector<node_number> participants{};  ///< V9: the participants that were not lost since
         base::deadline since{};                   ///< when the node that runs it was lost
@@ -120,7 +120,7 @@ private:
     using all_pending = std::unordered_map<transaction_name, pending, transaction_hash>;
     struct past {
         std::uint64_t sequence = 0;
-        wire::answered answer;
+        wire::prepare_reply answer;
     };
     struct slot_history {
         std::uint64_t latest = 0;
@@ -136,18 +136,18 @@ private:
     };
 
     /// Takes all locks or none.
-    [[nodiscard]] wire::obstacle lock_all(const wire::prepare& what);
+    [[nodiscard]] wire::lock_refusal lock_all(const wire::prepare& what);
     void unlock_all(const wire::prepare& what) noexcept;
     void unlock_reads(const wire::prepare& what) noexcept;
     void carry_out(wire::prepare& what, std::uint64_t version);
     /// Returns false if it was not decided here.
     bool carry_out_for_lost(pending& p) noexcept;
     /// Ends a pending transaction. Returns the next one.
-    all_pending::iterator close(all_pending::iterator at, wire::answered outcome);
+    all_pending::iterator close(all_pending::iterator at, wire::prepare_reply outcome);
     slot_history& history_of(const transaction_name& who);
     /// Returns the answer to a message of a transaction that has ended, or nothing if it has not.
-    std::optional<wire::answered> outcome(const transaction_name& who);
-    void remember(const transaction_name& who, wire::answered answer);
+    std::optional<wire::prepare_reply> outcome(const transaction_name& who);
+    void remember(const transaction_name& who, wire::prepare_reply answer);
 
     // ---- V5 to V8 (voter_doubts.cpp)
 
@@ -159,11 +159,11 @@ private:
     void forget_participant(node_number node) noexcept;
     /// Commits a transaction that each participant has prepared (V10).
     void commit_by_all(all_pending::iterator at);
-    void tell_fate(const wire::verdict& what, std::span<const node_number> participants, node_number but);
+    void tell_fate(const wire::fate_report& what, std::span<const node_number> participants, node_number but);
     /// Returns the final verdict, or nothing if the transaction may still be decided.
-    [[nodiscard]] std::optional<wire::verdict> fate_of(const transaction_name& who) const;
+    [[nodiscard]] std::optional<wire::fate_report> fate_of(const transaction_name& who) const;
     void answer_those_who_wait() noexcept;
-    void say(node_number to, const wire::verdict& what);
+    void say(node_number to, const wire::fate_report& what);
 
     // ---- V9 (voter_settling.cpp)
 

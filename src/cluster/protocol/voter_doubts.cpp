@@ -18,9 +18,9 @@ void voter::begin_doubt(const transaction_name& who, pending& p) noexcept try {
 
 bool voter::ask_others(const transaction_name& who, const pending& p) noexcept try {
     if (speaker_ == nullptr || p.what.others.empty()) return false;
-    const std::string question = wire::encode(wire::inquire{who});
+    const std::string question = wire::encode(wire::fate_query{who});
     asked_[who] = p.what.others;
-    for (const node_number n : p.what.others) speaker_->say(n, wire::kind::inquire, question);
+    for (const node_number n : p.what.others) speaker_->say(n, wire::message_type::fate_query, question);
     return true;
 } catch (const std::bad_alloc&) {
     asked_.erase(who);  // the answers of nodes that were asked already still count
@@ -47,29 +47,29 @@ void voter::forget_participant(node_number node) noexcept {
     }
 }
 
-std::optional<wire::verdict> voter::fate_of(const transaction_name& who) const {
-    using enum wire::fate;
+std::optional<wire::fate_report> voter::fate_of(const transaction_name& who) const {
+    using enum wire::transaction_fate;
     const bool is_gone = store_.is_gone(who);
     if (const auto at = prepared_.find(who); at != prepared_.end()) {
         if (!is_gone) return std::nullopt;
         const bool by_all = at->second.what.decides == wire::decider::all_of_several;
-        return wire::verdict{.who = who, .fate = by_all ? prepared : unknown, .version = at->second.latest};
+        return wire::fate_report{.who = who, .fate = by_all ? prepared : unknown, .version = at->second.latest};
     }
     if (const auto h = histories_.find(who.thread()); h != histories_.end()) {
         const past& p = h->second.outcomes[who.sequence % remembered];
-        if (p.sequence == who.sequence && p.answer.yes) return wire::verdict{who, committed, p.answer.version};
-        if (p.sequence == who.sequence) return wire::verdict{.who = who, .fate = aborted};
+        if (p.sequence == who.sequence && p.answer.yes) return wire::fate_report{who, committed, p.answer.version};
+        if (p.sequence == who.sequence) return wire::fate_report{.who = who, .fate = aborted};
         if (h->second.has_forgotten(who.sequence) && !injected(fault::deny_what_is_forgotten))
-            return wire::verdict{.who = who, .fate = unknown};
+            return wire::fate_report{.who = who, .fate = unknown};
     }
     if (!is_gone && !injected(fault::deny_too_early)) return std::nullopt;
     // This node has forgotten the transactions of a process since it heard that process's last message.
     const bool has_forgotten = store_.is_former(who) && !injected(fault::deny_what_is_forgotten);
-    return wire::verdict{.who = who, .fate = has_forgotten ? unknown : aborted};
+    return wire::fate_report{.who = who, .fate = has_forgotten ? unknown : aborted};
 }
 
-void voter::say(node_number to, const wire::verdict& what) {
-    if (speaker_ != nullptr) speaker_->say(to, wire::kind::verdict, wire::encode(what));
+void voter::say(node_number to, const wire::fate_report& what) {
+    if (speaker_ != nullptr) speaker_->say(to, wire::message_type::fate_report, wire::encode(what));
 }
 
 void voter::answer_those_who_wait() noexcept try {
@@ -88,7 +88,7 @@ void voter::inquire(const transaction_name& who, node_number from) {
     else if (waiting_.size() < most_waiting) waiting_.push_back({who, from});
 }
 
-void voter::hear(const wire::verdict& told, node_number from) {
+void voter::hear(const wire::fate_report& told, node_number from) {
     const std::lock_guard hold{guard_};
     const auto at = prepared_.find(told.who);
     if (at == prepared_.end() || at->second.decided() || !store_.is_gone(told.who)) return;
@@ -97,23 +97,23 @@ void voter::hear(const wire::verdict& told, node_number from) {
     const bool by_all = p.what.decides == wire::decider::all_of_several;
     const std::vector<node_number>& believed = told.by_hand || by_all ? p.participants : p.what.others;
     if (std::ranges::find(believed, from) == believed.end()) return;
-    const bool is_prepared = told.fate == wire::fate::prepared;
-    if ((told.fate == wire::fate::unknown || is_prepared) && !injected(fault::abort_what_is_open)) {
+    const bool is_prepared = told.fate == wire::transaction_fate::prepared;
+    if ((told.fate == wire::transaction_fate::unknown || is_prepared) && !injected(fault::abort_what_is_open)) {
         p.latest = std::max(p.latest, told.version);
         if (is_prepared) std::erase(p.unconfirmed, from);
         if (is_prepared && p.by_all && p.unconfirmed.empty()) return commit_by_all(at);
         return miss_word_of(from, told.who);
     }
-    const bool commits = told.fate == wire::fate::committed;
+    const bool commits = told.fate == wire::transaction_fate::committed;
     const std::vector<node_number> others = p.participants;
     end_doubt(at, !commits ? 0 : injected(fault::adopt_at_own_version) ? clock_.tick() : told.version, told.by_hand);
     ++(told.by_hand ? by_hand_ : commits ? committed_ : aborted_);
-    wire::verdict heard = told;
+    wire::fate_report heard = told;
     if (!commits) heard.version = 0;  // an abort has no version
     tell_fate(heard, others, from);
 }
 
-void voter::tell_fate(const wire::verdict& what, std::span<const node_number> participants, node_number but) {
+void voter::tell_fate(const wire::fate_report& what, std::span<const node_number> participants, node_number but) {
     // A participant may have asked this node, and another node that is lost by now.
     for (const node_number n : participants) {
         if (n != but) say(n, what);
@@ -121,7 +121,8 @@ void voter::tell_fate(const wire::verdict& what, std::span<const node_number> pa
 }
 
 void voter::commit_by_all(all_pending::iterator at) {
-    const wire::verdict told{.who = at->first, .fate = wire::fate::committed, .version = at->second.latest + 1};
+    const wire::fate_report told{
+        .who = at->first, .fate = wire::transaction_fate::committed, .version = at->second.latest + 1};
     const std::vector<node_number> others = at->second.participants;
     clock_.raise_to(told.version);  // rule C, as for a decision
     end_doubt(at, told.version, false);

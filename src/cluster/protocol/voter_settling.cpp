@@ -77,7 +77,7 @@ void voter::end_doubt(all_pending::iterator at, std::uint64_t version, bool by_h
         unlock_all(p.what);
     }
     note_settled(who, p, version, by_hand);
-    close(at, version != 0 ? wire::answered{.yes = true, .version = version} : wire::answered{});
+    close(at, version != 0 ? wire::prepare_reply{.yes = true, .version = version} : wire::prepare_reply{});
 }
 
 settling_answer voter::settle(const transaction_name& who, bool commits) try {
@@ -100,8 +100,10 @@ settling_answer voter::settle(const transaction_name& who, bool commits) try {
         version = p.decided() ? p.answer.version : p.latest + 1;
         clock_.raise_to(version);
     }
-    const wire::verdict told{
-        .who = who, .fate = commits ? wire::fate::committed : wire::fate::aborted, .version = version, .by_hand = true};
+    const wire::fate_report told{.who = who,
+                                 .fate = commits ? wire::transaction_fate::committed : wire::transaction_fate::aborted,
+                                 .version = version,
+                                 .by_hand = true};
     const std::vector<node_number> others = p.participants;
     end_doubt(at, version, true);
     ++by_hand_;

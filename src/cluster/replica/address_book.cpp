@@ -6,7 +6,7 @@
 
 #include "cluster/backend/backend.hpp"
 #include "cluster/backend/group_place.hpp"
-#include "cluster/replica/identity.hpp"
+#include "cluster/replica/data_directory.hpp"
 
 namespace tutti::cluster::replica {
 namespace {
@@ -34,7 +34,7 @@ address_book::address_book(const std::string& folder) : file_{folder + "/members
     }
 }
 
-void address_book::hear(std::uint64_t id, const std::string& address) {
+void address_book::update(std::uint64_t id, const std::string& address) {
     const auto known = all_.find(id);
     std::string host;
     int port = 0;
@@ -44,13 +44,13 @@ void address_book::hear(std::uint64_t id, const std::string& address) {
     try_to_write();
 }
 
-void address_book::settle(std::span<const seat::role> members) {
+void address_book::match_members(std::span<const raft_node::role> members) {
     if (members.empty()) return;
-    bool changed =
-        std::erase_if(all_, [&](const auto& one) {
-            return std::ranges::find(members, one.first, [](const seat::role& r) { return r.who.id; }) == members.end();
-        }) != 0;
-    for (const seat::role& r : members) changed |= all_.try_emplace(r.who.id, r.who.address).second;
+    bool changed = std::erase_if(all_, [&](const auto& one) {
+                       return std::ranges::find(members, one.first,
+                                                [](const raft_node::role& r) { return r.who.id; }) == members.end();
+                   }) != 0;
+    for (const raft_node::role& r : members) changed |= all_.try_emplace(r.who.id, r.who.address).second;
     if (changed) try_to_write();
 }
 

@@ -21,7 +21,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cluster/replica/seat.hpp"
+#include "cluster/replica/raft_node.hpp"
 
 namespace tutti::cluster::replica {
 
@@ -35,12 +35,12 @@ public:
         const auto known = all_.find(id);
         return known == all_.end() ? logged : known->second;
     }
-    void enter(std::uint64_t id, const std::string& address) { all_[id] = address; }
+    void add(std::uint64_t id, const std::string& address) { all_[id] = address; }
     /// Updates the address of a member that is in the book (A1).
-    void hear(std::uint64_t id, const std::string& address);
+    void update(std::uint64_t id, const std::string& address);
     /// Makes the book match the group's members. Adds new members with the address of the log, and removes members that
     /// have left. Does nothing for a member that has not been admitted yet.
-    void settle(std::span<const seat::role> members);
+    void match_members(std::span<const raft_node::role> members);
     /// Replaces each old address by its new one (A2). Changes nothing unless every old address is known. Throws
     /// backend::refusal.
     void move(std::span<const std::pair<std::string, std::string>> all);

@@ -64,7 +64,7 @@ unsigned voters_in(const raft_configuration& c) {
 
 disk::disk(uv_loop_t& loop, std::string folder, const std::string& promised, raft_uv_transport* through,
            std::function<void(std::string)> failed)
-    : folder_{std::move(folder)}, failed_{std::move(failed)}, delay_{loop}, loop_{loop}, promised_{promised} {
+    : folder_{std::move(folder)}, failed_{std::move(failed)}, delay_{loop}, loop_{loop}, durable_record_{promised} {
     if (const int bad = raft_uv_init(&io_, &loop, folder_.c_str(), through); bad != 0)
         throw backend::refusal{"the folder " + folder_ + " cannot be used: " + raft_strerror(bad)};
     raft_uv_set_connect_retry_delay(&io_, 100);
@@ -73,7 +73,7 @@ disk::disk(uv_loop_t& loop, std::string folder, const std::string& promised, raf
     // The machine's own checksum is in front of nothing then, and a start can compare it before C-Raft reads.
     raft_uv_set_snapshot_compression(&io_, false);
     io_.of = this;
-    real_ = io_;
+    original_io_ = io_;
     io_.append = [](raft_io* io, raft_io_append* asked, const raft_entry entries[], unsigned n,
                     raft_io_append_cb told) {
         disk& d = of(io);
@@ -81,113 +81,113 @@ disk::disk(uv_loop_t& loop, std::string folder, const std::string& promised, raf
             appending{{}, asked, told, &d, d.next_, digests_of(d.next_, entries, n), voters_in(entries, n)});
         w->mine.data = w.get();
         d.under_way_.reserve(d.under_way_.size() + 1);
-        const int bad = of(io).real_.append(io, &w->mine, entries, n, [](raft_io_append* mine, int status) {
+        const int bad = of(io).original_io_.append(io, &w->mine, entries, n, [](raft_io_append* mine, int status) {
             auto* const written = static_cast<appending*>(mine->data);
-            written->of->delay_.pass([written, status] {
+            written->of->delay_.complete([written, status] {
                 const std::unique_ptr<appending> all{written};
                 std::erase(all->of->under_way_, written);
-                if (status == 0) all->of->note(*all);
-                all->told(all->asked, all->of->look("the log", status));
+                if (status == 0) all->of->record_append(*all);
+                all->told(all->asked, all->of->check("the log", status));
             });
         });
         if (bad == 0) {
             d.next_ += n;
             d.under_way_.push_back(w.release());
         }
-        return d.look("the log", bad);
+        return d.check("the log", bad);
     };
     io_.snapshot_put = [](raft_io* io, unsigned trailing, raft_io_snapshot_put* asked, const raft_snapshot* what,
                           raft_io_snapshot_put_cb told) {
         const raft_index replaces = trailing == 0 ? what->index : 0;
         auto w = std::make_unique<saving>(saving{{}, asked, told, &of(io), replaces});
         w->mine.data = w.get();
-        if (replaces != 0 && !of(io).forget_from(replaces + 1)) return of(io).look("the log's end", RAFT_IOERR);
+        if (replaces != 0 && !of(io).record_truncation(replaces + 1)) return of(io).check("the log's end", RAFT_IOERR);
         const int bad =
-            of(io).real_.snapshot_put(io, trailing, &w->mine, what, [](raft_io_snapshot_put* mine, int status) {
+            of(io).original_io_.snapshot_put(io, trailing, &w->mine, what, [](raft_io_snapshot_put* mine, int status) {
                 const std::unique_ptr<saving> all{static_cast<saving*>(mine->data)};
-                if (status == 0 && all->replaces != 0) all->of->promised_.reach(all->replaces);
-                all->told(all->asked, all->of->look("a snapshot", status));
+                if (status == 0 && all->replaces != 0) all->of->durable_record_.advance_to(all->replaces);
+                all->told(all->asked, all->of->check("a snapshot", status));
             });
         if (bad == 0) {
             if (replaces != 0) of(io).next_ = replaces + 1;
             static_cast<void>(w.release());
         }
-        return bad == RAFT_BUSY ? bad : of(io).look("a snapshot", bad);
+        return bad == RAFT_BUSY ? bad : of(io).check("a snapshot", bad);
     };
     // A snapshot takes a connection of its own. On the one of all other messages a follower would hear nothing from its
     // leader, and the leader nothing from it, for as long as the snapshot takes.
     io_.send = [](raft_io* io, raft_io_send* asked, const raft_message* what, raft_io_send_cb told) {
-        if (what->type != RAFT_IO_INSTALL_SNAPSHOT) return of(io).real_.send(io, asked, what, told);
+        if (what->type != RAFT_IO_INSTALL_SNAPSHOT) return of(io).original_io_.send(io, asked, what, told);
         raft_message apart = *what;
-        apart.server_id |= transport::beside;
-        return of(io).real_.send(io, asked, &apart, told);
+        apart.server_id |= transport::second_connection;
+        return of(io).original_io_.send(io, asked, &apart, told);
     };
     io_.set_term = [](raft_io* io, raft_term term) {
-        return of(io).change("the term", term, 0, [&] { return of(io).real_.set_term(io, term); });
+        return of(io).change("the term", term, 0, [&] { return of(io).original_io_.set_term(io, term); });
     };
     io_.set_vote = [](raft_io* io, raft_id vote) {
-        return of(io).change("a vote", of(io).promised_.said().term, vote,
-                             [&] { return of(io).real_.set_vote(io, vote); });
+        return of(io).change("a vote", of(io).durable_record_.promises().term, vote,
+                             [&] { return of(io).original_io_.set_vote(io, vote); });
     };
     io_.bootstrap = [](raft_io* io, const raft_configuration* first) {
-        return of(io).change("the term", 1, 0, [&] { return of(io).real_.bootstrap(io, first); });
+        return of(io).change("the term", 1, 0, [&] { return of(io).original_io_.bootstrap(io, first); });
     };
     io_.load = [](raft_io* io, raft_term* term, raft_id* vote, raft_snapshot** snapshot, raft_index* first,
                   raft_entry** entries,
                   std::size_t* n) { return of(io).load(term, vote, snapshot, first, entries, n); };
     io_.close = [](raft_io* io, raft_io_close_cb told) {
         of(io).delay_.close();
-        of(io).real_.close(io, told);
+        of(io).original_io_.close(io, told);
     };
     io_.truncate = [](raft_io* io, raft_index from) {
         disk& d = of(io);
-        if (!d.forget_from(from)) return d.look("the log's end", RAFT_IOERR);
+        if (!d.record_truncation(from)) return d.check("the log's end", RAFT_IOERR);
         d.next_ = from;
-        return d.look("the log", d.real_.truncate(io, from));
+        return d.check("the log", d.original_io_.truncate(io, from));
     };
 }
 
 template <class F>
 int disk::change(const char* what, raft_term term, raft_id vote, const F& write) {
-    if (!promised_.begin_change(term, vote)) return look(what, RAFT_IOERR);
+    if (!durable_record_.begin_change(term, vote)) return check(what, RAFT_IOERR);
     const int failed = write();
-    if (failed == 0) promised_.end_change();
-    return look(what, failed);
+    if (failed == 0) durable_record_.end_change();
+    return check(what, failed);
 }
 
 int disk::load(raft_term* term, raft_id* vote, raft_snapshot** snapshot, raft_index* first, raft_entry** entries,
                std::size_t* n) {
-    const int failed = real_.load(&io_, term, vote, snapshot, first, entries, n);
+    const int failed = original_io_.load(&io_, term, vote, snapshot, first, entries, n);
     if (failed != 0) return failed;
     next_ = *first + *n;
     const raft_index saved = *snapshot == nullptr ? 0 : (*snapshot)->index;
     unsigned voters = voters_in(*entries, *n);
     if (voters == 0 && *snapshot != nullptr) voters = voters_in((*snapshot)->configuration);
-    promised_.adopt(*term, *vote, *first, digests_of(*first, *entries, *n), std::max(next_ - 1, saved), voters);
+    durable_record_.reset(*term, *vote, *first, digests_of(*first, *entries, *n), std::max(next_ - 1, saved), voters);
     return 0;
 }
 
-void disk::note(const appending& w) {
-    promised_.append(w.first, w.digests, w.voters);
-    sync_now_and_then();
+void disk::record_append(const appending& w) {
+    durable_record_.append(w.first, w.digests, w.voters);
+    sync_if_due();
 }
 
-bool disk::forget_from(raft_index index) {
+bool disk::record_truncation(raft_index index) {
     // What is being written may end after this, and must not be noted then.
     for (appending* const w : under_way_) {
         const raft_index stays = index > w->first ? index - w->first : 0;
         if (stays < w->digests.size()) w->digests.resize(stays);
     }
-    return promised_.lower(index - 1);
+    return durable_record_.truncate_to(index - 1);
 }
 
 /// On a thread of libuv's pool, because the loop does not wait for disks. The file stays open for that long: the loop
 /// runs until the pool has answered, and the host closes the loop before this disk.
-void disk::sync_now_and_then() {
+void disk::sync_if_due() {
     const std::uint64_t now = ::uv_now(&loop_);
     if (now - synced_ms_ < between_syncs_ms) return;
     auto w = std::make_unique<uv_work_t>();
-    w->data = &promised_;
+    w->data = &durable_record_;
     const int failed = ::uv_queue_work(
         &loop_, w.get(), [](uv_work_t* r) { ::fdatasync(static_cast<const durable_record*>(r->data)->descriptor()); },
         [](uv_work_t* r, int) { const std::unique_ptr<uv_work_t> over{r}; });
@@ -196,7 +196,7 @@ void disk::sync_now_and_then() {
     static_cast<void>(w.release());
 }
 
-int disk::look(const char* what, int status) {
+int disk::check(const char* what, int status) {
     if (status == 0 || status == RAFT_CANCELED || status == RAFT_SHUTDOWN || !failed_) return status;
     struct statvfs space{};
     const bool known = ::statvfs(folder_.c_str(), &space) == 0;

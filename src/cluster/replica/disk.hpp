@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cluster/replica/durable_record.hpp"
-#include "cluster/replica/hardship.hpp"
+#include "cluster/replica/injected_conditions.hpp"
 #include "cluster/replica/raft_loop.hpp"
 
 namespace tutti::cluster::replica {
@@ -25,34 +25,34 @@ public:
 
     [[nodiscard]] raft_io& io() noexcept { return io_; }
     /// This member has entries again that it had lost (durable_record.hpp).
-    void settle_owed() noexcept { promised_.settle_owed(); }
+    void clear_lost() noexcept { durable_record_.clear_lost(); }
 
 private:
-    struct watched : raft_io {
+    struct watched_io : raft_io {
         disk* of = nullptr;
     };
     struct appending;
     struct saving;
-    static disk& of(raft_io* io) noexcept { return *static_cast<watched*>(io)->of; }
+    static disk& of(raft_io* io) noexcept { return *static_cast<watched_io*>(io)->of; }
     /// `status`, and tells of it if it is a failure.
-    int look(const char* what, int status);
+    int check(const char* what, int status);
     /// Between what is noted before and after it: C-Raft writes term and vote.
     template <class F>
     int change(const char* what, raft_term term, raft_id vote, const F& write);
     int load(raft_term* term, raft_id* vote, raft_snapshot** snapshot, raft_index* first, raft_entry** entries,
              std::size_t* n);
-    void note(const appending& w);
+    void record_append(const appending& w);
     /// Entries from `index` on are about to go, those that are being written too. False: that cannot be noted.
-    [[nodiscard]] bool forget_from(raft_index index);
-    void sync_now_and_then();
+    [[nodiscard]] bool record_truncation(raft_index index);
+    void sync_if_due();
 
     const std::string folder_;
     std::function<void(std::string)> failed_;
-    disk_delay delay_;
-    watched io_{};
-    raft_io real_{};  // the functions that are behind the watched ones
+    delayed_disk_writes delay_;
+    watched_io io_{};
+    raft_io original_io_{};  // the functions that are behind the watched ones
     uv_loop_t& loop_;
-    durable_record promised_;
+    durable_record durable_record_;
     raft_index next_ = 1;                // of the entry that is appended next
     std::vector<appending*> under_way_;  // in their order
     std::uint64_t synced_ms_ = 0;

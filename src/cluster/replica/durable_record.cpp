@@ -11,7 +11,7 @@
 #include <system_error>
 
 #include "cluster/backend/backend.hpp"
-#include "cluster/replica/sealed.hpp"
+#include "cluster/replica/checksummed.hpp"
 #include "cluster/replica/whole_file.hpp"
 
 namespace tutti::cluster::replica {
@@ -22,18 +22,18 @@ constexpr std::size_t apart = 512;  // a disk writes a sector as a whole or not 
 constexpr std::size_t ring_at = 2 * apart;
 constexpr std::uint64_t ring_size = durable_contents::ring_size;
 
-struct slot {
+struct record_slot {
     char what[8];
-    std::uint64_t turn, last, term, vote, term_before, vote_before, changing, owed, voters, sum;
+    std::uint64_t turn, last, term, vote, term_before, vote_before, changing, lost_upto, voters, sum;
 
     [[nodiscard]] std::uint64_t sum_of() const noexcept {
-        return checksum({reinterpret_cast<const char*>(this), offsetof(slot, sum)});
+        return checksum({reinterpret_cast<const char*>(this), offsetof(record_slot, sum)});
     }
-    [[nodiscard]] bool is_whole() const noexcept {
+    [[nodiscard]] bool is_intact() const noexcept {
         return std::memcmp(what, magic, sizeof magic) == 0 && sum == sum_of();
     }
 };
-static_assert(sizeof(slot) <= apart);
+static_assert(sizeof(record_slot) <= apart);
 
 struct digest {
     std::uint64_t of;
@@ -49,16 +49,16 @@ static_assert(sizeof(digest) == 16);
 std::size_t place_of(std::uint64_t index) { return (index % ring_size) * sizeof(digest); }
 
 /// Returns the newer of the intact slots. Sets `turn` to its turn, or to 0 if no slot is intact.
-promises newest(std::string_view bytes, std::uint64_t& turn) {
-    promises p;
+durable_promises newest(std::string_view bytes, std::uint64_t& turn) {
+    durable_promises p;
     turn = 0;
     for (const std::size_t at : {std::size_t{0}, apart}) {
-        slot s{};
+        record_slot s{};
         if (bytes.size() < at + sizeof s) continue;
         std::memcpy(&s, bytes.data() + at, sizeof s);
-        if (!s.is_whole() || s.turn <= turn) continue;
+        if (!s.is_intact() || s.turn <= turn) continue;
         turn = s.turn;
-        p = {s.last, s.term, s.vote, s.term_before, s.vote_before, s.changing != 0, s.owed, s.voters};
+        p = {s.last, s.term, s.vote, s.term_before, s.vote_before, s.changing != 0, s.lost_upto, s.voters};
     }
     return p;
 }
@@ -72,8 +72,8 @@ bool write_all(int file, const void* bytes, std::size_t n, std::size_t at) noexc
 std::uint64_t entry_digest(std::uint64_t index, std::uint64_t term, unsigned type, std::string_view bytes) noexcept {
     constexpr unsigned command = 1;  // RAFT_COMMAND
     std::uint64_t content = 0;
-    if (type == command && bytes.size() >= seal_bytes) {
-        std::memcpy(&content, bytes.data() + bytes.size() - seal_bytes, seal_bytes);
+    if (type == command && bytes.size() >= checksum_bytes) {
+        std::memcpy(&content, bytes.data() + bytes.size() - checksum_bytes, checksum_bytes);
     } else {
         content = checksum(bytes);
     }
@@ -95,7 +95,7 @@ std::optional<durable_contents> read_durable(const std::string& file) {
     if (!bytes) return std::nullopt;
     durable_contents c;
     std::uint64_t turn = 0;
-    c.said = newest(*bytes, turn);
+    c.promises = newest(*bytes, turn);
     if (turn == 0) {
         throw backend::refusal{file +
                                " is damaged: it says what this member has promised, and how much of its log was "
@@ -105,7 +105,7 @@ std::optional<durable_contents> read_durable(const std::string& file) {
     return c;
 }
 
-void durable_record::begin(const std::string& file, const promises& with) {
+void durable_record::begin(const std::string& file, const durable_promises& with) {
     const std::string made = file + ".new";
     const int to = ::open(made.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     durable_record all{with, to};
@@ -122,7 +122,7 @@ durable_record::durable_record(const std::string& file) : file_{::open(file.c_st
         if (file_ >= 0) ::close(file_);
         throw backend::refusal{file + " cannot be used: " + std::generic_category().message(error)};
     }
-    said_ = newest({slots, static_cast<std::size_t>(n)}, turn_);
+    promises_ = newest({slots, static_cast<std::size_t>(n)}, turn_);
 }
 
 durable_record::~durable_record() {
@@ -132,17 +132,17 @@ durable_record::~durable_record() {
 }
 
 bool durable_record::write() noexcept {
-    slot s{.what = {},
-           .turn = turn_ + 1,
-           .last = said_.last,
-           .term = said_.term,
-           .vote = said_.vote,
-           .term_before = said_.term_before,
-           .vote_before = said_.vote_before,
-           .changing = said_.changing ? 1U : 0U,
-           .owed = said_.owed,
-           .voters = said_.voters,
-           .sum = 0};
+    record_slot s{.what = {},
+                  .turn = turn_ + 1,
+                  .last = promises_.last,
+                  .term = promises_.term,
+                  .vote = promises_.vote,
+                  .term_before = promises_.term_before,
+                  .vote_before = promises_.vote_before,
+                  .changing = promises_.changing ? 1U : 0U,
+                  .lost_upto = promises_.lost_upto,
+                  .voters = promises_.voters,
+                  .sum = 0};
     std::memcpy(s.what, magic, sizeof magic);
     s.sum = s.sum_of();
     if (!write_all(file_, &s, sizeof s, (s.turn % 2) * apart)) return false;
@@ -170,61 +170,61 @@ bool durable_record::write_digests(std::uint64_t first, std::span<const std::uin
 
 void durable_record::append(std::uint64_t first, std::span<const std::uint64_t> digests, unsigned voters) noexcept {
     if (digests.empty() || !write_digests(first, digests)) return;
-    said_.last = first + digests.size() - 1;
-    if (voters != 0) said_.voters = voters;
+    promises_.last = first + digests.size() - 1;
+    if (voters != 0) promises_.voters = voters;
     static_cast<void>(write());
 }
 
-void durable_record::reach(std::uint64_t last) noexcept {
-    if (last <= said_.last) return;
-    said_.last = last;
+void durable_record::advance_to(std::uint64_t last) noexcept {
+    if (last <= promises_.last) return;
+    promises_.last = last;
     static_cast<void>(write());
 }
 
-bool durable_record::lower(std::uint64_t last) noexcept {
-    if (last >= said_.last) return true;
+bool durable_record::truncate_to(std::uint64_t last) noexcept {
+    if (last >= promises_.last) return true;
     // Digests of removed entries must not survive: a crash of the machine could bring a removed entry back beside its
     // successor.
     const digest none{};
-    const std::uint64_t gone = std::min(said_.last - last, ring_size);
+    const std::uint64_t gone = std::min(promises_.last - last, ring_size);
     for (std::uint64_t i = 0; i < gone; ++i) {
-        if (!write_all(file_, &none, sizeof none, ring_at + place_of(said_.last - i))) return false;
+        if (!write_all(file_, &none, sizeof none, ring_at + place_of(promises_.last - i))) return false;
     }
-    said_.last = last;
+    promises_.last = last;
     // Writes both slots, because the remaining one must not say more.
     return write_both() && ::fdatasync(file_) == 0;
 }
 
 bool durable_record::begin_change(std::uint64_t term, std::uint64_t vote) noexcept {
-    if (!said_.changing) {
-        said_.term_before = said_.term;
-        said_.vote_before = said_.vote;
+    if (!promises_.changing) {
+        promises_.term_before = promises_.term;
+        promises_.vote_before = promises_.vote;
     }
-    said_.term = term;
-    said_.vote = vote;
-    said_.changing = true;
+    promises_.term = term;
+    promises_.vote = vote;
+    promises_.changing = true;
     return write() && ::fdatasync(file_) == 0;
 }
 
 void durable_record::end_change() noexcept {
-    said_.changing = false;
+    promises_.changing = false;
     // Writes both slots: if one is damaged later, the other has the vote.
     static_cast<void>(write_both());
 }
 
-void durable_record::settle_owed() noexcept {
-    said_.owed = 0;
+void durable_record::clear_lost() noexcept {
+    promises_.lost_upto = 0;
     static_cast<void>(write_both());
 }
 
-void durable_record::adopt(std::uint64_t term, std::uint64_t vote, std::uint64_t first,
+void durable_record::reset(std::uint64_t term, std::uint64_t vote, std::uint64_t first,
                            std::span<const std::uint64_t> digests, std::uint64_t last, unsigned voters) noexcept {
     if (digests.size() > ring_size) {
         first += digests.size() - ring_size;
         digests = digests.last(ring_size);
     }
     static_cast<void>(write_digests(first, digests));
-    said_ = {last, term, vote, 0, 0, false, said_.owed, voters};
+    promises_ = {last, term, vote, 0, 0, false, promises_.lost_upto, voters};
     static_cast<void>(write_both() && ::fdatasync(file_) == 0);
 }
 

@@ -31,14 +31,14 @@ namespace tutti::cluster::replica {
 [[nodiscard]] std::uint64_t entry_digest(std::uint64_t index, std::uint64_t term, unsigned type,
                                          std::string_view bytes) noexcept;
 
-struct promises {
+struct durable_promises {
     std::uint64_t last = 0;  ///< D1: the index of the last entry on the disk
     std::uint64_t term = 0, vote = 0;
     std::uint64_t term_before = 0, vote_before = 0;  ///< D2
     bool changing = false;                           ///< D2
     /// The last entry that this member has lost, or 0. The member does not vote until it has all entries up to here
     /// again.
-    std::uint64_t owed = 0;
+    std::uint64_t lost_upto = 0;
     std::uint64_t voters = 0;  ///< voters of the group, by the newest configuration that was written; 0: unknown
 
     [[nodiscard]] bool allows(std::uint64_t a_term, std::uint64_t a_vote) const noexcept {
@@ -49,7 +49,7 @@ struct promises {
 /// The content of the file. Reading does not change the file.
 struct durable_contents {
     static constexpr std::uint64_t ring_size = 65536;  ///< digests: more entries than a log has between two snapshots
-    promises said;
+    durable_promises promises;
     std::string ring;  ///< the ring up to the file's end
 
     /// Returns the entry's digest, or nothing if the ring does not have it any more.
@@ -65,38 +65,38 @@ public:
     /// Opens a file that `read_durable` can read. Throws backend::refusal.
     explicit durable_record(const std::string& file);
     /// Creates or replaces the file. It is on the disk when this returns. Throws backend::refusal.
-    static void begin(const std::string& file, const promises& with);
+    static void begin(const std::string& file, const durable_promises& with);
     ~durable_record();
     durable_record(const durable_record&) = delete;
     durable_record& operator=(const durable_record&) = delete;
 
-    [[nodiscard]] const promises& said() const noexcept { return said_; }
+    [[nodiscard]] const durable_promises& promises() const noexcept { return promises_; }
     /// Notes that the entries from `first` on are on the disk. Ignores errors, because an outdated number only finds
     /// less damage. `voters` is from a configuration among the entries; 0: there is none.
     void append(std::uint64_t first, std::span<const std::uint64_t> digests, unsigned voters) noexcept;
     /// Notes that a snapshot on the disk has all entries up to `last`.
-    void reach(std::uint64_t last) noexcept;
+    void advance_to(std::uint64_t last) noexcept;
     /// Notes that entries after `last` are about to be removed. Returns false if the file cannot be written.
-    [[nodiscard]] bool lower(std::uint64_t last) noexcept;
+    [[nodiscard]] bool truncate_to(std::uint64_t last) noexcept;
     /// Notes a change of term and vote, before C-Raft writes it (D2). Call end_change after C-Raft has written it.
     /// Returns false if the file cannot be written.
     [[nodiscard]] bool begin_change(std::uint64_t term, std::uint64_t vote) noexcept;
     void end_change() noexcept;
     /// Notes that this member has its lost entries again.
-    void settle_owed() noexcept;
+    void clear_lost() noexcept;
     /// Sets the record to what a start has found.
-    void adopt(std::uint64_t term, std::uint64_t vote, std::uint64_t first, std::span<const std::uint64_t> digests,
+    void reset(std::uint64_t term, std::uint64_t vote, std::uint64_t first, std::span<const std::uint64_t> digests,
                std::uint64_t last, unsigned voters) noexcept;
     /// Returns the file's descriptor. Another thread may sync it.
     [[nodiscard]] int descriptor() const noexcept { return file_; }
 
 private:
-    durable_record(const promises& with, int file) noexcept : said_{with}, file_{file} {}
+    durable_record(const durable_promises& with, int file) noexcept : promises_{with}, file_{file} {}
     [[nodiscard]] bool write() noexcept;
     [[nodiscard]] bool write_both() noexcept { return write() && write(); }
     [[nodiscard]] bool write_digests(std::uint64_t first, std::span<const std::uint64_t> digests) noexcept;
 
-    promises said_;
+    durable_promises promises_;
     std::uint64_t turn_ = 0;
     int file_ = -1;
 };

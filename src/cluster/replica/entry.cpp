@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "cluster/replica/sealed.hpp"
+#include "cluster/replica/checksummed.hpp"
 
 namespace tutti::cluster::replica {
 namespace {
@@ -14,34 +14,34 @@ std::uint32_t count_of(std::size_t n) noexcept { return static_cast<std::uint32_
 
 }  // namespace
 
-entry::entry() : all_{begin_sealed(name, format)} {}
+log_entry_builder::log_entry_builder() : all_{begin_checksummed(name, format)} {}
 
-void entry::add_commit(std::span<const backend::check> checks, std::span<const backend::write> writes) {
-    wire::writer{all_}(kind::commit);
+void log_entry_builder::add_commit(std::span<const backend::check> checks, std::span<const backend::write> writes) {
+    wire::writer{all_}(operation_kind::commit);
     add(checks, writes);
 }
 
-void entry::add_prepare(const backend::holder& who, std::span<const backend::check> checks,
-                        std::span<const backend::write> writes) {
+void log_entry_builder::add_prepare(const backend::holder& who, std::span<const backend::check> checks,
+                                    std::span<const backend::write> writes) {
     wire::writer out{all_};
-    out(kind::prepare);
+    out(operation_kind::prepare);
     out(who.id);
     out(who.decides);
     add(checks, writes);
 }
 
-void entry::add_finish(std::string_view id, bool commits) {
+void log_entry_builder::add_finish(std::string_view id, bool commits) {
     wire::writer out{all_};
-    out(kind::finish);
+    out(operation_kind::finish);
     out(id);
     out(commits);
     ++operations_;
 }
 
-void entry::add_adopt(std::span<const backend::check> checks, std::span<const backend::change> records,
-                      version absence) {
+void log_entry_builder::add_adopt(std::span<const backend::check> checks, std::span<const backend::change> records,
+                                  version absence) {
     wire::writer out{all_};
-    out(kind::adopt);
+    out(operation_kind::adopt);
     add(checks);
     out(count_of(records.size()));
     for (const backend::change& c : records) out(record_view{c.of, c.is.at, c.is.exists, c.is.bytes});
@@ -49,13 +49,13 @@ void entry::add_adopt(std::span<const backend::check> checks, std::span<const ba
     ++operations_;
 }
 
-void entry::add(std::span<const backend::check> checks) {
+void log_entry_builder::add(std::span<const backend::check> checks) {
     wire::writer out{all_};
     out(count_of(checks.size()));
     for (const backend::check& c : checks) out(check_view{c.of, c.at});
 }
 
-void entry::add(std::span<const backend::check> checks, std::span<const backend::write> writes) {
+void log_entry_builder::add(std::span<const backend::check> checks, std::span<const backend::write> writes) {
     wire::writer out{all_};
     add(checks);
     out(count_of(writes.size()));
@@ -63,24 +63,24 @@ void entry::add(std::span<const backend::check> checks, std::span<const backend:
     ++operations_;
 }
 
-void entry::add_forget(std::span<const key> keys) {
+void log_entry_builder::add_forget(std::span<const key> keys) {
     wire::writer out{all_};
-    out(kind::forget);
+    out(operation_kind::forget);
     out(count_of(keys.size()));
     for (const key& k : keys) out(k);
     ++operations_;
 }
 
-std::string entry::finish() {
+std::string log_entry_builder::finish() {
     // libuv's raft_io assumes that entries consist of whole words. Of any other entry, raft_io stores only a part,
     // whose checksum then reports damage.
-    while ((all_.size() + seal_bytes) % sizeof(std::uint64_t) != 0) wire::writer{all_}(kind::filler);
-    seal(all_);
+    while ((all_.size() + checksum_bytes) % sizeof(std::uint64_t) != 0) wire::writer{all_}(operation_kind::filler);
+    finish_checksummed(all_);
     operations_ = 0;
-    return std::exchange(all_, begin_sealed(name, format));
+    return std::exchange(all_, begin_checksummed(name, format));
 }
 
-bool read_entry(std::string_view bytes, std::vector<operation>& all, std::string& why) {
+bool read_log_entry(std::string_view bytes, std::vector<operation>& all, std::string& why) {
     all.clear();
     const auto refuse = [&](const char* what) {
         all.clear();
@@ -89,30 +89,31 @@ bool read_entry(std::string_view bytes, std::vector<operation>& all, std::string
     };
     std::string_view content;
     std::uint8_t of = 0;
-    switch (open_sealed(bytes, name, oldest_format, format, content, of)) {
-        case sealed::sound: break;
-        case sealed::no_such_thing: return refuse("these bytes are no entry of a group's log");
-        case sealed::other_release:
+    switch (read_checksummed(bytes, name, oldest_format, format, content, of)) {
+        case checksum_result::valid: break;
+        case checksum_result::other_content: return refuse("these bytes are no entry of a group's log");
+        case checksum_result::unsupported_format:
             return refuse("an entry of the log is of another release: have all members run the same one");
-        case sealed::damaged: return refuse("an entry of the log was damaged: its checksum is another");
+        case checksum_result::damaged: return refuse("an entry of the log was damaged: its checksum is another");
     }
     wire::reader in{content};
     while (in.has_more()) {
-        kind what{};
+        operation_kind what{};
         in(what);
-        if (what == kind::filler) continue;
+        if (what == operation_kind::filler) continue;
         operation& o = all.emplace_back();
         o.is = what;
-        if (what == kind::forget) in(o.forgotten);
-        if (what == kind::prepare || what == kind::finish) in(o.id);
-        if (what == kind::prepare) in(o.decides);
-        if (what == kind::finish) in(o.commits);
-        if (what == kind::commit || what == kind::prepare || what == kind::adopt) in(o.checks);
-        if (what == kind::commit || what == kind::prepare) in(o.writes);
-        if (what == kind::adopt) in(o.adopted);
-        if (what == kind::adopt && of >= first_with_absence) in(o.absence);
+        if (what == operation_kind::forget) in(o.forgotten);
+        if (what == operation_kind::prepare || what == operation_kind::finish) in(o.id);
+        if (what == operation_kind::prepare) in(o.deciding_group);
+        if (what == operation_kind::finish) in(o.commits);
+        if (what == operation_kind::commit || what == operation_kind::prepare || what == operation_kind::adopt)
+            in(o.checks);
+        if (what == operation_kind::commit || what == operation_kind::prepare) in(o.writes);
+        if (what == operation_kind::adopt) in(o.adopted);
+        if (what == operation_kind::adopt && of >= first_with_absence) in(o.absence);
     }
-    if (!in.sound()) return refuse("an entry of the log says less than it begins to say");
+    if (!in.is_valid()) return refuse("an entry of the log says less than it begins to say");
     return true;
 }
 

@@ -7,11 +7,11 @@
 //     prepare  the transaction's id, the number of the group that decides (8); checks and writes as of a commit
 //     finish   the transaction's id, whether it commits (1)
 //     adopt    checks as of a commit; records: count (4), each key, version (8), whether it exists (1), bytes;
-//              `absence` of the group that the records come from (8; machine.hpp, R7)
+//              `absence` of the group that the records come from (8; state_machine.hpp, RSM7)
 //   then zeros, until the whole is a multiple of 8 bytes, and the checksum of all that (8)
 //
 // A text is preceded by its length in 4 bytes. Version 1 had no prepare and no finish, version 2 had no adopt, and
-// version 3 had no `absence`. Entries of these versions can be read, and drop no erased records (machine.hpp, R3).
+// version 3 had no `absence`. Entries of these versions can be read, and drop no erased records (state_machine.hpp, RSM3).
 #pragma once
 
 #include <cstddef>
@@ -29,9 +29,9 @@ using backend::key;
 using backend::version;
 
 /// Assembles an entry.
-class entry {
+class log_entry_builder {
 public:
-    entry();
+    log_entry_builder();
     void add_commit(std::span<const backend::check> checks, std::span<const backend::write> writes);
     void add_forget(std::span<const key> keys);
     void add_prepare(const backend::holder& who, std::span<const backend::check> checks,
@@ -79,24 +79,24 @@ struct record_view {
         v(of), v(at), v(exists), v(bytes);
     }
 };
-enum class kind : std::uint8_t { filler, commit, forget, prepare, finish, adopt };
-[[nodiscard]] constexpr kind last(kind) noexcept { return kind::adopt; }
+enum class operation_kind : std::uint8_t { filler, commit, forget, prepare, finish, adopt };
+[[nodiscard]] constexpr operation_kind last(operation_kind) noexcept { return operation_kind::adopt; }
 
 struct operation {
-    kind is = kind::commit;
+    operation_kind is = operation_kind::commit;
     std::vector<check_view> checks;  ///< of commit, prepare and adopt
     std::vector<write_view> writes;
     std::vector<std::string_view> forgotten;
-    std::string_view id;        ///< of prepare and finish
-    std::uint64_t decides = 0;  ///< of prepare: the number of the deciding group
-    bool commits = false;       ///< of finish
+    std::string_view id;               ///< of prepare and finish
+    std::uint64_t deciding_group = 0;  ///< of prepare: the number of the deciding group
+    bool commits = false;              ///< of finish
     std::vector<record_view> adopted;
     version absence = 0;  ///< of adopt
 };
 
 /// Reads all operations. Returns false, sets `why` and reads nothing if the bytes were not made by entry::finish.
-[[nodiscard]] bool read_entry(std::string_view bytes, std::vector<operation>& all, std::string& why);
-/// REQUIRES: `read_entry` has read it.
+[[nodiscard]] bool read_log_entry(std::string_view bytes, std::vector<operation>& all, std::string& why);
+/// REQUIRES: `read_log_entry` has read it.
 [[nodiscard]] std::uint8_t format_of(std::string_view entry) noexcept;
 
 }  // namespace tutti::cluster::replica

@@ -66,10 +66,10 @@ int entry_sender::send(raft_io* io, raft_io_send* request, const raft_message& m
     raft_progress* const progress = progress_of(message.server_id);
     if (progress == nullptr || all.n_entries == 0 || injected(fault::sends_all))
         return under_.send(io, request, &message, done);
-    if (all.term != term_) under_way_.clear();
+    if (all.term != term_) in_progress_.clear();
     term_ = all.term;
     const raft_time now = under_.time(io);
-    std::vector<piece>& sent = under_way_[message.server_id];
+    std::vector<piece>& sent = in_progress_[message.server_id];
     const raft_index first = all.prev_log_index + 1;
     const bool held = holds_back(sent, first, progress->match_index, now);
     if (held && now - progress->last_send < raft_.heartbeat_timeout) {
@@ -104,8 +104,8 @@ int entry_sender::send(raft_io* io, raft_io_send* request, const raft_message& m
 
 void entry_sender::written(raft_id to, std::uint64_t number, int status) noexcept {
     if (status != 0) return forget(to);
-    const auto all = under_way_.find(to);
-    if (all == under_way_.end()) return;
+    const auto all = in_progress_.find(to);
+    if (all == in_progress_.end()) return;
     for (piece& p : all->second) {
         if (p.number != number) continue;
         p.written = true;
@@ -116,7 +116,7 @@ void entry_sender::written(raft_id to, std::uint64_t number, int status) noexcep
 void entry_sender::acknowledge(raft_id member, raft_term term, raft_index last) noexcept {
     raft_progress* const progress = progress_of(member);
     if (progress == nullptr || term != raft_.current_term) return;
-    if (const auto sent = under_way_.find(member); sent != under_way_.end())
+    if (const auto sent = in_progress_.find(member); sent != in_progress_.end())
         std::erase_if(sent->second, [last](const piece& p) { return p.last <= last; });
     const raft_index known = std::min(last, raft_last_index(&raft_));
     if (injected(fault::sends_uncounted_again)) return;
@@ -125,7 +125,7 @@ void entry_sender::acknowledge(raft_id member, raft_term term, raft_index last) 
 }
 
 void entry_sender::forget(raft_id member) noexcept {
-    if (const auto sent = under_way_.find(member); sent != under_way_.end()) sent->second.clear();
+    if (const auto sent = in_progress_.find(member); sent != in_progress_.end()) sent->second.clear();
 }
 
 }  // namespace tutti::cluster::replica

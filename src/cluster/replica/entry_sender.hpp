@@ -73,7 +73,7 @@ private:
     const std::size_t piece_bytes_, window_;
     raft_term term_ = 0;  // of the pieces
     std::uint64_t last_number_ = 0;
-    std::map<raft_id, std::vector<piece>> under_way_;  // in the order in which they were sent
+    std::map<raft_id, std::vector<piece>> in_progress_;  // in the order in which they were sent
 };
 
 }  // namespace tutti::cluster::replica

@@ -31,7 +31,7 @@ enum class fault : std::uint8_t {
     prepared_not_saved,      ///< a snapshot of the machine forgets the prepared transactions
     adopted_uncounted,       ///< versions are not raised above those of adopted records
     saved_again,             ///< entries that a follower has saved and dropped are appended once more
-    image_of_later,          ///< an image shows records changed since its start in their later state, or not at all
+    image_of_later_state,    ///< an image shows records changed since its start in their later state, or not at all
     adopts_older,            ///< an adopted record that comes late replaces a newer one
     absence_stays,           ///< keys of dropped erased records are absent with the version of before
     absence_not_saved,       ///< a snapshot of the machine forgets the version of keys without a record

@@ -14,8 +14,8 @@
 #include <utility>
 
 #include "cluster/backend/backend.hpp"
-#include "cluster/replica/machine.hpp"
 #include "cluster/replica/segment.hpp"
+#include "cluster/replica/state_machine.hpp"
 #include "cluster/replica/unknown_entries.hpp"
 #include "cluster/replica/whole_file.hpp"
 
@@ -85,9 +85,9 @@ std::string entries_to(std::uint64_t first, std::uint64_t last) {
     return first == last ? "entry " + number(first) : "entries " + number(first) + " to " + number(last);
 }
 
-class looking {
+class folder_reader {
 public:
-    looking(const std::string& folder, bool promised) : names_{folder}, promised_{promised} {}
+    folder_reader(const std::string& folder, bool promised) : names_{folder}, promised_{promised} {}
 
     folder_contents all() {
         read_promises();
@@ -100,9 +100,9 @@ public:
         read_metadata();
         read_snapshot(files);
         read_log(files);
-        found_.seen = std::max(
-            {found_.seen, found_.last, found_.snapshot_index, found_.known ? found_.known->last : std::uint64_t{0}});
-        look_for_what_is_missing();
+        found_.max_acknowledged = std::max({found_.max_acknowledged, found_.last, found_.snapshot_index,
+                                            found_.known ? found_.known->last : std::uint64_t{0}});
+        find_missing_entries();
         return std::move(found_);
     }
 
@@ -112,7 +112,7 @@ private:
     void read_promises() {
         try {
             promises_ = read_durable(names_.durable());
-            if (promises_) found_.known = promises_->said;
+            if (promises_) found_.known = promises_->promises;
         } catch (const backend::refusal& r) {
             found_.damage.emplace_back(r.what());
         }
@@ -169,9 +169,9 @@ private:
                 found_.notes.push_back(path(s->name) + " is no whole snapshot; C-Raft passes over it");
                 continue;
             }
-            std::string why = trouble_of_meta(*meta);
+            std::string why = error_of_meta(*meta);
             if (!why.empty()) why = path(s->name + ".meta") + why;
-            else if (why = trouble_of_snapshot(*read_whole(path(s->name))); !why.empty()) why = path(s->name) + why;
+            else if (why = error_of_snapshot(*read_whole(path(s->name))); !why.empty()) why = path(s->name) + why;
             if (!found_.snapshot.empty()) {
                 if (!why.empty()) found_.notes.push_back(why + ". It is not the newest, so a start does not read it");
                 continue;
@@ -185,7 +185,7 @@ private:
         }
     }
 
-    std::string trouble_of_meta(const std::string& bytes) {
+    std::string error_of_meta(const std::string& bytes) {
         constexpr std::size_t header = 32;
         if (bytes.size() < header) return " ends at byte " + number(bytes.size());
         std::uint64_t words[4];
@@ -199,9 +199,9 @@ private:
         return {};
     }
 
-    static std::string trouble_of_snapshot(const std::string& bytes) {
+    static std::string error_of_snapshot(const std::string& bytes) {
         constexpr std::string_view compressed{"\x04\x22\x4d\x18", 4};  // LZ4; C-Raft checks its checksums
-        if (bytes.starts_with(compressed) || machine::is_whole(bytes)) return {};
+        if (bytes.starts_with(compressed) || state_machine::is_complete(bytes)) return {};
         return " is damaged: its checksum is another";
     }
 
@@ -241,7 +241,7 @@ private:
         const std::uint64_t from = next_;
         const segment s = read(c.name, bytes);
         // The name is not part of the content: C-Raft had the entries up to `last` there when it named the file.
-        found_.seen = std::max(found_.seen, c.last);
+        found_.max_acknowledged = std::max(found_.max_acknowledged, c.last);
         if (broken_) {
             passed_over(bytes, s);
             reach_ = std::max(reach_, c.last);
@@ -300,7 +300,7 @@ private:
             const std::optional<std::uint64_t> written =
                 promises_ ? promises_->digest_of(next_) : std::optional<std::uint64_t>{};
             // Barriers are identical.
-            const bool compares = promises_ && next_ > promises_->said.last && e.type == entry_type::command;
+            const bool compares = promises_ && next_ > promises_->promises.last && e.type == entry_type::command;
             const std::uint64_t equal = place_of_equal(e), like = compares ? equal : 0;
             const auto refuse = [&](const char* what, std::uint64_t first, std::size_t at) {
                 moved_at_ = path(name) + " is damaged at byte " + number(at) + ": entry " + number(next_) +
@@ -345,7 +345,7 @@ private:
             unreadable_ = 0;
             reach_ = next_ - 1;
         }
-        if (broken_) look_for_unknown(content, next_ > from ? bytes : 0);
+        if (broken_) count_unknown_entries(content, next_ > from ? bytes : 0);
         if (next_ > from) found_.pieces.push_back({name, bytes, from, next_ - 1});
     }
 
@@ -353,11 +353,11 @@ private:
     void passed_over(const std::string& content, const segment& s) {
         follow_ += s.entries + s.later;
         reach_ += s.entries + s.later;
-        look_for_unknown(content, 0);
+        count_unknown_entries(content, 0);
     }
 
     /// Adds unknown entries. `from` is the offset of the first batch that is not kept.
-    void look_for_unknown(const std::string& content, std::size_t from) {
+    void count_unknown_entries(const std::string& content, std::size_t from) {
         const auto add = [&](const logged_entry& e) {
             if (e.batch_at >= from) unknown_->add(e);
         };
@@ -373,14 +373,14 @@ private:
         damaged_line_ = std::move(line);
     }
 
-    void look_for_what_is_missing() {
+    void find_missing_entries() {
         const std::uint64_t known = found_.known ? found_.known->last : 0;
         const std::uint64_t has = std::max(found_.last, found_.snapshot_index);
         const std::string on_disk = "; the disk had the entries up to " + number(known);
         if (broken_) {
             // F4. Segments in their place are counted without the ring, so U3 leaves none of them out.
             const std::uint64_t behind = std::max(known, found_.last + unreadable_) + unknown_->count();
-            found_.seen = std::max({found_.seen, reach_, behind});
+            found_.max_acknowledged = std::max({found_.max_acknowledged, reach_, behind});
             found_.damage.push_back(damaged_line_ + "; " + number(follow_) + " whole entries follow" +
                                     (known > has ? on_disk : std::string{}));
             return;
@@ -412,7 +412,7 @@ private:
 
 }  // namespace
 
-folder_contents look_at_folder(const std::string& folder, bool promised) { return looking{folder, promised}.all(); }
+folder_contents read_folder(const std::string& folder, bool promised) { return folder_reader{folder, promised}.all(); }
 
 void cut_torn_ends(const folder_contents& of) {
     for (const torn_end& t : of.torn) {

@@ -7,12 +7,12 @@
 //       durable (durable_record.hpp). A member does not start with a damaged folder.
 //   F3  Only files that a start reads count: the newest snapshot, and the segments from which C-Raft takes the log. The
 //       notes report damage of other files.
-//   F4  `seen`: the member has acknowledged no entry after it that has left a trace in the folder. These are traces:
+//   F4  `max_acknowledged`: the member has acknowledged no entry after it that has left a trace in the folder. These are traces:
 //         - the durable record's `last`, the snapshot's index, and the name of a closed segment
 //         - a complete entry after the damage, in a segment in its place
 //         - a complete entry that the durable record does not know (unknown_entries.hpp)
 //       An entry that the record knows is not after `last`. So a segment from somewhere else only adds entries that
-//       this member may have written beyond its record. Therefore `seen` stays within the group's log.
+//       this member may have written beyond its record. Therefore `max_acknowledged` stays within the group's log.
 //
 // Files, as C-Raft 0.15 names them: closed segments `first-last`, open segments `open-count`, and snapshots
 // `snapshot-term-index-time` with `.meta`. Of `metadata1` and `metadata2`, the one with the higher version counts.
@@ -47,9 +47,10 @@ struct folder_contents {
     std::uint64_t term = 0, vote = 0;
     std::uint64_t first = 1, last = 0;   ///< readable consecutive entries; last < first: there are none
     std::uint64_t bytes = 0;             ///< of these entries
-    std::uint64_t seen = 0;              ///< F4: the last entry that may have been acknowledged, readable or not
+    std::uint64_t max_acknowledged = 0;  ///< F4: the last entry that may have been acknowledged, readable or not
     unsigned voters = 0;                 ///< by the newest readable configuration
-    std::optional<promises> known;       ///< empty: an earlier release has written the folder, or the file is damaged
+    std::optional<durable_promises>
+        known;                           ///< empty: an earlier release has written the folder, or the file is damaged
     std::vector<std::uint64_t> digests;  ///< of `first` to `last`
     std::vector<torn_end> torn;
     std::vector<std::string> damage, notes;  ///< one line each
@@ -65,14 +66,15 @@ struct folder_contents {
 
 /// Reads everything without changing it. `promised`: the folder has had a durable_record, so a missing one is damage.
 /// Throws backend::refusal if a file cannot be read at all.
-[[nodiscard]] folder_contents look_at_folder(const std::string& folder, bool promised);
+[[nodiscard]] folder_contents read_folder(const std::string& folder, bool promised);
 
 /// Returns why a member does not start with the folder, and what to do.
 [[nodiscard]] std::string damage_of_member(const std::string& folder, const folder_contents& found);
 
 struct folder_repair {
-    std::string kept_as;     ///< the folder that keeps the former log; empty: nothing was done
-    bool waits = false;      ///< true if the leader has to send the lost entries again (S5 of seat.hpp)
+    std::string kept_as;  ///< the folder that keeps the former log; empty: nothing was done
+    bool awaits_lost_entries =
+        false;               ///< true if the leader has to send the lost entries again (RFT5 of raft_node.hpp)
     std::uint64_t lost = 0;  ///< the last entry that is known to have existed
 };
 

@@ -1,6 +1,6 @@
 // Replaces a damaged log by one of all intact entries. The member has then acknowledged more than it has. So a member
-// that is not the only voter does not vote until it has all entries up to `seen` again (F4 of folder.hpp, S5 of
-// seat.hpp).
+// that is not the only voter does not vote until it has all entries up to `max_acknowledged` again (F4 of folder.hpp, RFT5 of
+// raft_node.hpp).
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -51,7 +51,8 @@ std::string metadata_of(std::uint64_t term, std::uint64_t vote) {
     return {reinterpret_cast<const char*>(words), sizeof words};
 }
 
-void write_log(const std::string& to, const std::string& from, const folder_contents& found, const promises& p) {
+void write_log(const std::string& to, const std::string& from, const folder_contents& found,
+               const durable_promises& p) {
     std::error_code failed;
     fs::remove_all(to, failed);
     if (!failed) fs::create_directory(to, failed);
@@ -72,7 +73,7 @@ void write_log(const std::string& to, const std::string& from, const folder_cont
 }
 
 /// Returns why a member cannot continue with the intact part, or an empty text if it can.
-std::string hopeless(const folder_contents& found, const promises& p) {
+std::string hopeless(const folder_contents& found, const durable_promises& p) {
     if (found.snapshot_is_damaged) return "its snapshot cannot be read";
     if (found.first > found.snapshot_index + 1 && found.last >= found.first)
         return "entries behind its snapshot are missing";
@@ -97,19 +98,19 @@ std::string damage_of_member(const std::string& folder, const folder_contents& f
 
 folder_repair repair_folder(const std::string& folder, bool promised) {
     const folder_names names{folder};
-    const folder_contents found = look_at_folder(folder, promised);
+    const folder_contents found = read_folder(folder, promised);
     if (found.damage.empty()) return {};
-    promises p = found.known.value_or(promises{.term = found.term, .vote = found.vote});
+    durable_promises p = found.known.value_or(durable_promises{.term = found.term, .vote = found.vote});
     if (const std::string why = hopeless(found, p); !why.empty()) {
         throw backend::refusal{"nothing of " + names.log() + " can be used, since " + why +
                                ". 'tutti member remove' this member, and start a new one with an empty folder and "
                                "--join; nothing was changed"};
     }
     const std::uint64_t has = std::max(found.last, found.snapshot_index);
-    folder_repair done{unused_name(names.log()), false, found.seen};
-    done.waits = found.seen > has && p.voters != 1;
+    folder_repair done{unused_name(names.log()), false, found.max_acknowledged};
+    done.awaits_lost_entries = found.max_acknowledged > has && p.voters != 1;
     p.last = has;
-    if (done.waits) p.owed = std::max(p.owed, found.seen);
+    if (done.awaits_lost_entries) p.lost_upto = std::max(p.lost_upto, found.max_acknowledged);
     p.changing = false;
     const std::string made = names.log() + "-repaired";
     write_log(made, names.log(), found, p);

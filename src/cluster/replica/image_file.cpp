@@ -9,13 +9,13 @@
 #include <system_error>
 #include <utility>
 
-#include "cluster/replica/sealed.hpp"
+#include "cluster/replica/checksummed.hpp"
 
 namespace tutti::cluster::replica {
 
 /// One image. While a thread of the pool works on it, that thread holds it, and no other thread uses it.
-struct image_file::body {
-    ~body() {
+struct image_file::impl {
+    ~impl() {
         if (mapped != MAP_FAILED) ::munmap(mapped, bytes);
         if (file >= 0) ::close(file);
     }
@@ -39,7 +39,7 @@ struct image_file::body {
     }
     /// Starts to bring the latest part to the disk, and waits for the part before.
     int pace() {
-        if (bytes - begun < most_unwritten / 2) return 0;
+        if (bytes - begun < max_unwritten_bytes / 2) return 0;
         const auto range = [this](std::size_t from, std::size_t to, unsigned how) {
             const int bad =
                 ::sync_file_range(file, static_cast<::off64_t>(from), static_cast<::off64_t>(to - from), how);
@@ -54,7 +54,7 @@ struct image_file::body {
 
     int file = -1;
     std::size_t bytes = 0, begun = 0, written = 0;
-    std::uint64_t sum = checksum_of_nothing;
+    std::uint64_t sum = empty_checksum;
     void* mapped = MAP_FAILED;
     bool dropped = false;  // used by the loop
 };
@@ -63,7 +63,7 @@ void image_file::put(std::string piece, bool last, stored done) {
     struct putting {
         uv_work_t request{};
         image_file* of = nullptr;
-        std::shared_ptr<body> to;
+        std::shared_ptr<impl> to;
         std::string piece, folder;
         bool last = false;
         stored done;
@@ -76,10 +76,10 @@ void image_file::put(std::string piece, bool last, stored done) {
             if (error == 0) error = to->pace();
         }
     };
-    if (!now_) now_ = std::make_shared<body>();
+    if (!impl_) impl_ = std::make_shared<impl>();
     auto w = std::make_unique<putting>();
     w->of = this;
-    w->to = now_;
+    w->to = impl_;
     w->piece = std::move(piece);
     w->folder = folder_;
     w->last = last;
@@ -91,15 +91,15 @@ void image_file::put(std::string piece, bool last, stored done) {
             const std::unique_ptr<putting> over{static_cast<putting*>(r->data)};
             if (over->to->dropped) return;  // the store itself may be destroyed
             if (status != 0) return over->done(RAFT_CANCELED);
-            if (over->error != 0) over->of->trouble_ = std::generic_category().message(over->error);
+            if (over->error != 0) over->of->error_ = std::generic_category().message(over->error);
             over->done(over->error == 0 ? 0 : over->error == ENOSPC ? RAFT_NOSPACE : RAFT_IOERR);
         });
     if (failed != 0) return w->done(RAFT_NOMEM);
     static_cast<void>(w.release());
 }
 
-raft_buffer image_file::whole() {
-    body& b = *now_;
+raft_buffer image_file::complete_image() {
+    impl& b = *impl_;
     b.mapped = ::mmap(nullptr, b.bytes, PROT_READ, MAP_PRIVATE, b.file, 0);
     if (b.mapped == MAP_FAILED) return {nullptr, 0};
     return {b.mapped, b.bytes};
@@ -109,12 +109,12 @@ raft_buffer image_file::whole() {
 void image_file::drop() noexcept {
     struct dropping {
         uv_work_t request{};
-        std::shared_ptr<body> gone;
+        std::shared_ptr<impl> gone;
     };
-    if (!now_) return;
-    now_->dropped = true;
-    auto* const w = new (std::nothrow) dropping{{}, std::move(now_)};
-    now_.reset();
+    if (!impl_) return;
+    impl_->dropped = true;
+    auto* const w = new (std::nothrow) dropping{{}, std::move(impl_)};
+    impl_.reset();
     if (w == nullptr) return;
     w->request.data = w;
     const auto over = [](uv_work_t* r, int) { delete static_cast<dropping*>(r->data); };

@@ -1,7 +1,7 @@
 // An image in a file of the member's folder. The file has no name until C-Raft has written it as a snapshot. Threads of
 // libuv's pool do the work that waits for the disk; the loop only hands over pieces.
 //
-// Data is brought to the disk as it comes, and at most `most_unwritten` bytes wait for the disk. So the log's own
+// Data is brought to the disk as it comes, and at most `max_unwritten_bytes` bytes wait for the disk. So the log's own
 // writes find a short queue, and the system does not delay writes of the loop.
 //
 // Not thread-safe: it belongs to the loop's thread.
@@ -24,19 +24,19 @@ public:
     ~image_file() override { drop(); }
 
     void put(std::string piece, bool last, stored done) override;
-    [[nodiscard]] raft_buffer whole() override;
+    [[nodiscard]] raft_buffer complete_image() override;
     void drop() noexcept override;
     /// Returns the error of the latest image, for the operator, once. Empty: no error.
-    [[nodiscard]] std::string take_trouble() { return std::exchange(trouble_, {}); }
+    [[nodiscard]] std::string take_error() { return std::exchange(error_, {}); }
 
-    static constexpr std::size_t most_unwritten = std::size_t{8} << 20;
+    static constexpr std::size_t max_unwritten_bytes = std::size_t{8} << 20;
 
 private:
-    struct body;
+    struct impl;
     uv_loop_t& loop_;
     const std::string folder_;
-    std::shared_ptr<body> now_;  // null: there is no image
-    std::string trouble_;
+    std::shared_ptr<impl> impl_;  // null: there is no image
+    std::string error_;
 };
 
 }  // namespace tutti::cluster::replica

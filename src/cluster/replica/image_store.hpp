@@ -1,4 +1,4 @@
-// The place for the image of a member's records while it is made (R8 of machine.hpp), until C-Raft has it as a
+// The place for the image of a member's records while it is made (RSM8 of state_machine.hpp), until C-Raft has it as a
 // snapshot.
 //
 // Not thread-safe: it belongs to the thread of the raft_io's loop.
@@ -22,13 +22,13 @@ public:
 
     using stored = std::function<void(int status)>;
     /// Stores the next piece. The first piece after `drop` begins a new image. After the last piece, it writes the
-    /// checksum of all (sealed.hpp). `done` gets 0 or RAFT_…. `done` may be called before this returns, and is never
+    /// checksum of all (checksummed.hpp). `done` gets 0 or RAFT_…. `done` may be called before this returns, and is never
     /// called after `drop`.
     /// REQUIRES: `done` of the piece before was called.
     virtual void put(std::string piece, bool last, stored done) = 0;
     /// Returns the image for C-Raft, which stays unchanged until `drop`.
     /// REQUIRES: the last piece is stored.
-    [[nodiscard]] virtual raft_buffer whole() = 0;
+    [[nodiscard]] virtual raft_buffer complete_image() = 0;
     /// Drops the image, complete or not.
     virtual void drop() noexcept = 0;
 };
@@ -37,7 +37,7 @@ public:
 class memory_image final : public image_store {
 public:
     void put(std::string piece, bool last, stored done) override;
-    [[nodiscard]] raft_buffer whole() override { return {bytes_.data(), bytes_.size()}; }
+    [[nodiscard]] raft_buffer complete_image() override { return {bytes_.data(), bytes_.size()}; }
     void drop() noexcept override { bytes_ = {}; }
 
 private:

@@ -3,7 +3,7 @@
 // A leader begins a change only after an entry of its own term was applied, and with it the change before. Otherwise
 // two changes that do not know of each other could have majorities without a common member (Ongaro, "bug in
 // single-server membership changes", raft-dev 2015). The barrier before each change is that entry.
-#include "cluster/replica/seat_body.hpp"
+#include "cluster/replica/raft_node_impl.hpp"
 
 namespace tutti::cluster::replica {
 namespace {
@@ -12,32 +12,32 @@ constexpr const char* another_runs = "another change of the group's members is n
 
 }  // namespace
 
-void seat::body::change(std::unique_ptr<change_waiting> w) {
+void raft_node::impl::change(std::unique_ptr<pending_change> w) {
     w->of = &of_;
     w->change.data = w.get();
     w->barrier.data = w.get();
     const int failed = raft_barrier(&raft_, &w->barrier, [](struct ::raft_barrier* r, int status) {
-        std::unique_ptr<change_waiting> all{static_cast<change_waiting*>(r->data)};
-        all->of->body_->begin(std::move(all), status);
+        std::unique_ptr<pending_change> all{static_cast<pending_change*>(r->data)};
+        all->of->impl_->begin(std::move(all), status);
     });
     if (failed == 0) {
         (void)w.release();  // raft calls back
     } else {
-        w->done(why(failed));
+        w->done(reason_of(failed));
     }
 }
 
-void seat::body::begin(std::unique_ptr<change_waiting> w, int status) {
-    if (status == 0 && shim_->is_one_uncommitted()) {
+void raft_node::impl::begin(std::unique_ptr<pending_change> w, int status) {
+    if (status == 0 && shim_->has_uncommitted_configuration()) {
         w->done(another_runs);
         return;
     }
     if (status == 0) status = w->begin(*w);
-    shim_->hide();
+    shim_->hide_uncommitted_configuration();
     if (status == 0) {
         (void)w.release();  // raft calls back
     } else {
-        w->done(why(status));
+        w->done(reason_of(status));
     }
 }
 
@@ -51,13 +51,13 @@ void end(raft_change* r, int status) {
 
 }  // namespace
 
-void seat::admit(member who, changed done) {
-    using waiting = body::change_waiting;
+void raft_node::admit(member who, change_callback done) {
+    using waiting = impl::pending_change;
     auto w = std::make_unique<waiting>();
     w->who = std::move(who);
     w->done = std::move(done);
     w->begin = [](waiting& all) {
-        raft& group = all.of->body_->raft_;
+        raft& group = all.of->impl_->raft_;
         const int added =
             raft_add(&group, &all.change, all.who.id, all.who.address.c_str(), [](raft_change* r, int status) {
                 // The member is added without a vote. The vote is the next change.
@@ -67,30 +67,30 @@ void seat::admit(member who, changed done) {
                     return;
                 }
                 first->begin = [](waiting& all_again) {
-                    return raft_assign(&all_again.of->body_->raft_, &all_again.change, all_again.who.id, RAFT_VOTER,
+                    return raft_assign(&all_again.of->impl_->raft_, &all_again.change, all_again.who.id, RAFT_VOTER,
                                        end<waiting>);
                 };
-                body& b = *first->of->body_;
+                impl& b = *first->of->impl_;
                 b.change(std::move(first));
             });
         // An earlier try has already added the member.
         if (added != RAFT_DUPLICATEID) return added;
         return raft_assign(&group, &all.change, all.who.id, RAFT_VOTER, end<waiting>);
     };
-    body_->change(std::move(w));
+    impl_->change(std::move(w));
 }
 
-void seat::remove(std::uint64_t id, changed done) {
-    using waiting = body::change_waiting;
+void raft_node::remove(std::uint64_t id, change_callback done) {
+    using waiting = impl::pending_change;
     auto w = std::make_unique<waiting>();
     w->who.id = id;
     w->done = std::move(done);
-    w->begin = [](waiting& all) { return raft_remove(&all.of->body_->raft_, &all.change, all.who.id, end<waiting>); };
-    body_->change(std::move(w));
+    w->begin = [](waiting& all) { return raft_remove(&all.of->impl_->raft_, &all.change, all.who.id, end<waiting>); };
+    impl_->change(std::move(w));
 }
 
-std::vector<seat::role> seat::members() const {
-    const raft_configuration& now = body_->raft_.configuration;
+std::vector<raft_node::role> raft_node::members() const {
+    const raft_configuration& now = impl_->raft_.configuration;
     std::vector<role> all;
     for (unsigned i = 0; i < now.n; ++i)
         all.push_back({{now.servers[i].id, now.servers[i].address}, now.servers[i].role == RAFT_VOTER});

@@ -24,19 +24,20 @@ bool write(uv_stream_t& to, std::string bytes, std::function<void()> sent) {
     return true;
 }
 
-loop::loop(unsigned clock_ms, std::function<void()> clock, std::function<void()> turn, std::function<void()> called)
+event_loop::event_loop(unsigned clock_ms, std::function<void()> clock, std::function<void()> turn,
+                       std::function<void()> called)
     : clock_{std::move(clock)}, turn_{std::move(turn)}, called_{std::move(called)} {
     if (::uv_loop_init(&loop_) != 0) throw std::bad_alloc{};
     timer_.data = check_.data = async_.data = this;
     ::uv_timer_init(&loop_, &timer_);
-    ::uv_timer_start(&timer_, [](uv_timer_t* t) { static_cast<loop*>(t->data)->clock_(); }, clock_ms, clock_ms);
+    ::uv_timer_start(&timer_, [](uv_timer_t* t) { static_cast<event_loop*>(t->data)->clock_(); }, clock_ms, clock_ms);
     ::uv_check_init(&loop_, &check_);
-    ::uv_check_start(&check_, [](uv_check_t* c) { static_cast<loop*>(c->data)->turn_(); });
-    if (::uv_async_init(&loop_, &async_, [](uv_async_t* a) { static_cast<loop*>(a->data)->called_(); }) != 0)
+    ::uv_check_start(&check_, [](uv_check_t* c) { static_cast<event_loop*>(c->data)->turn_(); });
+    if (::uv_async_init(&loop_, &async_, [](uv_async_t* a) { static_cast<event_loop*>(a->data)->called_(); }) != 0)
         throw std::bad_alloc{};
 }
 
-loop::~loop() {
+event_loop::~event_loop() {
     // If a start was refused, its handles are still on the loop. No callback reports their end.
     ::uv_walk(
         &loop_,
@@ -48,7 +49,7 @@ loop::~loop() {
     ::uv_loop_close(&loop_);
 }
 
-void loop::close() {
+void event_loop::close() {
     if (closed_) return;
     closed_ = true;
     ::uv_close(reinterpret_cast<uv_handle_t*>(&timer_), nullptr);

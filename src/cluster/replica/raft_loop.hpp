@@ -23,13 +23,14 @@ namespace tutti::cluster::replica {
 /// Sends bytes. Calls `sent` when they are sent, or the connection has ended. Returns false if they cannot be sent.
 [[nodiscard]] bool write(uv_stream_t& to, std::string bytes, std::function<void()> sent = {});
 
-class loop {
+class event_loop {
 public:
-    loop(unsigned clock_ms, std::function<void()> clock, std::function<void()> turn, std::function<void()> called);
+    event_loop(unsigned clock_ms, std::function<void()> clock, std::function<void()> turn,
+               std::function<void()> called);
     /// REQUIRES: all objects with handles on the loop still exist.
-    ~loop();
-    loop(const loop&) = delete;
-    loop& operator=(const loop&) = delete;
+    ~event_loop();
+    event_loop(const event_loop&) = delete;
+    event_loop& operator=(const event_loop&) = delete;
 
     [[nodiscard]] uv_loop_t& raw() noexcept { return loop_; }
     void run() { ::uv_run(&loop_, UV_RUN_DEFAULT); }

@@ -13,10 +13,10 @@ using group::frame;
 
 namespace {
 
-constexpr std::size_t most_found = 8u << 20;  // bytes of records in one answer, if it has more than one
-constexpr std::size_t most_told = 1000;       // changes in one message
-constexpr unsigned most_rounds = 2;           // pending at once (H1)
-constexpr std::size_t most_listed = 4096;     // buckets of the table that one question looks at
+constexpr std::size_t max_found = 8u << 20;        // bytes of records in one answer, if it has more than one
+constexpr std::size_t max_changes_at_once = 1000;  // changes in one message
+constexpr unsigned max_batches = 2;                // pending at once (MBR1)
+constexpr std::size_t max_listed = 4096;           // buckets of the table that one question looks at
 
 std::string text(group::outcome what, const std::string& words) { return frame(what, group::text_answer{words}); }
 
@@ -48,7 +48,7 @@ group::get_answer answer_of(verdict said, version at, const backend::holder& met
     std::size_t bytes = 0;
     for (backend::record& r : found) {
         bytes += r.bytes.size();
-        if (!all.found.empty() && bytes > most_found) break;
+        if (!all.found.empty() && bytes > max_found) break;
         all.found.push_back(sent(r));
     }
     return all;
@@ -69,11 +69,11 @@ std::size_t bytes_of(const group::adopt_request& a) {
 }
 
 /// Returns as many of the writes after `place` as fit into an answer. Returns false if they are not kept any more.
-bool changes_of(const machine& of, version& place, const std::function<bool(std::string_view)>& wanted,
+bool changes_of(const state_machine& of, version& place, const std::function<bool(std::string_view)>& wanted,
                 std::vector<backend::change>& all) {
     std::vector<backend::change> commit;
     std::size_t bytes = 0;
-    for (std::size_t looked_at = 0; looked_at < most_told && bytes < most_found; looked_at += commit.size()) {
+    for (std::size_t looked_at = 0; looked_at < max_changes_at_once && bytes < max_found; looked_at += commit.size()) {
         commit.clear();
         const version before = place;
         if (!of.changes_after(place, 1, commit)) return false;
@@ -100,39 +100,39 @@ bool refuse_large(const std::shared_ptr<session>& from, std::span<const Request>
 
 }  // namespace
 
-/// Requests that are sent together (H1). Each holds its round until it is answered.
-struct requests::round {
-    explicit round(requests& of) : of_{of} {}
-    ~round() {
-        if (sent) --of_.rounds_;
+/// Requests that are sent together (MBR1). Each holds its round until it is answered.
+struct requests::request_batch {
+    explicit request_batch(requests& of) : of_{of} {}
+    ~request_batch() {
+        if (sent) --of_.batches_;
     }
-    round(const round&) = delete;
-    round& operator=(const round&) = delete;
+    request_batch(const request_batch&) = delete;
+    request_batch& operator=(const request_batch&) = delete;
 
     requests& of_;
     bool sent = false;
 };
 
 /// The commits of one request. The request is answered when the last of them is.
-struct requests::committing : std::enable_shared_from_this<requests::committing> {
-    committing(requests& of, const std::shared_ptr<session>& from, std::size_t count)
+struct requests::combined_commit : std::enable_shared_from_this<requests::combined_commit> {
+    combined_commit(requests& of, const std::shared_ptr<session>& from, std::size_t count)
         : of_{of}, to_{from}, left_{count} {
         answer_.all.resize(count);
     }
-    /// Returns the function that receives the seat's answer to commit number i.
+    /// Returns the function that receives the node's answer to commit number i.
     reply_to_commit answer_to(std::size_t i) {
-        return [self = shared_from_this(), i, hold = of_.this_round()](const reply& r) { self->settle(i, r); };
+        return [self = shared_from_this(), i, hold = of_.current_batch()](const reply& r) { self->settle(i, r); };
     }
 
 private:
     void settle(std::size_t i, const reply& r) {
-        if (r.said == verdict::good || r.said == verdict::conflict) {
-            const bool good = r.said == verdict::good;
-            answer_.all[i] = {good, good ? r.at : of_.seat_.state().latest(), sent(r.met)};
+        if (r.status == verdict::good || r.status == verdict::conflict) {
+            const bool good = r.status == verdict::good;
+            answer_.all[i] = {good, good ? r.at : of_.raft_node_.state().latest(), sent(r.blocked_by)};
         } else {
             // If one commit of an entry is refused or lost, all commits of that entry are. Of several entries, a lost
             // one decides the answer: the program must not be told that nothing was done.
-            if (!none_ || r.said == verdict::unknown) worst_ = r;
+            if (!none_ || r.status == verdict::unknown) worst_ = r;
             none_ = true;
         }
         if (--left_ == 0) give(to_, whole());
@@ -140,9 +140,9 @@ private:
     [[nodiscard]] std::string whole() const {
         if (!none_) return frame(group::outcome::done, answer_);
         const bool mixed = std::ranges::any_of(answer_.all, [](const group::committed& c) { return c.at != 0; });
-        if (worst_.said == verdict::unknown || mixed) return text(group::outcome::lost, worst_.why);
-        if (worst_.said == verdict::refused) return text(group::outcome::refused, worst_.why);
-        return of_.elsewhere();
+        if (worst_.status == verdict::unknown || mixed) return text(group::outcome::lost, worst_.why);
+        if (worst_.status == verdict::refused) return text(group::outcome::refused, worst_.why);
+        return of_.leader_address();
     }
 
     requests& of_;
@@ -153,9 +153,13 @@ private:
     bool none_ = false;
 };
 
-requests::requests(seat& by, sessions& from, const identity& who, std::shared_ptr<group::credentials> secured,
-                   std::function<std::uint64_t()> turned_away)
-    : seat_{by}, sessions_{from}, who_{who}, secured_{std::move(secured)}, turned_away_{std::move(turned_away)} {}
+requests::requests(raft_node& by, sessions& from, const identity& who, std::shared_ptr<group::credentials> secured,
+                   std::function<std::uint64_t()> connections_rejected)
+    : raft_node_{by},
+      sessions_{from},
+      identity_{who},
+      credentials_{std::move(secured)},
+      connections_rejected_{std::move(connections_rejected)} {}
 
 requests::~requests() = default;
 
@@ -164,7 +168,7 @@ void requests::serve(const std::shared_ptr<session>& from, group::question what,
         if (wire::decode(body, asked)) serve_it(std::move(asked));
         else from->end();  // invalid bytes
     };
-    if (ending_) return answer_elsewhere(from);
+    if (shuts_down_) return redirect_to_leader(from);
     switch (what) {
         case group::question::get:
             return with(group::get_request{}, [&](group::get_request r) { serve_get(from, std::move(r)); });
@@ -172,8 +176,8 @@ void requests::serve(const std::shared_ptr<session>& from, group::question what,
             return with(group::commit_request{}, [&](group::commit_request r) { serve_commit(from, std::move(r)); });
         case group::question::forget:
             return with(group::forget_request{}, [&](group::forget_request r) {
-                if (!seat_.leads()) return answer_elsewhere(from);
-                seat_.forget(std::move(r.keys));
+                if (!raft_node_.is_leader()) return redirect_to_leader(from);
+                raft_node_.forget(std::move(r.keys));
                 from->answer(frame(group::outcome::done, group::nothing{}));
             });
         case group::question::follow:
@@ -194,140 +198,140 @@ void requests::serve(const std::shared_ptr<session>& from, group::question what,
     }
 }
 
-std::string requests::elsewhere() const {
-    return text(group::outcome::elsewhere, seat_.leads() ? std::string{} : address_of(seat_.leader()));
+std::string requests::leader_address() const {
+    return text(group::outcome::elsewhere, raft_node_.is_leader() ? std::string{} : address_of(raft_node_.leader()));
 }
 
-void requests::answer_elsewhere(const std::shared_ptr<session>& to) { to->answer(elsewhere()); }
+void requests::redirect_to_leader(const std::shared_ptr<session>& to) { to->answer(leader_address()); }
 
-std::shared_ptr<requests::round> requests::this_round() {
-    if (!gathering_) gathering_ = std::make_shared<round>(*this);
-    return gathering_;
+std::shared_ptr<requests::request_batch> requests::current_batch() {
+    if (!collecting_) collecting_ = std::make_shared<request_batch>(*this);
+    return collecting_;
 }
 
 void requests::flush() {
     // A member that does not lead is answered at once. So are forgets, because no program waits for their answer.
-    if (gathering_ && rounds_ >= most_rounds && seat_.leads()) return;
-    if (const auto now = std::exchange(gathering_, nullptr); now) {
+    if (collecting_ && batches_ >= max_batches && raft_node_.is_leader()) return;
+    if (const auto now = std::exchange(collecting_, nullptr); now) {
         now->sent = true;
-        ++rounds_;
-        seat_.flush();
-    } else if (rounds_ < most_rounds) {
-        seat_.flush();
+        ++batches_;
+        raft_node_.flush();
+    } else if (batches_ < max_batches) {
+        raft_node_.flush();
     }
 }
 
 void requests::serve_get(const std::shared_ptr<session>& from, group::get_request asked) {
     std::vector<backend::check> held = checks_of(asked.held);
     // A state that a program has seen never changes. So every member that has applied it may show it.
-    if (asked.at != 0 && seat_.state().latest() >= asked.at) {
+    if (asked.at != 0 && raft_node_.state().latest() >= asked.at) {
         backend::snapshot of{.at = asked.at};
         std::vector<backend::record> found;
-        const verdict said = seat_.state().get(of, backend::freshness::same, held, asked.wanted, found);
-        const version at = said == verdict::good ? of.at : seat_.state().latest();
+        const verdict said = raft_node_.state().get(of, backend::freshness::same, held, asked.wanted, found);
+        const version at = said == verdict::good ? of.at : raft_node_.state().latest();
         return from->answer(frame(group::outcome::done, answer_of(said, at, of.met, found)));
     }
-    if (!seat_.leads()) return answer_elsewhere(from);
-    seat_.get({.at = asked.at}, backend::freshness::same, std::move(held), std::move(asked.wanted),
-              [this, to = std::weak_ptr{from}, hold = this_round()](const reply& r, backend::snapshot of,
-                                                                    std::vector<backend::record> found) {
-                  if (r.said == verdict::good || r.said == verdict::conflict) {
-                      const version at = r.said == verdict::good ? of.at : seat_.state().latest();
-                      return give(to, frame(group::outcome::done, answer_of(r.said, at, of.met, found)));
-                  }
-                  if (const auto one = to.lock()) answer_elsewhere(one);
-              });
+    if (!raft_node_.is_leader()) return redirect_to_leader(from);
+    raft_node_.get({.at = asked.at}, backend::freshness::same, std::move(held), std::move(asked.wanted),
+                   [this, to = std::weak_ptr{from}, hold = current_batch()](const reply& r, backend::snapshot of,
+                                                                            std::vector<backend::record> found) {
+                       if (r.status == verdict::good || r.status == verdict::conflict) {
+                           const version at = r.status == verdict::good ? of.at : raft_node_.state().latest();
+                           return give(to, frame(group::outcome::done, answer_of(r.status, at, of.met, found)));
+                       }
+                       if (const auto one = to.lock()) redirect_to_leader(one);
+                   });
 }
 
 void requests::serve_commit(const std::shared_ptr<session>& from, group::commit_request asked) {
-    if (!seat_.leads()) return answer_elsewhere(from);
+    if (!raft_node_.is_leader()) return redirect_to_leader(from);
     if (refuse_large<group::transaction>(from, asked.all)) return;
     if (asked.all.empty()) return from->answer(frame(group::outcome::done, group::commit_answer{}));
-    const auto all = std::make_shared<committing>(*this, from, asked.all.size());
+    const auto all = std::make_shared<combined_commit>(*this, from, asked.all.size());
     for (std::size_t i = 0; i < asked.all.size(); ++i) {
         group::transaction& t = asked.all[i];
-        seat_.commit(checks_of(t.checks), writes_of(t.writes), all->answer_to(i));
+        raft_node_.commit(checks_of(t.checks), writes_of(t.writes), all->answer_to(i));
     }
 }
 
 void requests::serve_prepare(const std::shared_ptr<session>& from, group::prepare_request asked) {
-    if (!seat_.leads()) return answer_elsewhere(from);
+    if (!raft_node_.is_leader()) return redirect_to_leader(from);
     if (refuse_large<group::transaction>(from, {&asked.what, 1})) return;
-    const auto all = std::make_shared<committing>(*this, from, 1);
-    seat_.prepare({std::move(asked.who.id), asked.who.decides}, checks_of(asked.what.checks),
-                  writes_of(asked.what.writes), all->answer_to(0));
+    const auto all = std::make_shared<combined_commit>(*this, from, 1);
+    raft_node_.prepare({std::move(asked.who.id), asked.who.decides}, checks_of(asked.what.checks),
+                       writes_of(asked.what.writes), all->answer_to(0));
 }
 
 void requests::serve_finish(const std::shared_ptr<session>& from, group::finish_request asked) {
-    if (!seat_.leads()) return answer_elsewhere(from);
-    const auto all = std::make_shared<committing>(*this, from, 1);
-    seat_.finish(std::move(asked.id), asked.commits, all->answer_to(0));
+    if (!raft_node_.is_leader()) return redirect_to_leader(from);
+    const auto all = std::make_shared<combined_commit>(*this, from, 1);
+    raft_node_.finish(std::move(asked.id), asked.commits, all->answer_to(0));
 }
 
 void requests::serve_list(const std::shared_ptr<session>& from, group::list_request asked) {
-    if (!seat_.leads()) return answer_elsewhere(from);
+    if (!raft_node_.is_leader()) return redirect_to_leader(from);
     if (asked.slots == 0) return from->answer(text(group::outcome::refused, "there is a slot at least"));
     std::ranges::sort(asked.some);
-    seat_.get({}, backend::freshness::now, {}, {},
-              [this, to = std::weak_ptr{from}, hold = this_round(), prefix = std::move(asked.prefix),
-               which = backend::slot_set{asked.slots, std::move(asked.some)}, after = asked.after,
-               place = machine::listed{asked.member == who_.id ? asked.buckets : 0, asked.next}](
-                  const reply& r, const backend::snapshot&, const std::vector<backend::record>&) mutable {
-                  const auto one = to.lock();
-                  if (!one) return;
-                  if (r.said != verdict::good) return answer_elsewhere(one);
-                  const machine& now = seat_.state();
-                  const auto is_wanted = [&](std::string_view k) {
-                      return k.starts_with(prefix) && which.has(k.substr(prefix.size()));
-                  };
-                  std::vector<backend::change> all;
-                  group::list_answer answer;
-                  if (after == 0) {
-                      now.list(place, most_listed, most_found, is_wanted, all);
-                      answer = {
-                          true, now.latest(), place.next == place.buckets, who_.id, place.buckets, place.next, {}, {},
-                          0};
-                      for (const backend::holder& h : now.prepared(wire::most_elements))
-                          answer.prepared.push_back(sent(h));
-                  } else {
-                      answer.known = changes_of(now, after, is_wanted, all);
-                      answer.at = after;
-                      answer.over = after == now.latest();
-                  }
-                  answer.absence = now.absence();
-                  for (backend::change& c : all) answer.all.push_back({std::move(c.of), sent(c.is)});
-                  one->answer(frame(group::outcome::done, answer));
-              });
+    raft_node_.get(
+        {}, backend::freshness::now, {}, {},
+        [this, to = std::weak_ptr{from}, hold = current_batch(), prefix = std::move(asked.prefix),
+         which = backend::slot_set{asked.slots, std::move(asked.some)}, after = asked.after,
+         place = state_machine::list_position{asked.member == identity_.id ? asked.buckets : 0, asked.next}](
+            const reply& r, const backend::snapshot&, const std::vector<backend::record>&) mutable {
+            const auto one = to.lock();
+            if (!one) return;
+            if (r.status != verdict::good) return redirect_to_leader(one);
+            const state_machine& now = raft_node_.state();
+            const auto is_wanted = [&](std::string_view k) {
+                return k.starts_with(prefix) && which.has(k.substr(prefix.size()));
+            };
+            std::vector<backend::change> all;
+            group::list_answer answer;
+            if (after == 0) {
+                now.list(place, max_listed, max_found, is_wanted, all);
+                answer = {
+                    true, now.latest(), place.next == place.buckets, identity_.id, place.buckets, place.next, {}, {},
+                    0};
+                for (const backend::holder& h : now.prepared(wire::max_elements)) answer.prepared.push_back(sent(h));
+            } else {
+                answer.known = changes_of(now, after, is_wanted, all);
+                answer.at = after;
+                answer.over = after == now.latest();
+            }
+            answer.absence = now.absence();
+            for (backend::change& c : all) answer.all.push_back({std::move(c.of), sent(c.is)});
+            one->answer(frame(group::outcome::done, answer));
+        });
 }
 
 void requests::serve_adopt(const std::shared_ptr<session>& from, group::adopt_request asked) {
-    if (!seat_.leads()) return answer_elsewhere(from);
+    if (!raft_node_.is_leader()) return redirect_to_leader(from);
     if (refuse_large<group::adopt_request>(from, {&asked, 1})) return;
     std::vector<backend::change> records;
     records.reserve(asked.records.size());
     for (group::told_record& r : asked.records)
         records.push_back({std::move(r.of), {r.is.exists, r.is.at, std::move(r.is.bytes)}});
-    const auto all = std::make_shared<committing>(*this, from, 1);
-    seat_.adopt(checks_of(asked.checks), std::move(records), asked.absence, all->answer_to(0));
+    const auto all = std::make_shared<combined_commit>(*this, from, 1);
+    raft_node_.import_records(checks_of(asked.checks), std::move(records), asked.absence, all->answer_to(0));
 }
 
 void requests::serve_follow(const std::shared_ptr<session>& from, const group::follow_request& asked) {
-    if (!seat_.leads()) return answer_elsewhere(from);
-    const machine& now = seat_.state();
+    if (!raft_node_.is_leader()) return redirect_to_leader(from);
+    const state_machine& now = raft_node_.state();
     const version after = asked.after == group::from_now ? now.latest() : asked.after;
     if (after < now.floor() || after > now.latest())
         return from->answer(text(group::outcome::refused, "what was written after that version is not kept any more"));
     from->follows = std::make_unique<session::followed>(session::followed{asked.from, asked.to, after, asked.values});
     from->answer(frame(group::outcome::done, group::nothing{}));
-    if (from->follows) tell(*from);
+    if (from->follows) send_changes(*from);
 }
 
-void requests::tell(session& to) {
+void requests::send_changes(session& to) {
     while (to.follows) {
         session::followed& what = *to.follows;
         std::vector<backend::change> all;
         const version before = what.place;
-        if (!seat_.state().changes_after(what.place, most_told, all)) return to.end();
+        if (!raft_node_.state().changes_after(what.place, max_changes_at_once, all)) return to.end();
         if (what.place == before) return;
         group::told_answer told;
         for (backend::change& c : all) {
@@ -335,32 +339,32 @@ void requests::tell(session& to) {
             if (!what.values) c.is.bytes.clear();
             told.all.push_back({std::move(c.of), sent(c.is)});
         }
-        if (!told.all.empty() && !to.tell(frame(group::outcome::told, told))) return;
+        if (!told.all.empty() && !to.send_update(frame(group::outcome::told, told))) return;
     }
 }
 
-void requests::tell_followers() {
-    sessions_.each_follower([this](session& one) { tell(one); });
+void requests::send_changes_to_followers() {
+    sessions_.for_each_follower([this](session& one) { send_changes(one); });
 }
 
 group::status_answer requests::status() const {
-    const seat::standing s = seat_.stands();
-    const holdings h = seat_.state().holds();
+    const raft_node::log_status s = raft_node_.status();
+    const state_statistics h = raft_node_.state().statistics();
     group::status_answer all;
-    all.id = who_.id;
-    all.address = who_.address;
-    all.state = s.as;
-    all.leader = address_of(seat_.leader());
+    all.id = identity_.id;
+    all.address = identity_.address;
+    all.state = s.role_name;
+    all.leader = address_of(raft_node_.leader());
     all.term = s.term;
     all.last_index = s.last_index;
     all.applied_index = s.applied_index;
-    all.version = seat_.state().latest();
+    all.version = raft_node_.state().latest();
     all.records = h.objects;
     all.bytes = h.bytes;
     all.programs = sessions_.count();
     all.prepared = h.prepared;
-    all.turned_away = turned_away_();
-    for (const seat::role& r : seat_.members()) all.members.push_back({r.who.id, address_of(r.who), r.votes});
+    all.turned_away = connections_rejected_();
+    for (const raft_node::role& r : raft_node_.members()) all.members.push_back({r.who.id, address_of(r.who), r.votes});
     if (all.members.empty()) all.trouble = "waits for the group to let it in";
     else if (all.leader.empty()) all.trouble = "knows of no leader";
     return all;
@@ -371,21 +375,21 @@ void requests::serve_status(const std::shared_ptr<session>& from) {
 }
 
 void requests::serve_change(const std::shared_ptr<session>& from, bool add, const group::change_request& asked) {
-    if (!from->as_member()) {
+    if (!from->has_member_rights()) {
         return from->answer(
             text(group::outcome::refused, "members are let in and removed with the certificate of a member, made for " +
-                                              secured_->name_of(group::speaker::member) + ": give one of these"));
+                                              credentials_->name_of(group::speaker::member) + ": give one of these"));
     }
-    if (!seat_.leads()) return answer_elsewhere(from);
-    const auto all = seat_.members();
-    const auto one = std::ranges::find(all, asked.id, [](const seat::role& r) { return r.who.id; });
+    if (!raft_node_.is_leader()) return redirect_to_leader(from);
+    const auto all = raft_node_.members();
+    const auto one = std::ranges::find(all, asked.id, [](const raft_node::role& r) { return r.who.id; });
     const bool as_it_is = add ? one != all.end() && one->votes : one == all.end();
     if (as_it_is) return from->answer(frame(group::outcome::done, group::nothing{}));
     const auto told = [to = std::weak_ptr{from}](const std::string& why) {
         give(to, why.empty() ? frame(group::outcome::done, group::nothing{}) : text(group::outcome::refused, why));
     };
-    if (add) seat_.admit({asked.id, asked.address}, told);
-    else seat_.remove(asked.id, told);
+    if (add) raft_node_.admit({asked.id, asked.address}, told);
+    else raft_node_.remove(asked.id, told);
 }
 
 }  // namespace tutti::cluster::replica

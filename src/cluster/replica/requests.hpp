@@ -1,9 +1,9 @@
-// The requests of programs to a member: decodes them, passes them to the seat, and sends its answers.
+// The requests of programs to a member: decodes them, passes them to the node, and sends its answers.
 //
-//   H1  Requests that come while two rounds are pending wait for one of these, and are then sent together (S4). So all
+//   MBR1  Requests that come while two rounds are pending wait for one of these, and are then sent together (RFT4). So all
 //       waiting requests share the time of the disk and of the network.
 //
-// This class uses connections (`session`), but neither the port nor the disk. So a fuzzer can attack it over a seat in
+// This class uses connections (`session`), but neither the port nor the disk. So a fuzzer can attack it over a node in
 // memory.
 //
 // Not thread-safe: it belongs to the loop's thread.
@@ -19,39 +19,39 @@
 #include "cluster/backend/group_protocol.hpp"
 #include "cluster/backend/slots.hpp"
 #include "cluster/replica/address_book.hpp"
-#include "cluster/replica/identity.hpp"
-#include "cluster/replica/seat.hpp"
+#include "cluster/replica/data_directory.hpp"
+#include "cluster/replica/raft_node.hpp"
 #include "cluster/replica/sessions.hpp"
 
 namespace tutti::cluster::replica {
 
 class requests {
 public:
-    /// Makes the handler of requests. `secured` is null in the clear. The other arguments outlive this object. The seat
+    /// Makes the handler of requests. `secured` is null in the clear. The other arguments outlive this object. The node
     /// has answered all requests before this object is destroyed.
-    requests(seat& by, sessions& from, const identity& who, std::shared_ptr<backend::group::credentials> secured,
-             std::function<std::uint64_t()> turned_away);
+    requests(raft_node& by, sessions& from, const identity& who, std::shared_ptr<backend::group::credentials> secured,
+             std::function<std::uint64_t()> connections_rejected);
     ~requests();
     requests(const requests&) = delete;
     requests& operator=(const requests&) = delete;
 
     /// Makes messages name members with the addresses of that book instead of the log's. The book outlives this object.
-    void name_members_by(const address_book& where) noexcept { where_ = &where; }
+    void name_members_by(const address_book& where) noexcept { address_book_ = &where; }
     /// Answers a request, now or later. Ends the connection if the body does not match the question.
     void serve(const std::shared_ptr<session>& from, backend::group::question what, std::string_view body);
-    /// Sends the collected requests (H1). Call it when the loop has nothing else to do.
+    /// Sends the collected requests (MBR1). Call it when the loop has nothing else to do.
     void flush();
     /// Tells followers that the state has changed.
-    void tell_followers();
-    /// Makes all further requests be answered with `elsewhere`.
-    void end() noexcept { ending_ = true; }
+    void send_changes_to_followers();
+    /// Makes all further requests be answered with `leader_address`.
+    void begin_shutdown() noexcept { shuts_down_ = true; }
 
     /// Returns this member's status.
     [[nodiscard]] backend::group::status_answer status() const;
 
 private:
-    struct round;  // H1
-    struct committing;
+    struct request_batch;  // MBR1
+    struct combined_commit;
 
     void serve_get(const std::shared_ptr<session>& from, backend::group::get_request asked);
     void serve_commit(const std::shared_ptr<session>& from, backend::group::commit_request asked);
@@ -63,23 +63,23 @@ private:
     void serve_status(const std::shared_ptr<session>& from);
     void serve_change(const std::shared_ptr<session>& from, bool add, const backend::group::change_request& asked);
     [[nodiscard]] std::string address_of(const member& one) const {
-        return where_ == nullptr ? one.address : where_->of(one.id, one.address);
+        return address_book_ == nullptr ? one.address : address_book_->of(one.id, one.address);
     }
-    [[nodiscard]] std::string elsewhere() const;
-    void answer_elsewhere(const std::shared_ptr<session>& to);
+    [[nodiscard]] std::string leader_address() const;
+    void redirect_to_leader(const std::shared_ptr<session>& to);
     /// Returns the round that is being collected.
-    [[nodiscard]] std::shared_ptr<round> this_round();
-    void tell(session& to);
+    [[nodiscard]] std::shared_ptr<request_batch> current_batch();
+    void send_changes(session& to);
 
-    seat& seat_;
+    raft_node& raft_node_;
     sessions& sessions_;
-    const identity& who_;
-    const address_book* where_ = nullptr;
-    const std::shared_ptr<backend::group::credentials> secured_;
-    const std::function<std::uint64_t()> turned_away_;
-    std::shared_ptr<round> gathering_;
-    unsigned rounds_ = 0;  // pending
-    bool ending_ = false;
+    const identity& identity_;
+    const address_book* address_book_ = nullptr;
+    const std::shared_ptr<backend::group::credentials> credentials_;
+    const std::function<std::uint64_t()> connections_rejected_;
+    std::shared_ptr<request_batch> collecting_;
+    unsigned batches_ = 0;  // pending
+    bool shuts_down_ = false;
 };
 
 }  // namespace tutti::cluster::replica

@@ -1,6 +1,6 @@
 // How a machine is saved:
 //
-//   "tutti-group" version(1)   the count of commits (8), `absence` (8; machine.hpp, R3)
+//   "tutti-group" version(1)   the count of commits (8), `absence` (8; state_machine.hpp, RSM3)
 //   records: count (8), each once in any order (`save` has ascending keys): key, version (8), whether it exists (1),
 //     its bytes if it does
 //   prepared transactions: count (8), by ascending ids, each: id, the number of the group that decides (8), the state
@@ -11,9 +11,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "cluster/replica/checksummed.hpp"
 #include "cluster/replica/fault_injection.hpp"
-#include "cluster/replica/machine.hpp"
-#include "cluster/replica/sealed.hpp"
+#include "cluster/replica/state_machine.hpp"
 
 namespace tutti::cluster::replica {
 namespace {
@@ -30,44 +30,44 @@ void write_record(wire::writer& out, const key& k, const backend::record& r, ver
 
 }  // namespace
 
-std::string machine::save() const {
-    std::vector<const cells::value_type*> sorted;
-    sorted.reserve(holds_.objects + holds_.erased);
-    for (const cells& shard : shards_) {
+std::string state_machine::save() const {
+    std::vector<const record_table::value_type*> sorted;
+    sorted.reserve(statistics_.objects + statistics_.erased);
+    for (const record_table& shard : shards_) {
         for (const auto& one : shard) {
-            if (one.second.now.at != 0) sorted.push_back(&one);  // the others are of the window alone (R7)
+            if (one.second.now.at != 0) sorted.push_back(&one);  // the others are of the window alone (RSM7)
         }
     }
     std::ranges::sort(sorted, {}, [](const auto* one) -> const key& { return one->first; });
-    std::string all = begin_sealed(name, format);
+    std::string all = begin_checksummed(name, format);
     wire::writer out{all};
     out(latest_);
     out(injected(fault::absence_not_saved) ? 0 : absence());
     out(std::uint64_t{sorted.size()});
     for (const auto* one : sorted) write_record(out, one->first, one->second.now, latest_);
     prepared_.save(out);
-    seal(all);
+    finish_checksummed(all);
     return all;
 }
 
-void machine::begin_image() {
+void state_machine::begin_image() {
     auto fresh = std::make_unique<image>();
     fresh->number = ++images_;
-    fresh->front = begin_sealed(name, format);
+    fresh->front = begin_checksummed(name, format);
     wire::writer front{fresh->front}, back{fresh->back};
     front(latest_);
     front(injected(fault::absence_not_saved) ? 0 : absence());
-    front(std::uint64_t{holds_.objects + holds_.erased});
+    front(std::uint64_t{statistics_.objects + statistics_.erased});
     prepared_.save(back);
     image_ = std::move(fresh);
 }
 
-bool machine::next_piece(std::size_t most_shards, std::size_t most_bytes, std::string& piece) {
+bool state_machine::next_piece(std::size_t max_shards, std::size_t max_bytes, std::string& piece) {
     image& i = *image_;
-    const std::size_t end = piece.size() + most_bytes;
+    const std::size_t end = piece.size() + max_bytes;
     piece += std::exchange(i.front, {});
     wire::writer out{piece};
-    for (; i.next < shard_count && most_shards > 0 && piece.size() < end; ++i.next, --most_shards) {
+    for (; i.next < shard_count && max_shards > 0 && piece.size() < end; ++i.next, --max_shards) {
         for (const auto& [k, c] : shards_[i.next]) {
             if (c.image != i.number && c.now.at != 0) write_record(out, k, c.now, latest_);
         }
@@ -79,36 +79,37 @@ bool machine::next_piece(std::size_t most_shards, std::size_t most_bytes, std::s
     return true;
 }
 
-void machine::save_for_image(const key& k, cell& c) {
+void state_machine::save_for_image(const key& k, versioned_record& c) {
     if (image_ == nullptr || c.image == image_->number) return;
     // A shard that is written has it already. One that comes later finds the mark, and leaves the record out.
-    if (c.now.at != 0 && shard_of(k) >= image_->next && !injected(fault::image_of_later))
+    if (c.now.at != 0 && shard_of(k) >= image_->next && !injected(fault::image_of_later_state))
         image_->saved.emplace_back(k, c.now);
     c.image = image_->number;
 }
 
-bool machine::is_whole(std::string_view saved) noexcept {
+bool state_machine::is_complete(std::string_view saved) noexcept {
     std::string_view content;
     std::uint8_t of = 0;
-    return open_sealed(saved, name, 0, UINT8_MAX, content, of) == sealed::sound;  // another release's may be whole
+    return read_checksummed(saved, name, 0, UINT8_MAX, content, of) ==
+           checksum_result::valid;  // another release's may be whole
 }
 
-void machine::load(std::string_view saved) {
+void state_machine::load(std::string_view saved) {
     std::string_view content;
     std::uint8_t of = 0;
-    switch (open_sealed(saved, name, oldest_format, format, content, of)) {
-        case sealed::sound: break;
-        case sealed::no_such_thing: throw backend::refusal{"these bytes are no snapshot of a group"};
-        case sealed::other_release:
+    switch (read_checksummed(saved, name, oldest_format, format, content, of)) {
+        case checksum_result::valid: break;
+        case checksum_result::other_content: throw backend::refusal{"these bytes are no snapshot of a group"};
+        case checksum_result::unsupported_format:
             throw backend::refusal{
                 "the snapshot of the group is of another release: have all members run the same one"};
-        case sealed::damaged:
+        case checksum_result::damaged:
             throw backend::refusal{
                 "the snapshot of the group was damaged: its checksum is another; remove this member, empty its folder, "
                 "and let it join anew"};
     }
     wire::reader in{content};
-    machine fresh{most_, most_erased_};
+    state_machine fresh{history_limit_, max_erased_};
     in(fresh.latest_);
     fresh.floor_ = fresh.latest_;
     version absence = 0;
@@ -125,14 +126,14 @@ void machine::load(std::string_view saved) {
         in(r.exists);
         if (r.exists) in(r.bytes);
         if (r.at > fresh.latest_) in.refuse();
-        cells& shard = fresh.shard(k);
-        const auto [one, is_new] = shard.try_emplace(std::move(k), cell{std::move(r), 0, nullptr});
+        record_table& shard = fresh.shard(k);
+        const auto [one, is_new] = shard.try_emplace(std::move(k), versioned_record{std::move(r), 0, nullptr});
         if (is_new) fresh.count(one->first, one->second.now, true);
         else in.refuse();
     }
     if (of >= first_with_prepared) fresh.prepared_.load(in, fresh.latest_);
-    fresh.holds_.prepared = fresh.prepared_.count();
-    if (!in.sound()) throw backend::refusal{"the snapshot of the group says other than it begins to say"};
+    fresh.statistics_.prepared = fresh.prepared_.count();
+    if (!in.is_valid()) throw backend::refusal{"the snapshot of the group says other than it begins to say"};
     shards_ = std::move(fresh.shards_);
     erased_ = std::move(fresh.erased_);
     absences_ = std::move(fresh.absences_);
@@ -141,7 +142,7 @@ void machine::load(std::string_view saved) {
     order_.clear();
     latest_ = fresh.latest_;
     floor_ = fresh.floor_;
-    holds_ = fresh.holds_;
+    statistics_ = fresh.statistics_;
 }
 
 }  // namespace tutti::cluster::replica

@@ -35,7 +35,7 @@ std::uint64_t word_at(std::string_view bytes, std::size_t at) {
     return w;
 }
 
-std::uint32_t half_at(std::string_view bytes, std::size_t at) {
+std::uint32_t half_open_at(std::string_view bytes, std::size_t at) {
     std::uint32_t w = 0;
     std::memcpy(&w, bytes.data() + at, sizeof w);
     return w;
@@ -60,14 +60,14 @@ std::optional<batch> batch_at(std::string_view bytes, std::size_t at) {
     for (std::uint64_t i = 0; i < b.entries; ++i) {
         const std::size_t header = b.headers_at + i * entry_header;
         const auto type = static_cast<unsigned char>(bytes[header + 8]);
-        const std::uint32_t one = half_at(bytes, header + 12);
+        const std::uint32_t one = half_open_at(bytes, header + 12);
         if (type < 1 || type > 3 || one % word != 0) return std::nullopt;
         length += one;
         if (length > bytes.size() - b.data_at) return std::nullopt;
     }
     b.end = b.data_at + length;
-    if (crc_of(bytes.substr(at + sums, b.data_at - at - sums)) != half_at(bytes, at) ||
-        crc_of(bytes.substr(b.data_at, length)) != half_at(bytes, at + 4))
+    if (crc_of(bytes.substr(at + sums, b.data_at - at - sums)) != half_open_at(bytes, at) ||
+        crc_of(bytes.substr(b.data_at, length)) != half_open_at(bytes, at + 4))
         return std::nullopt;
     return b;
 }
@@ -77,7 +77,7 @@ void tell(std::string_view bytes, std::size_t at, const batch& b, std::uint64_t 
     std::size_t from = b.data_at;
     for (std::uint64_t i = 0; i < b.entries; ++i) {
         const std::size_t header = b.headers_at + i * entry_header;
-        const std::uint32_t length = half_at(bytes, header + 12);
+        const std::uint32_t length = half_open_at(bytes, header + 12);
         each({word_at(bytes, header), static_cast<entry_type>(bytes[header + 8]), bytes.substr(from, length), at, run});
         from += length;
     }
@@ -88,7 +88,7 @@ void tell(std::string_view bytes, std::size_t at, const batch& b, std::uint64_t 
 std::uint32_t crc_of(std::string_view bytes, std::uint32_t from) noexcept {
     std::uint32_t c = from;
     while (bytes.size() >= 4) {
-        c ^= __builtin_bswap32(half_at(bytes, 0));
+        c ^= __builtin_bswap32(half_open_at(bytes, 0));
         c = tables[3][c >> 24] ^ tables[2][(c >> 16) & 255] ^ tables[1][(c >> 8) & 255] ^ tables[0][c & 255];
         bytes.remove_prefix(4);
     }

@@ -9,21 +9,21 @@ namespace {
 
 using namespace backend::group;
 
-constexpr std::size_t most_waiting = most_answer;  // bytes that a follower has not taken
+constexpr std::size_t max_waiting_bytes = most_answer;  // bytes that a follower has not taken
 constexpr std::size_t read_at_once = 65536;
-constexpr std::size_t most_sessions = 4096;
+constexpr std::size_t max_sessions = 4096;
 
 }  // namespace
 
 void session::answer(std::string frame) {
-    asked_ = false;
+    has_request_ = false;
     if (socket_ == nullptr || !send(std::move(frame))) return end();
     read();
-    cut_frame();
+    handle_frame();
 }
 
-bool session::tell(std::string frame) {
-    if (socket_ != nullptr && waiting_bytes_ + frame.size() <= most_waiting && send(std::move(frame))) return true;
+bool session::send_update(std::string frame) {
+    if (socket_ != nullptr && waiting_bytes_ + frame.size() <= max_waiting_bytes && send(std::move(frame))) return true;
     end();
     return false;
 }
@@ -38,7 +38,7 @@ void session::end() {
 }
 
 bool session::send(std::string bytes) {
-    if (tls_ && !tls_->seal(bytes)) return false;
+    if (tls_ && !tls_->encrypt(bytes)) return false;
     return send_raw(std::move(bytes));
 }
 
@@ -64,25 +64,25 @@ void session::read() {
             if (s->data == nullptr) return;
             const std::shared_ptr<session> mine = static_cast<session*>(s->data)->shared_from_this();
             if (n < 0) return mine->end();
-            mine->take({from->base, static_cast<std::size_t>(n)});
+            mine->receive({from->base, static_cast<std::size_t>(n)});
         });
     if (failed != 0 && failed != UV_EALREADY) end();
 }
 
-void session::take(std::string_view part) {
+void session::receive(std::string_view part) {
     if (!tls_) {
         input_.append(part);
     } else {
-        const bool goes_on = tls_->open(part, input_);
-        const std::string owed = tls_->owed();
+        const bool goes_on = tls_->decrypt(part, input_);
+        const std::string owed = tls_->pending_output();
         if (!owed.empty() && !send_raw(owed)) return end();
         if (!goes_on) return end();
     }
-    cut_frame();
+    handle_frame();
 }
 
-void session::cut_frame() {
-    if (asked_ || socket_ == nullptr) return;
+void session::handle_frame() {
+    if (has_request_ || socket_ == nullptr) return;
     std::uint32_t length = 0;
     if (input_.size() < sizeof length) return;
     std::memcpy(&length, input_.data(), sizeof length);
@@ -99,14 +99,14 @@ void session::cut_frame() {
     std::string_view rest{message};
     question what{};
     if (!take_head(rest, what)) return end();
-    asked_ = true;
+    has_request_ = true;
     if (what != question::follow) ::uv_read_stop(stream(socket_));
     of_.serve_(shared_from_this(), what, rest);
 }
 
-void sessions::take(arrival a) {
+void sessions::add(identified_connection a) {
     uv_tcp_t* const socket = a.socket;
-    if (all_.size() >= most_sessions) {
+    if (all_.size() >= max_sessions) {
         ::uv_close(reinterpret_cast<uv_handle_t*>(socket), [](uv_handle_t* s) { raft_free(s); });
         return;
     }
@@ -114,17 +114,17 @@ void sessions::take(arrival a) {
     socket->data = made.get();
     all_.push_back(made);
     made->read();
-    made->cut_frame();  // bytes that came with the hello
+    made->handle_frame();  // bytes that came with the hello
 }
 
-void sessions::look_at_clock() {
+void sessions::send_due_keepalives() {
     const auto now = std::chrono::steady_clock::now();
-    if (now < next_sign_) return;
-    next_sign_ = now + sign_of_life;
+    if (now < next_keepalive_) return;
+    next_keepalive_ = now + sign_of_life;
     for (auto next = all_.begin(); next != all_.end();) {
         const std::shared_ptr<session> one = *next++;
-        if ((one->asked_ || one->follows) && one->waiting_bytes_ == 0)
-            static_cast<void>(one->tell(frame(outcome::alive, nothing{})));
+        if ((one->has_request_ || one->follows) && one->waiting_bytes_ == 0)
+            static_cast<void>(one->send_update(frame(outcome::alive, nothing{})));
     }
 }
 

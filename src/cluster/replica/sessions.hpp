@@ -18,7 +18,7 @@
 #include <uv.h>
 
 #include "cluster/backend/group_protocol.hpp"
-#include "cluster/replica/arrival.hpp"
+#include "cluster/replica/identified_connection.hpp"
 
 namespace tutti::cluster::replica {
 
@@ -30,10 +30,10 @@ public:
     /// Sends the answer to its request, and continues to read.
     void answer(std::string frame);
     /// Sends the next part of the stream that it follows. Returns false if it takes too little, and is disconnected.
-    bool tell(std::string frame);
+    bool send_update(std::string frame);
     void end();
     /// Returns true if it may admit and remove members.
-    [[nodiscard]] bool as_member() const noexcept { return as_member_; }
+    [[nodiscard]] bool has_member_rights() const noexcept { return has_member_rights_; }
 
     /// The stream that it follows, if there is one.
     struct followed {
@@ -45,22 +45,26 @@ public:
 
 private:
     friend class sessions;
-    session(sessions& of, arrival a)
-        : of_{of}, socket_{a.socket}, tls_{std::move(a.tls)}, as_member_{a.as_member}, input_{std::move(a.input)} {}
+    session(sessions& of, identified_connection a)
+        : of_{of},
+          socket_{a.socket},
+          tls_{std::move(a.tls)},
+          has_member_rights_{a.has_member_rights},
+          input_{std::move(a.input)} {}
     void read();
-    void take(std::string_view part);
-    void cut_frame();
+    void receive(std::string_view part);
+    void handle_frame();
     bool send(std::string bytes);
     bool send_raw(std::string bytes);
 
     sessions& of_;
     uv_tcp_t* socket_;                              // null once it ends
     const std::unique_ptr<wire::tls_session> tls_;  // null: in the clear
-    const bool as_member_;
+    const bool has_member_rights_;
     std::string input_;
     std::string chunk_;
     std::size_t waiting_bytes_ = 0;  // bytes that were sent and not taken
-    bool asked_ = false;             // a request is pending
+    bool has_request_ = false;       // a request is pending
 };
 
 class sessions {
@@ -69,11 +73,11 @@ public:
     explicit sessions(serve how) : serve_{std::move(how)} {}
 
     /// Takes a connection that has been welcomed. Closes and frees it later.
-    void take(arrival a);
+    void add(identified_connection a);
     /// Sends a keep-alive to waiting programs, if it is due (P2).
-    void look_at_clock();
+    void send_due_keepalives();
     template <class F>
-    void each_follower(F&& what) {
+    void for_each_follower(F&& what) {
         for (auto next = all_.begin(); next != all_.end();) {
             const std::shared_ptr<session> one = *next++;  // it may end meanwhile
             if (one->follows) what(*one);
@@ -85,7 +89,7 @@ public:
 private:
     friend class session;
     serve serve_;
-    std::chrono::steady_clock::time_point next_sign_{};
+    std::chrono::steady_clock::time_point next_keepalive_{};
     std::list<std::shared_ptr<session>> all_;
 };
 

@@ -54,8 +54,8 @@ struct shim::append_under_way {
 
 shim::~shim() = default;
 
-shim::shim(raft& of_member, raft_io& io, std::size_t message_bytes, raft_index owed)
-    : raft_{of_member}, under_{io}, sender_{raft_, under_, message_bytes}, owed_{owed} {
+shim::shim(raft& of_member, raft_io& io, std::size_t message_bytes, raft_index lost_upto)
+    : raft_{of_member}, under_{io}, sender_{raft_, under_, message_bytes}, lost_upto_{lost_upto} {
     raft_.data = this;
     io.load = load;
     io.start = start;
@@ -76,9 +76,11 @@ shim& shim::of(const raft_io* io) {
     return *static_cast<shim*>(static_cast<raft*>(io->data)->data);  // raft_init has set the first
 }
 
-bool shim::is_one_uncommitted() const noexcept { return !all_.empty() && all_.rbegin()->first > raft_.last_applied; }
+bool shim::has_uncommitted_configuration() const noexcept {
+    return !all_.empty() && all_.rbegin()->first > raft_.last_applied;
+}
 
-void shim::note(const raft_entry* entries, std::size_t n) {
+void shim::record_configurations(const raft_entry* entries, std::size_t n) {
     for (std::size_t i = 0; i < n; ++i, ++next_) {
         const raft_buffer& b = entries[i].buf;
         if (entries[i].type == RAFT_CHANGE) all_[next_] = {static_cast<const char*>(b.base), b.len};
@@ -86,7 +88,7 @@ void shim::note(const raft_entry* entries, std::size_t n) {
 }
 
 /// The log ends before `from`.
-void shim::put_back(raft_index from) {
+void shim::restore_configuration(raft_index from) {
     next_ = from;
     const auto gone = all_.lower_bound(from);
     if (gone == all_.end()) return;
@@ -101,7 +103,7 @@ void shim::put_back(raft_index from) {
     raft_configuration_close(&raft_.configuration);
     raft_.configuration = before;
     raft_.configuration_index = all_.rbegin()->first;
-    hide();
+    hide_uncommitted_configuration();
 }
 
 int shim::load(raft_io* io, raft_term* term, raft_id* voted_for, raft_snapshot** snapshot, raft_index* start,
@@ -112,7 +114,7 @@ int shim::load(raft_io* io, raft_term* term, raft_id* voted_for, raft_snapshot**
     self.all_.clear();
     if (*snapshot != nullptr) self.all_[(*snapshot)->configuration_index] = encoded((*snapshot)->configuration);
     self.next_ = *start;
-    self.note(*entries, *n);
+    self.record_configurations(*entries, *n);
     return 0;
 }
 
@@ -122,17 +124,18 @@ int shim::start(raft_io* io, unsigned every, raft_io_tick_cb tick, raft_io_recv_
     self.tick_ = tick;
     const auto ticks = [](raft_io* from) {
         shim& ticked = of(from);
-        // S5: the time after which it would ask for votes begins anew.
-        if (ticked.owed_ != 0) ticked.raft_.election_timer_start = from->time(from);
+        // RFT5: the time after which it would ask for votes begins anew.
+        if (ticked.lost_upto_ != 0) ticked.raft_.election_timer_start = from->time(from);
         ticked.tick_(from);
-        of(from).lead();
+        of(from).on_elected();
     };
     return self.under_.start(io, every, ticks, [](raft_io* from, raft_message* m) { of(from).receive(from, m); });
 }
 
 /// Begins a term of its own with an entry of its own.
-void shim::lead() {
-    if (raft_.state != RAFT_LEADER || raft_.current_term == led_ || injected(fault::counts_for_old_terms)) return;
+void shim::on_elected() {
+    if (raft_.state != RAFT_LEADER || raft_.current_term == last_led_term_ || injected(fault::counts_for_old_terms))
+        return;
     first_own_ = raft_last_index(&raft_) + 1;
     auto own = std::make_unique<struct ::raft_barrier>();
     own->data = own.get();
@@ -140,7 +143,7 @@ void shim::lead() {
         delete static_cast<struct ::raft_barrier*>(r->data);  // NOLINT(cppcoreguidelines-owning-memory): given below
     });
     if (failed != 0) return;  // at the next tick; until then no answer counts
-    led_ = raft_.current_term;
+    last_led_term_ = raft_.current_term;
     (void)own.release();  // raft calls back
 }
 
@@ -166,8 +169,8 @@ void shim::pass_over_saved(raft_append_entries& said) {
 }
 
 void shim::receive(raft_io* io, raft_message* m) {
-    // S5: as if it had not come. Neither has anything that would have to be freed.
-    if (owed_ != 0 && (m->type == RAFT_IO_REQUEST_VOTE || m->type == RAFT_IO_TIMEOUT_NOW)) return;
+    // RFT5: as if it had not come. Neither has anything that would have to be freed.
+    if (lost_upto_ != 0 && (m->type == RAFT_IO_REQUEST_VOTE || m->type == RAFT_IO_TIMEOUT_NOW)) return;
     if (m->type == RAFT_IO_APPEND_ENTRIES_RESULT) return receive_result(io, m);
     raft_term term = 0;
     if (m->type == RAFT_IO_APPEND_ENTRIES) {
@@ -182,8 +185,8 @@ void shim::receive(raft_io* io, raft_message* m) {
     if (term < verified_.term) compared_ = 0;  // of a leader that is none any more
     receive_(io, m);
     compared_ = 0;
-    lead();
-    hide();
+    on_elected();
+    hide_uncommitted_configuration();
 }
 
 void shim::receive_result(raft_io* io, raft_message* m) {
@@ -195,8 +198,8 @@ void shim::receive_result(raft_io* io, raft_message* m) {
         result.last_log_index = std::min(said.last_log_index, raft_.commit_index);
     receive_(io, m);
     if (said.rejected == 0) sender_.acknowledge(from, said.term, said.last_log_index);
-    lead();
-    hide();
+    on_elected();
+    hide_uncommitted_configuration();
 }
 
 /// C-Raft has found that the message's part of the log is, or becomes, its own.
@@ -219,9 +222,9 @@ int shim::send_result(raft_io* io, raft_io_send* request, const raft_message& me
     raft_append_entries_result& result = honest.append_entries_result;
     const raft_index known = result.term == verified_.term ? verified_.index : 0;
     if (!injected(fault::more_than_compared)) result.last_log_index = std::min(result.last_log_index, known);
-    if (owed_ != 0 && std::min(result.last_log_index, known) >= owed_) {
-        owed_ = 0;
-        if (regained_) regained_();
+    if (lost_upto_ != 0 && std::min(result.last_log_index, known) >= lost_upto_) {
+        lost_upto_ = 0;
+        if (on_recovered_) on_recovered_();
     }
     return under_.send(io, request, &honest, done);
 }
@@ -245,12 +248,12 @@ int shim::append(raft_io* io, raft_io_append* request, const raft_entry* entries
             return;
         }
         all->done(all->theirs, 0);
-        by.hide();  // a follower uses a configuration from when it is stored
+        by.hide_uncommitted_configuration();  // a follower uses a configuration from when it is stored
     });
     if (failed != 0) return failed;
     (void)w.release();  // it is called back
     self.accept();
-    self.note(entries, n);
+    self.record_configurations(entries, n);
     return 0;
 }
 
@@ -264,7 +267,7 @@ void shim::close(raft_io* io, raft_io_close_cb done) {
 int shim::truncate(raft_io* io, raft_index from) {
     shim& self = of(io);
     const int failed = self.under_.truncate(io, from);
-    if (failed == 0) self.put_back(from);
+    if (failed == 0) self.restore_configuration(from);
     return failed;
 }
 

@@ -10,7 +10,7 @@
 // where a snapshot may have removed it, and then crashes; it also takes an uncommitted configuration for a committed
 // one after a start, and saves it in snapshots (canonical/raft, issue 250). So the shim keeps the books itself: it
 // sees what is appended, truncated and replaced by snapshots, hides from C-Raft that a configuration is uncommitted,
-// and puts back the one before when it is cut off. The seat refuses a change, and a snapshot, while one is
+// and puts back the one before when it is cut off. The node refuses a change, and a snapshot, while one is
 // uncommitted.
 //
 // *What a follower says that it has.* A leader counts on an answer that a follower's log is its own up to what the
@@ -26,10 +26,10 @@
 // *What a member lacks.* C-Raft sends it in one message, and again at each heartbeat. entry_sender.hpp divides it.
 //
 // *A write that fails.* C-Raft truncates its log then, and crashes if a second write was in progress. So it does not
-// hear of it: nothing that waits for the write is answered any more, and the seat says that it is broken. When C-Raft
+// hear of it: nothing that waits for the write is answered any more, and the node says that it is broken. When C-Raft
 // has been closed, it hears that all is well, which it does not act on.
 //
-// Thread safety: none, as of the seat that it belongs to.
+// Thread safety: none, as of the node that it belongs to.
 #pragma once
 
 #include <functional>
@@ -47,21 +47,21 @@ class shim {
 public:
     /// Stands between the two from now on, and takes `of.data` for itself. A message to another member has about
     /// `message_bytes` of entries at most. REQUIRES: raft_init was called, and nothing after it.
-    shim(raft& of, raft_io& io, std::size_t message_bytes, raft_index owed = 0);
+    shim(raft& of, raft_io& io, std::size_t message_bytes, raft_index lost_upto = 0);
     ~shim();
     shim(const shim&) = delete;
     shim& operator=(const shim&) = delete;
 
     /// The newest in the log is not known to be committed.
-    [[nodiscard]] bool is_one_uncommitted() const noexcept;
+    [[nodiscard]] bool has_uncommitted_configuration() const noexcept;
     /// After each call that lets C-Raft change something.
-    void hide() noexcept { raft_.configuration_uncommitted_index = 0; }
+    void hide_uncommitted_configuration() noexcept { raft_.configuration_uncommitted_index = 0; }
 
-    /// S5 of seat.hpp: `told` when it has again what it owes.
-    void on_regained(std::function<void()> told) { regained_ = std::move(told); }
+    /// RFT5 of raft_node.hpp: `callback` when it has again what it owes.
+    void on_recovered(std::function<void()> callback) { on_recovered_ = std::move(callback); }
     /// Before raft_init: C-Raft asks for snapshots in two steps, of which the second may take long.
     static void allow_images(raft_io& io) noexcept;
-    /// `write` is called when C-Raft waits for an image that was begun (imaging.hpp), and has it told by `end_image`.
+    /// `write` is called when C-Raft waits for an image that was begun (image_writer.hpp), and has it told by `end_image`.
     void write_images_by(std::function<void()> write) { write_image_ = std::move(write); }
     /// The image is whole (0), or has failed.
     void end_image(int status);
@@ -80,10 +80,10 @@ private:
     void receive_result(raft_io* io, raft_message* m);
     int send_result(raft_io* io, raft_io_send* request, const raft_message& message, raft_io_send_cb done);
     void pass_over_saved(raft_append_entries& said);
-    void lead();
+    void on_elected();
     void accept() noexcept;
-    void note(const raft_entry* entries, std::size_t n);
-    void put_back(raft_index from);
+    void record_configurations(const raft_entry* entries, std::size_t n);
+    void restore_configuration(raft_index from);
 
     static int load(raft_io* io, raft_term* term, raft_id* voted_for, raft_snapshot** snapshot, raft_index* start,
                     raft_entry** entries, std::size_t* n);
@@ -102,16 +102,16 @@ private:
     entry_sender sender_;
     raft_io_recv_cb receive_ = nullptr;
     raft_io_tick_cb tick_ = nullptr;
-    raft_term led_ = 0;         // the term that this member has led last
-    raft_index first_own_ = 0;  // of that term's entries
+    raft_term last_led_term_ = 0;  // the term that this member has led last
+    raft_index first_own_ = 0;     // of that term's entries
     int failed_ = 0;
     verified verified_;
     raft_index compared_ = 0;  // by the message that is being received; 0: none, or it is known what came of it
     std::vector<std::unique_ptr<append_under_way>> untold_;
-    raft_index owed_;
+    raft_index lost_upto_;
     std::function<void()> write_image_;
     raft_io_async_work* image_ = nullptr;  // C-Raft waits for it
-    std::function<void()> regained_;
+    std::function<void()> on_recovered_;
     raft_index next_ = 1;                    // of the entry that is appended next
     std::map<raft_index, std::string> all_;  // encoded; the first is committed
 };

@@ -37,7 +37,7 @@ private:
     [[nodiscard]] bool is_at(const logged_entry& e, std::uint64_t index) const noexcept;
     [[nodiscard]] std::uint64_t find(const logged_entry& e);
     void count(const logged_entry& e);
-    void know(std::uint64_t index);
+    void set_position(std::uint64_t index);
 
     const durable_contents* record_;
     std::uint64_t count_ = 0;

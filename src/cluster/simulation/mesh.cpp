@@ -20,18 +20,19 @@ public:
 
     void changed(const object_id& id, std::span<const node_number> watchers) override {
         for (const node_number n : watchers)
-            mesh_.send(at_, n, wire::kind::changed, 0, wire::encode(wire::changed{id}), true);
+            mesh_.send(at_, n, wire::message_type::object_changed, 0, wire::encode(wire::object_changed{id}), true);
     }
     bool forgets(const object_id& id, node_number owner, std::uint64_t version) noexcept override {
         const auto nodes = static_cast<node_number>(mesh_.sites_.size());
-        mesh_.send(at_, home_of(id, nodes), wire::kind::place, 0, wire::encode(wire::place{id, owner, version}), true);
+        mesh_.send(at_, home_of(id, nodes), wire::message_type::owner_update, 0,
+                   wire::encode(wire::owner_update{id, owner, version}), true);
         ++mesh_.told_homes_;
         return true;
     }
 
     void invalidate(const object_id& id, node_number sharer, std::uint64_t grant) noexcept override {
-        mesh_.send(at_, sharer, wire::kind::invalidate, 0, wire::encode(wire::invalidation{.id = id, .grant = grant}),
-                   false);
+        mesh_.send(at_, sharer, wire::message_type::invalidate, 0,
+                   wire::encode(wire::invalidation{.id = id, .grant = grant}), false);
     }
 
 private:
@@ -44,7 +45,9 @@ class mesh::doorman final : public gate {
 public:
     doorman(mesh& in, node_number at) noexcept : mesh_{in}, at_{at} {}
 
-    void say(node_number to, wire::kind kind, std::string body) override { mesh_.send(at_, to, kind, 0, body, true); }
+    void say(node_number to, wire::message_type kind, std::string body) override {
+        mesh_.send(at_, to, kind, 0, body, true);
+    }
     std::uint64_t process_of(node_number n) override { return mesh_.links_[at_][n]; }
 
 private:
@@ -52,7 +55,7 @@ private:
     const node_number at_;
 };
 
-mesh::mesh(node_number nodes, moving how, std::uint64_t seed, const wire::conditions& network)
+mesh::mesh(node_number nodes, moving how, std::uint64_t seed, const wire::network_conditions& network)
     : how_{how},
       lives_(nodes, life::runs),
       processes_(nodes, 1),
@@ -70,10 +73,10 @@ mesh::mesh(node_number nodes, moving how, std::uint64_t seed, const wire::condit
 
 mesh::~mesh() = default;
 
-void mesh::send(node_number from, node_number to, wire::kind kind, std::uint64_t call, const std::string& body,
+void mesh::send(node_number from, node_number to, wire::message_type kind, std::uint64_t call, const std::string& body,
                 bool sure) {
     const bool has_lost = from != to && at(from).objects.is_lost(to);
-    if (has_lost && !wire::is_about_return(kind) && !injected(fault::let_back_in)) return;
+    if (has_lost && !wire::is_rejoin_message(kind) && !injected(fault::let_back_in)) return;
     const wire::header h{static_cast<std::uint32_t>(body.size()),
                          kind,
                          wire::protocol_version,
@@ -90,7 +93,7 @@ void mesh::end(node_number n, std::uint64_t notice) {
     end_unseen(n);
     for (node_number other = 0; other < lives_.size(); ++other) {
         if (other == n) continue;
-        network_.after(1 + network_.below(notice), [this, other, n, ended = processes_[n]] {
+        network_.after(1 + network_.random_below(notice), [this, other, n, ended = processes_[n]] {
             if (links_[other][n] == ended) lose(other, n);
         });
     }
@@ -159,7 +162,8 @@ bool mesh::hears(node_number to, const wire::header& h, ends of) {
     if (to == h.from || injected(fault::believe_late_messages) || injected(fault::let_back_in)) return true;
     process& known = links_[to][h.from];
     // A new process is connected with as soon as its former process is lost.
-    const bool calls = wire::is_about_return(h.kind) && lives_[h.from] != life::ended && of.from == processes_[h.from];
+    const bool calls =
+        wire::is_rejoin_message(h.type) && lives_[h.from] != life::ended && of.from == processes_[h.from];
     if (known == 0 && calls) known = of.from;
     return of.to == processes_[to] && of.from == known;
 }
@@ -181,7 +185,7 @@ void mesh::take(node_number to, const std::string& frame) {
     if (!hears(to, h, of)) return;
     const std::string_view body = body_of(frame);
     if (!at(to).hear(h)) go_wrong("a clock has jumped");
-    if (wire::is_about_return(h.kind)) {
+    if (wire::is_rejoin_message(h.type)) {
         if (!admissions_[to]->hear(h, body)) go_wrong("a message of a return cannot be read");
         return;
     }
@@ -190,9 +194,9 @@ void mesh::take(node_number to, const std::string& frame) {
         if (!injected(fault::believe_late_messages)) go_wrong("one that is lost asks for something");
         return;
     }
-    if (is_answer(h.kind)) return callers_[(h.call >> bits_of_call) - 1]->answer(h.call, body);
-    if (h.kind == wire::kind::changed) {
-        wire::changed told;
+    if (is_reply(h.type)) return callers_[(h.call >> bits_of_call) - 1]->answer(h.call, body);
+    if (h.type == wire::message_type::object_changed) {
+        wire::object_changed told;
         if (!wire::decode(body, told)) return go_wrong("a change cannot be read");
         return heard_of_change(to, told.id);
     }
@@ -244,7 +248,9 @@ void caller::begin(std::span<call> calls) { start(ahead_, calls); }
 
 void caller::finish() { await(ahead_); }
 
-void caller::post(node_number to, wire::kind kind, std::string body) { mesh_.send(home_, to, kind, 0, body, true); }
+void caller::post(node_number to, wire::message_type kind, std::string body) {
+    mesh_.send(home_, to, kind, 0, body, true);
+}
 
 bool caller::hears(node_number node) const noexcept { return !mesh_.knows_gone(home_, node); }
 

@@ -13,7 +13,7 @@
 
 #include "cluster/protocol/admission.hpp"
 #include "cluster/protocol/transaction.hpp"
-#include "wire/simulation.hpp"
+#include "wire/simulated_network.hpp"
 
 namespace tutti::cluster::simulation {
 
@@ -22,16 +22,16 @@ class caller;
 /// A cluster in one thread. Everything happens in `network().step()`, and is determined by the seed and the calls.
 class mesh {
 public:
-    mesh(node_number nodes, moving how, std::uint64_t seed, const wire::conditions& network);
+    mesh(node_number nodes, moving how, std::uint64_t seed, const wire::network_conditions& network);
     virtual ~mesh();
     mesh(const mesh&) = delete;
     mesh& operator=(const mesh&) = delete;
 
     [[nodiscard]] site& at(node_number n) noexcept { return *sites_[n]; }
     [[nodiscard]] std::span<const std::unique_ptr<site>> sites() const noexcept { return sites_; }
-    [[nodiscard]] wire::simulation& network() noexcept { return network_; }
-    /// Sends a message, with a header from the sender's clock. `sure` is as in wire::simulation.
-    void send(node_number from, node_number to, wire::kind kind, std::uint64_t call, const std::string& body,
+    [[nodiscard]] wire::simulated_network& network() noexcept { return network_; }
+    /// Sends a message, with a header from the sender's clock. `sure` is as in wire::simulated_network.
+    void send(node_number from, node_number to, wire::message_type kind, std::uint64_t call, const std::string& body,
               bool sure);
 
     /// Ends the node, with all its memory. The node's messages may still arrive until the other nodes notice the loss,
@@ -125,7 +125,7 @@ private:
                                                // with
     std::size_t told_homes_ = 0;
     std::vector<caller*> callers_;  // by number
-    wire::simulation network_;
+    wire::simulated_network network_;
 };
 
 /// The port of one thread of a node. The caller's number goes with every question, so an answer finds the caller, and
@@ -139,7 +139,7 @@ public:
     void exchange(std::span<call> calls) override;
     void begin(std::span<call> calls) override;
     void finish() override;
-    void post(node_number to, wire::kind kind, std::string body) override;
+    void post(node_number to, wire::message_type kind, std::string body) override;
     [[nodiscard]] bool hears(node_number node) const noexcept override;
 
     [[nodiscard]] node_number home() const noexcept { return home_; }

@@ -24,7 +24,7 @@
 #include "cluster/engines/servers.hpp"
 #include "cluster/engines/stress_clients.hpp"
 #include "cluster/replica/fault_injection.hpp"
-#include "cluster/replica/machine.hpp"
+#include "cluster/replica/state_machine.hpp"
 #include "support/effort.hpp"
 #include "support/watchdog.hpp"
 
@@ -548,7 +548,7 @@ TEST_F(groups, a_member_with_a_damaged_log_does_not_start_until_it_is_repaired) 
     all.let_commit(40);
     EXPECT_FALSE(cluster::check_member_folder(g.folder_of(hurt)).damage.empty());
     const cluster::member_repair done = cluster::repair_member_folder(g.folder_of(hurt));
-    EXPECT_TRUE(done.waits);
+    EXPECT_TRUE(done.awaits_lost_entries);
     EXPECT_GT(done.lost_upto, done.now.last);
     g.at(hurt).end();
     g.start_one(hurt);
@@ -626,7 +626,7 @@ TEST_F(groups, a_log_of_large_commits_does_not_grow_for_good) {
 }
 
 TEST_F(groups, what_was_erased_does_not_stay) {
-    constexpr std::size_t most = cluster::replica::machine::default_most_erased, at_once = 500;
+    constexpr std::size_t most = cluster::replica::state_machine::default_max_erased, at_once = 500;
     group_server g{3};
     g.start();
     const auto e = engine_at(g.address());

@@ -13,26 +13,26 @@
 #include <vector>
 
 #include "cluster/backend/group_engine.hpp"
-#include "cluster/replica/machine.hpp"
+#include "cluster/replica/state_machine.hpp"
 
 namespace tutti::cluster::testing {
 
 /// The store that several programs use.
 struct local_store {
-    explicit local_store(std::uint64_t of, std::size_t most_erased = replica::machine::default_most_erased)
+    explicit local_store(std::uint64_t of, std::size_t most_erased = replica::state_machine::default_max_erased)
         : number{of}, records{{}, most_erased} {}
     const std::uint64_t number;
     std::mutex guard;
     std::condition_variable changed;
-    replica::machine records;
+    replica::state_machine records;
 
     [[nodiscard]] std::size_t prepared() {
         const std::lock_guard hold{guard};
-        return records.holds().prepared;
+        return records.statistics().prepared;
     }
-    replica::outcome apply(replica::entry e) {
+    replica::operation_result apply(replica::log_entry_builder e) {
         const std::lock_guard hold{guard};
-        replica::outcome said = records.apply(e.finish()).outcomes.at(0);
+        replica::operation_result said = records.apply(e.finish()).results.at(0);
         changed.notify_all();
         return said;
     }
@@ -56,7 +56,7 @@ public:
     }
     void commit(backend::request& r) override {
         ++commits;
-        replica::entry e;
+        replica::log_entry_builder e;
         e.add_commit(r.checks, r.writes);
         settle(r, std::move(e), lose_commit);
     }
@@ -64,7 +64,7 @@ public:
                                         std::chrono::milliseconds) override {
         ++prepares;
         if (const auto first = std::exchange(before_prepare, nullptr)) first();
-        replica::entry e;
+        replica::log_entry_builder e;
         e.add_prepare(who, r.checks, r.writes);
         if (loses_all_prepares) lose_prepare = loss::after;
         settle(r, std::move(e), lose_prepare);
@@ -72,20 +72,20 @@ public:
     }
     std::function<bool()> begin_finish(const std::string& id, bool commits_it, std::chrono::milliseconds) override {
         if (lose_finish) return [] { return false; };
-        replica::entry e;
+        replica::log_entry_builder e;
         e.add_finish(id, commits_it);
         static_cast<void>(at_->apply(std::move(e)));
         return [] { return true; };
     }
     void forget(std::span<const backend::key> all) noexcept override {
-        replica::entry e;
+        replica::log_entry_builder e;
         e.add_forget(all);
         static_cast<void>(at_->apply(std::move(e)));
     }
     backend::verdict list(backend::listing& from, const backend::slot_set& slots,
                           std::vector<backend::change>& found) override {
         const std::lock_guard hold{at_->guard};
-        replica::machine::listed place{from.buckets, from.next};
+        replica::state_machine::list_position place{from.buckets, from.next};
         at_->records.list(place, 4, 1u << 20, [&](std::string_view k) { return slots.has(k); }, found);
         from = {from.begun == 0 ? at_->records.latest() : from.begun,
                 place.next == place.buckets,
@@ -110,7 +110,7 @@ public:
         return backend::verdict::good;
     }
     void adopt(backend::request& r, std::span<const backend::change> records, backend::version absence) override {
-        replica::entry e;
+        replica::log_entry_builder e;
         e.add_adopt(r.checks, records, absence);
         settle(r, std::move(e), lose_adopt);
     }
@@ -151,21 +151,21 @@ private:
         backend::version place_ = 0;
         bool closed_ = false;
     };
-    void settle(backend::request& r, replica::entry e, std::atomic<loss>& lost) {
+    void settle(backend::request& r, replica::log_entry_builder e, std::atomic<loss>& lost) {
         const loss how = lost.exchange(loss::none);
         r.said = backend::verdict::unknown;
         if (how == loss::before) return;
         if (how == loss::late) {
-            late = [this, kept = std::make_shared<replica::entry>(std::move(e))] {
+            late = [this, kept = std::make_shared<replica::log_entry_builder>(std::move(e))] {
                 static_cast<void>(at_->apply(std::move(*kept)));
             };
             return;
         }
-        const replica::outcome said = at_->apply(std::move(e));
+        const replica::operation_result said = at_->apply(std::move(e));
         if (how == loss::after) return;
-        r.said = said.said;
+        r.said = said.status;
         r.at = said.at;
-        r.met = said.met;
+        r.met = said.blocked_by;
     }
 
     const std::shared_ptr<local_store> at_;

@@ -11,7 +11,7 @@
 #include <tutti/cluster/member.hpp>
 
 #include "cluster/replica/fault_injection.hpp"
-#include "cluster/replica/hardship.hpp"
+#include "cluster/replica/injected_conditions.hpp"
 #include "wire/fault_injection.hpp"
 
 int main(int argc, char** argv) {

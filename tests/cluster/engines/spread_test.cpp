@@ -464,9 +464,10 @@ TEST_F(engine_spread, what_moves_keeps_its_versions_and_is_where_it_is) {
     backend::version at = 0;
     ASSERT_EQ(late.committer->commit(checks, writes, at), verdict::good);
     EXPECT_GT(p.look(keys[0]).at, before.at);
-    EXPECT_EQ(at_.all[0]->records.holds().objects, static_cast<std::size_t>(std::ranges::count_if(
-                                                       keys, [&](const key& k) { return p.engine->part_of(k) == 0; })) +
-                                                       1 + 2);  // plus a mark and the records of two slots
+    EXPECT_EQ(
+        at_.all[0]->records.statistics().objects,
+        static_cast<std::size_t>(std::ranges::count_if(keys, [&](const key& k) { return p.engine->part_of(k) == 0; })) +
+            1 + 2);  // plus a mark and the records of two slots
     // Moves the slot back.
     ASSERT_EQ(mover.engine->moves().move(slots_of(p, {keys[0]}), 1, 0), moved::moved);
     EXPECT_EQ(p.look(keys[0]).bytes, "2");
@@ -501,9 +502,9 @@ stores that_drop() {
 /// Erases records of no slot until the group has dropped those that were erased before.
 void erase_others(local_store& at) {
     for (int i = 0; i < 20; ++i) {
-        replica::entry e;
+        replica::log_entry_builder e;
         e.add_commit({}, std::vector<write>{{"x" + std::to_string(i), false, {}}});
-        EXPECT_EQ(at.apply(std::move(e)).said, verdict::good);
+        EXPECT_EQ(at.apply(std::move(e)).status, verdict::good);
     }
 }
 
@@ -520,10 +521,10 @@ bool comes_back_with_an_old_copy(const stores& at) {
     const key k = p.in(0);
     EXPECT_EQ(p.put({k}, "1"), verdict::good);
     const std::vector<std::uint32_t> slots = slots_of(p, {k});
-    replica::entry copy;
+    replica::log_entry_builder copy;
     copy.add_commit({}, std::vector<write>{{backend::slot_record::key_of(slots[0]), true, "arriving 11"}});
     copy.add_adopt({}, std::vector<backend::change>{{k, p.look(k)}}, 0);
-    EXPECT_EQ(at.all[1]->apply(std::move(copy)).said, verdict::good);
+    EXPECT_EQ(at.all[1]->apply(std::move(copy)).status, verdict::good);
     EXPECT_EQ(erase(p, k), verdict::good);
     erase_others(*at.all[0]);
     EXPECT_EQ(mover.engine->moves().move(slots, 0, 1), moved::moved);
@@ -586,9 +587,9 @@ bool comes_back_with_a_late_copy(const stores& at) {
     EXPECT_EQ(p.put({k}, "1"), verdict::good);
     mover.parts[1]->lose_adopt = loss::late;
     mover.parts[0]->before_changed = [&] {
-        replica::entry e;
+        replica::log_entry_builder e;
         e.add_commit({}, std::vector<write>{{k, false, {}}});
-        EXPECT_EQ(at.all[0]->apply(std::move(e)).said, verdict::good);
+        EXPECT_EQ(at.all[0]->apply(std::move(e)).status, verdict::good);
     };
     mover.parts[0]->before_prepare = [&] {
         erase_others(*at.all[1]);
@@ -614,8 +615,8 @@ TEST_F(engine_spread, programs_go_on_while_erased_records_are_dropped) {
         for (const key& k : both) ASSERT_EQ(erase(p, k), verdict::good) << round;
     }
     for (const auto& one : at.all) {
-        EXPECT_LE(one->records.holds().erased, 4u);
-        EXPECT_EQ(one->records.holds().prepared, 0u);
+        EXPECT_LE(one->records.statistics().erased, 4u);
+        EXPECT_EQ(one->records.statistics().prepared, 0u);
         EXPECT_GT(one->records.absence(), 0u);
     }
 }
@@ -639,18 +640,18 @@ TEST_F(engine_spread, a_slot_that_whoever_moves_it_has_left_closed_is_opened_aga
     const key k = p.in(0);
     ASSERT_EQ(p.put({k}, "1"), verdict::good);
     const key of_slot = backend::slot_record::key_of(p.engine->places().slot_of(k));
-    replica::entry e;
+    replica::log_entry_builder e;
     e.add_commit(std::vector<check>{{of_slot, 0}}, std::vector<write>{{of_slot, true, "closed 12"}});
-    ASSERT_EQ(at_.all[0]->apply(std::move(e)).said, verdict::good);
+    ASSERT_EQ(at_.all[0]->apply(std::move(e)).status, verdict::good);
     EXPECT_EQ(p.look(k).bytes, "1");
     const auto begun = std::chrono::steady_clock::now();
     EXPECT_EQ(p.put({k}, "2"), verdict::good);
     EXPECT_GE(std::chrono::steady_clock::now() - begun, backend::settling::grace);
     EXPECT_EQ(p.look(k).bytes, "2");
     // A mover opens the slot again in the same way.
-    replica::entry again;
+    replica::log_entry_builder again;
     again.add_commit({}, std::vector<write>{{of_slot, true, "closed 12"}});
-    ASSERT_EQ(at_.all[0]->apply(std::move(again)).said, verdict::good);
+    ASSERT_EQ(at_.all[0]->apply(std::move(again)).status, verdict::good);
     EXPECT_EQ(p.engine->moves().move(slots_of(p, {k}), 0, 1), moved::moved);
     EXPECT_EQ(p.look(k).bytes, "2");
 }
@@ -677,15 +678,15 @@ TEST_F(engine_spread, what_is_prepared_in_a_slot_is_waited_for) {
     // This transaction has prepared, and is decided after the mover has met it: the mover asks to close the slot and
     // must wait.
     const key of_slot = backend::slot_record::key_of(p.engine->places().slot_of(both[0]));
-    replica::entry e;
+    replica::log_entry_builder e;
     e.add_prepare({"t", 12}, std::vector<check>{{both[0], p.look(both[0]).at}, {of_slot, 0}},
                   std::vector<write>{{both[0], true, "2"}});
-    ASSERT_EQ(at_.all[0]->apply(std::move(e)).said, verdict::good);
+    ASSERT_EQ(at_.all[0]->apply(std::move(e)).status, verdict::good);
     std::thread decides{[&] {
         while (mover.parts[0]->commits == 0) std::this_thread::yield();
-        replica::entry decision;
+        replica::log_entry_builder decision;
         decision.add_commit(std::vector<check>{{"tt", 0}}, std::vector<write>{{"tt", true, "done 11"}});
-        EXPECT_EQ(at_.all[1]->apply(std::move(decision)).said, verdict::good);
+        EXPECT_EQ(at_.all[1]->apply(std::move(decision)).status, verdict::good);
     }};
     EXPECT_EQ(mover.engine->moves().move(slots_of(p, {both[0]}), 0, 1), moved::moved);
     decides.join();

@@ -39,7 +39,7 @@ task<answer> client::get(question q) {
     answer a;
     for (unsigned tries = 0; tries < 8; ++tries) {
         a = co_await ask(q);
-        if (a.said.said != verdict::unreachable) break;
+        if (a.said.status != verdict::unreachable) break;
         look_elsewhere(a);
         co_await pause(agenda_.below(100 * ms));
     }
@@ -52,11 +52,11 @@ task<client::outcome> client::commit(question q) {
     bool may_have_arrived = false;
     for (unsigned tries = 0; tries < 8; ++tries) {
         const answer a = co_await ask(q);
-        const bool answered = a.said.said != verdict::unreachable || !a.said.why.empty();
-        if (a.said.said == verdict::good) co_return outcome{verdict::good, a.said.at};
-        if (a.said.said == verdict::conflict && !may_have_arrived) co_return outcome{verdict::conflict, 0};
-        if (a.said.said == verdict::conflict) break;
-        if (!answered || a.said.said == verdict::unknown) {
+        const bool answered = a.said.status != verdict::unreachable || !a.said.why.empty();
+        if (a.said.status == verdict::good) co_return outcome{verdict::good, a.said.at};
+        if (a.said.status == verdict::conflict && !may_have_arrived) co_return outcome{verdict::conflict, 0};
+        if (a.said.status == verdict::conflict) break;
+        if (!answered || a.said.status == verdict::unknown) {
             may_have_arrived = true;
             if (agenda_.chance(50)) break;
             ++resent_;
@@ -76,7 +76,7 @@ task<client::outcome> client::find_out() {
         q.how = freshness::now;
         q.wanted = {mark_};
         const answer is = co_await get(q);
-        if (is.said.said != verdict::good) continue;
+        if (is.said.status != verdict::good) continue;
         const backend::record& now = is.found.front();
         if (now.exists && now.bytes == mine) co_return outcome{verdict::good, now.at};
         if (now.exists && now.bytes == told(false)) {
@@ -90,7 +90,7 @@ task<client::outcome> client::find_out() {
         voids.writes = {{mark_, true, told(false)}};
         const answer done = co_await ask(voids);
         look_elsewhere(done);
-        if (done.said.said == verdict::good) {
+        if (done.said.status == verdict::good) {
             mark_at_ = done.said.at;
             ++voided_;
             co_return outcome{verdict::conflict, 0};
@@ -121,8 +121,8 @@ task<bool> client::attempt_once() {
                .wanted = q.wanted,
                .found = {}};
         answer a = co_await get(q);
-        if (a.said.said == verdict::conflict && !s.fresh) ++outlived_;
-        if (a.said.said != verdict::good) co_return false;
+        if (a.said.status == verdict::conflict && !s.fresh) ++outlived_;
+        if (a.said.status != verdict::good) co_return false;
         s.returned = agenda_.now();
         state = a.of;
         s.at = state.at;
@@ -180,7 +180,7 @@ task<bool> client::read_all() {
     for (unsigned tries = 0; tries < 20; ++tries) {
         seen s{.called = agenda_.now(), .held = {}, .wanted = q.wanted, .found = {}};
         answer a = co_await get(q);
-        if (a.said.said != verdict::good) continue;
+        if (a.said.status != verdict::good) continue;
         s.returned = agenda_.now();
         s.at = a.of.at;
         s.found = std::move(a.found);

@@ -12,7 +12,7 @@ namespace {
 
 using namespace tutti::cluster::replica;
 
-class replica_entry_sender : public ::testing::Test {
+class entry_sender_test : public ::testing::Test {
 protected:
     static constexpr std::size_t piece_bytes = 250, window_bytes = 4 * piece_bytes;
     static constexpr unsigned short probe = 0, pipeline = 1, snapshot = 2;
@@ -23,7 +23,7 @@ protected:
         raft_io_send* request;
         raft_io_send_cb done;
     };
-    replica_entry_sender() {
+    entry_sender_test() {
         io_.impl = this;
         io_.time = [](raft_io* io) { return of(io).now_; };
         io_.send = [](raft_io* io, raft_io_send* r, const raft_message* m, raft_io_send_cb done) {
@@ -47,7 +47,7 @@ protected:
         its().next_index = 11;
     }
 
-    ~replica_entry_sender() override {
+    ~entry_sender_test() override {
         while (!sent_.empty()) write(RAFT_CANCELED);
     }
 
@@ -62,7 +62,7 @@ protected:
         m.server_id = other;
         m.append_entries = {raft_.current_term, previous, 2, commit_, entries_.back().data(), n};
         const int failed = sender_.send(&io_, &request_, m, [](raft_io_send* r, int status) {
-            static_cast<replica_entry_sender*>(r->data)->told_.push_back(status);
+            static_cast<entry_sender_test*>(r->data)->told_.push_back(status);
         });
         if (failed != 0) return failed;
         if (its().state == pipeline) its().next_index = previous + 1 + n;
@@ -101,14 +101,14 @@ protected:
     std::vector<int> told_;
 
 private:
-    static replica_entry_sender& of(raft_io* io) { return *static_cast<replica_entry_sender*>(io->impl); }
+    static entry_sender_test& of(raft_io* io) { return *static_cast<entry_sender_test*>(io->impl); }
     raft_server servers_[2]{};
     raft_progress progress_[2]{};
     raft_io_send request_{};
     std::deque<std::vector<raft_entry>> entries_;  // C-Raft's, until they are written
 };
 
-TEST_F(replica_entry_sender, a_message_that_is_not_large_passes_as_it_is) {
+TEST_F(entry_sender_test, passes_small_messages_unchanged) {
     commit_ = 11;
     ASSERT_EQ(send(2), 0);
     EXPECT_EQ(last_entries(), 2u);
@@ -120,7 +120,7 @@ TEST_F(replica_entry_sender, a_message_that_is_not_large_passes_as_it_is) {
     EXPECT_EQ(told_, std::vector<int>{0});
 }
 
-TEST_F(replica_entry_sender, a_large_one_is_cut_and_the_rest_waits_for_the_answer) {
+TEST_F(entry_sender_test, cuts_large_messages_and_holds_back_the_rest) {
     ASSERT_EQ(send(10), 0);
     EXPECT_EQ(last_entries(), 2u);
     EXPECT_EQ(sent_.back().what.leader_commit, 12u);  // the member may have other entries behind
@@ -133,13 +133,13 @@ TEST_F(replica_entry_sender, a_large_one_is_cut_and_the_rest_waits_for_the_answe
     EXPECT_EQ(its().next_index, 15u);
 }
 
-TEST_F(replica_entry_sender, an_entry_beyond_the_size_of_a_piece_goes_alone) {
+TEST_F(entry_sender_test, sends_an_oversized_entry_alone) {
     ASSERT_EQ(send(3, 5000), 0);
     EXPECT_EQ(last_entries(), 1u);
     EXPECT_EQ(its().next_index, 12u);
 }
 
-TEST_F(replica_entry_sender, entries_under_way_are_not_sent_again) {
+TEST_F(entry_sender_test, does_not_resend_entries_in_progress) {
     ASSERT_EQ(probe_again(2), 2u);
     EXPECT_EQ(its().next_index, 11u);
     EXPECT_EQ(probe_again(5), 0u);
@@ -153,7 +153,7 @@ TEST_F(replica_entry_sender, entries_under_way_are_not_sent_again) {
     EXPECT_EQ(sent_.back().what.prev_log_index, 12u);
 }
 
-TEST_F(replica_entry_sender, between_heartbeats_nothing_is_sent_instead) {
+TEST_F(entry_sender_test, sends_nothing_between_heartbeats) {
     ASSERT_EQ(send(10), 0);
     its().state = pipeline;
     its().next_index = 11;
@@ -164,7 +164,7 @@ TEST_F(replica_entry_sender, between_heartbeats_nothing_is_sent_instead) {
     EXPECT_EQ(its().next_index, 11u);
 }
 
-TEST_F(replica_entry_sender, no_more_than_the_window_is_under_way) {
+TEST_F(entry_sender_test, limits_entries_in_progress_to_the_window) {
     std::size_t bytes = 0;
     while (send(2) == 0) bytes += 200;
     EXPECT_EQ(bytes, window_bytes);
@@ -177,7 +177,7 @@ TEST_F(replica_entry_sender, no_more_than_the_window_is_under_way) {
     EXPECT_EQ(send(2), RAFT_NOCONNECTION);
 }
 
-TEST_F(replica_entry_sender, what_was_not_acknowledged_for_an_elections_time_goes_again) {
+TEST_F(entry_sender_test, resends_unacknowledged_entries_after_an_election_timeout) {
     ASSERT_EQ(probe_again(2), 2u);
     now_ += 10 * election;
     EXPECT_EQ(probe_again(2), 0u) << "the connection has not taken it yet";
@@ -187,14 +187,14 @@ TEST_F(replica_entry_sender, what_was_not_acknowledged_for_an_elections_time_goe
     EXPECT_EQ(probe_again(2), 2u);
 }
 
-TEST_F(replica_entry_sender, what_was_not_sent_goes_again) {
+TEST_F(entry_sender_test, resends_entries_after_a_failed_write) {
     ASSERT_EQ(probe_again(2), 2u);
     write(RAFT_NOCONNECTION);
     EXPECT_EQ(told_, std::vector<int>{RAFT_NOCONNECTION});
     EXPECT_EQ(probe_again(2), 2u);
 }
 
-TEST_F(replica_entry_sender, a_failure_at_once_changes_nothing) {
+TEST_F(entry_sender_test, keeps_its_state_after_an_immediate_failure) {
     refuses_ = true;
     EXPECT_EQ(send(10), RAFT_IOERR);
     EXPECT_EQ(its().state, pipeline);
@@ -204,7 +204,7 @@ TEST_F(replica_entry_sender, a_failure_at_once_changes_nothing) {
     EXPECT_EQ(last_entries(), 2u);
 }
 
-TEST_F(replica_entry_sender, nothing_is_under_way_after_a_rejection_or_in_another_term) {
+TEST_F(entry_sender_test, forgets_progress_after_a_rejection_or_new_term) {
     ASSERT_EQ(probe_again(2), 2u);
     sender_.forget(other);
     ASSERT_EQ(probe_again(2), 2u);
@@ -213,7 +213,7 @@ TEST_F(replica_entry_sender, nothing_is_under_way_after_a_rejection_or_in_anothe
     EXPECT_EQ(probe_again(2), 0u);
 }
 
-TEST_F(replica_entry_sender, a_member_is_sent_what_it_has_not_acknowledged) {
+TEST_F(entry_sender_test, sends_only_unacknowledged_entries) {
     its().state = probe;
     its().next_index = 20;
     sender_.acknowledge(other, 2, 30);  // of an earlier term
@@ -230,7 +230,7 @@ TEST_F(replica_entry_sender, a_member_is_sent_what_it_has_not_acknowledged) {
     EXPECT_EQ(its().next_index, 20u);
 }
 
-TEST_F(replica_entry_sender, a_member_that_has_left_is_of_no_account) {
+TEST_F(entry_sender_test, ignores_a_removed_member) {
     ASSERT_EQ(send(2), 0);
     raft_.configuration.n = 1;
     sender_.acknowledge(other, 3, 12);

@@ -13,10 +13,10 @@
 #include <gtest/gtest.h>
 
 #include "cluster/backend/backend.hpp"
+#include "cluster/replica/data_directory.hpp"
 #include "cluster/replica/entry.hpp"
-#include "cluster/replica/identity.hpp"
-#include "cluster/replica/machine.hpp"
 #include "cluster/replica/segment.hpp"
+#include "cluster/replica/state_machine.hpp"
 #include "support/memory_folder.hpp"
 
 namespace {
@@ -59,7 +59,7 @@ std::string batch(const std::vector<one>& entries) {
 }
 
 one commit(const std::string& value) {
-    entry e;
+    log_entry_builder e;
     const backend::write w{"key", true, value};
     e.add_commit({}, {&w, 1});
     return {.bytes = e.finish()};
@@ -75,7 +75,7 @@ std::string configuration(unsigned voters) {
 const std::string format = words(std::uint64_t{1});
 
 /// A member of three. It has a snapshot of the entries up to 3, a closed segment of 3 to 5, and an open one from 6 on.
-class member_folder : public ::testing::Test {
+class folder_test : public ::testing::Test {
 protected:
     static constexpr std::uint64_t last = 9, term = 7, vote = 2;
 
@@ -83,7 +83,7 @@ protected:
         folder_ = tutti::support::memory_folder() + "/tutti-folder-XXXXXX";
         ASSERT_NE(::mkdtemp(folder_.data()), nullptr);
         fs::create_directory(log());
-        machine m;
+        state_machine m;
         const std::vector<one>& all = entries_;
         for (std::size_t i = 1; i < 3; ++i) static_cast<void>(m.apply(all[i].bytes));
         const std::string of = configuration(3);
@@ -109,14 +109,14 @@ protected:
                 promised.append(i, {&digest, 1}, i == 1 ? 3 : 0);
             }
         }
-        home{folder_}.write({.id = 2, .group = 9, .address = "127.0.0.1:7001"});
+        data_directory{folder_}.write_identity({.id = 2, .group = 9, .address = "127.0.0.1:7001"});
         whole_ = look();
         ASSERT_TRUE(is_as_it_was(whole_)) << (whole_.damage.empty() ? "" : whole_.damage.front());
     }
     void TearDown() override { fs::remove_all(folder_); }
 
     [[nodiscard]] std::string log() const { return folder_ + "/log"; }
-    [[nodiscard]] folder_contents look() const { return look_at_folder(folder_, true); }
+    [[nodiscard]] folder_contents look() const { return read_folder(folder_, true); }
     [[nodiscard]] static bool is_as_it_was(const folder_contents& found) {
         return found.damage.empty() && found.last == last && found.snapshot_index == 3 && found.term == term &&
                found.vote == vote;
@@ -125,7 +125,8 @@ protected:
     [[nodiscard]] bool misleads() {
         identity who;
         try {
-            if (!home{folder_}.known(who) || who.id != 2 || who.group != 9 || who.founding) return true;
+            if (!data_directory{folder_}.read_identity(who) || who.id != 2 || who.group != 9 || who.is_founding)
+                return true;
             const folder_contents found = look();
             damaged_ += found.damage.empty() ? 0 : 1;
             return found.damage.empty() && (!is_as_it_was(found) || found.digests != whole_.digests);
@@ -154,7 +155,9 @@ protected:
         return bytes;
     }
     /// Simulates a machine crash after which the durable record has less than the disk.
-    void forget_behind(std::uint64_t index) const { ASSERT_TRUE(durable_record{folder_ + "/durable"}.lower(index)); }
+    void forget_behind(std::uint64_t index) const {
+        ASSERT_TRUE(durable_record{folder_ + "/durable"}.truncate_to(index));
+    }
 
     static inline const std::string zeros = std::string(512, '\0');
     const one barrier_{1, entry_type::barrier, std::string(8, '\0')};
@@ -172,7 +175,7 @@ protected:
     std::size_t damaged_ = 0;  // number of checks that found damage
 };
 
-TEST_F(member_folder, a_bit_that_is_another_misleads_nobody) {
+TEST_F(folder_test, detects_every_flipped_bit) {
     each([&](const std::string& f, const std::string& before) {
         const bool ring = f.ends_with("/durable");
         for (std::size_t at = 0; at < before.size(); ++at) {
@@ -189,7 +192,7 @@ TEST_F(member_folder, a_bit_that_is_another_misleads_nobody) {
     EXPECT_GT(damaged_, 1000u);
 }
 
-TEST_F(member_folder, nor_a_piece_that_is_zero_or_cut_off) {
+TEST_F(folder_test, detects_zeroed_and_cut_pieces) {
     each([&](const std::string& f, const std::string& before) {
         for (std::size_t at = 0; at < before.size() && at < 2048; at += 8) {
             for (const std::size_t n : {std::size_t{8}, std::size_t{64}, before.size()}) {
@@ -206,7 +209,7 @@ TEST_F(member_folder, nor_a_piece_that_is_zero_or_cut_off) {
     });
 }
 
-TEST_F(member_folder, metadata_that_are_longer_are_damage) {
+TEST_F(folder_test, reports_overlong_metadata_as_damage) {
     // C-Raft refuses them as well, but reports neither the damage nor the remedy.
     for (const char* const name : {"/metadata1", "/metadata2"}) {
         const std::string before = whole(log() + name);
@@ -218,7 +221,7 @@ TEST_F(member_folder, metadata_that_are_longer_are_damage) {
     }
 }
 
-TEST_F(member_folder, nor_what_is_exchanged_or_there_twice) {
+TEST_F(folder_test, detects_exchanged_and_repeated_pieces) {
     const std::vector<std::string> all = files();
     for (const std::string& a : all) {
         for (const std::string& b : all) {
@@ -245,7 +248,7 @@ TEST_F(member_folder, nor_what_is_exchanged_or_there_twice) {
     EXPECT_FALSE(misleads()) << "a batch less";
 }
 
-TEST_F(member_folder, damage_says_where_it_is_and_what_follows) {
+TEST_F(folder_test, reports_place_and_consequence_of_damage) {
     const std::string open = log() + "/open-4";
     std::string bytes = whole(open);
     bytes[40] ^= 1;
@@ -260,7 +263,7 @@ TEST_F(member_folder, damage_says_where_it_is_and_what_follows) {
     EXPECT_NE(all.find("tutti log repair " + folder_), all.npos);
 }
 
-TEST_F(member_folder, what_a_crash_was_writing_is_cut_off) {
+TEST_F(folder_test, cuts_off_torn_ends) {
     const std::string open = log() + "/open-4", before = whole(open);
     const std::string written = before.substr(0, before.size() - zeros.size());
     const std::string next = batch({commit("h")});
@@ -276,14 +279,14 @@ TEST_F(member_folder, what_a_crash_was_writing_is_cut_off) {
     EXPECT_TRUE(look().torn.empty());
 }
 
-TEST_F(member_folder, more_than_is_known_of_is_welcome) {
+TEST_F(folder_test, accepts_entries_beyond_the_record) {
     const std::string open = log() + "/open-4", before = whole(open);
     put(open, before.substr(0, before.size() - zeros.size()) + batch({commit("h")}));
     EXPECT_TRUE(look().damage.empty());
     EXPECT_EQ(look().last, last + 1);
 }
 
-TEST_F(member_folder, a_vote_that_was_being_written_may_be_there_or_not) {
+TEST_F(folder_test, accepts_an_unfinished_vote_in_both_states) {
     {
         durable_record promised{folder_ + "/durable"};
         ASSERT_TRUE(promised.begin_change(term + 1, 3));
@@ -295,16 +298,16 @@ TEST_F(member_folder, a_vote_that_was_being_written_may_be_there_or_not) {
     EXPECT_FALSE(look().damage.empty());
 }
 
-TEST_F(member_folder, what_is_cut_off_the_log_is_not_missed) {
+TEST_F(folder_test, does_not_miss_truncated_entries) {
     durable_record promised{folder_ + "/durable"};
-    ASSERT_TRUE(promised.lower(6));
+    ASSERT_TRUE(promised.truncate_to(6));
     const std::string open = log() + "/open-4", before = whole(open);
     put(open, format + batch({commit("e")}) + batch({commit("other")}) + zeros);
     EXPECT_TRUE(look().damage.empty());
     EXPECT_EQ(look().last, 7u);
 }
 
-TEST_F(member_folder, a_repair_keeps_what_is_whole_and_owes_the_rest) {
+TEST_F(folder_test, repairs_by_keeping_intact_entries) {
     const std::string open = log() + "/open-4";
     std::string bytes = whole(open);
     bytes[8 + batch({commit("e")}).size() + 30] ^= 4;
@@ -313,18 +316,18 @@ TEST_F(member_folder, a_repair_keeps_what_is_whole_and_owes_the_rest) {
     EXPECT_EQ(done.kept_as, log() + "-damaged-1");
     EXPECT_EQ(whole(done.kept_as + "/open-4"), bytes);
     EXPECT_EQ(done.lost, last);
-    EXPECT_TRUE(done.waits);
+    EXPECT_TRUE(done.awaits_lost_entries);
     const folder_contents now = look();
     EXPECT_TRUE(now.damage.empty());
     EXPECT_EQ(now.last, 6u);
     ASSERT_TRUE(now.known);
-    EXPECT_EQ(now.known->owed, last);
+    EXPECT_EQ(now.known->lost_upto, last);
     EXPECT_EQ(now.term, term);
     EXPECT_EQ(now.vote, vote);
     EXPECT_TRUE(repair_folder(folder_, true).kept_as.empty());
 }
 
-TEST_F(member_folder, a_segment_of_another_member_adds_nothing_that_is_owed) {
+TEST_F(folder_test, ignores_known_entries_of_a_foreign_segment) {
     for (const std::string name : {"/0000000000000003-0000000000000005", "/open-4"}) {
         const std::string before = whole(log() + name);
         // A single barrier cannot be distinguished from a new one.
@@ -334,71 +337,71 @@ TEST_F(member_folder, a_segment_of_another_member_adds_nothing_that_is_owed) {
                 const folder_contents found = look();
                 if (is_as_it_was(found)) continue;
                 EXPECT_FALSE(found.damage.empty()) << name << " " << first << " to " << to;
-                EXPECT_EQ(found.seen, last) << name << " " << first << " to " << to;
+                EXPECT_EQ(found.max_acknowledged, last) << name << " " << first << " to " << to;
             }
         }
         put(log() + name, before);
     }
     put(log() + "/0000000000000003-0000000000000005", segment_of(2, last));
-    EXPECT_TRUE(repair_folder(folder_, true).waits);
-    EXPECT_EQ(look().known->owed, last);
+    EXPECT_TRUE(repair_folder(folder_, true).awaits_lost_entries);
+    EXPECT_EQ(look().known->lost_upto, last);
 }
 
-TEST_F(member_folder, nor_does_a_piece_of_the_log_that_is_there_twice) {
+TEST_F(folder_test, ignores_repeated_pieces_of_the_log) {
     const std::string open = log() + "/open-4";
     for (std::uint64_t first = 6; first < last; ++first) {
         for (std::uint64_t to = first; to < last; ++to) {
             put(open, segment_of(6, last) + segment_of(first, to).substr(format.size()));
             const folder_contents found = look();
-            EXPECT_LE(found.seen, std::max(last + 1, found.last)) << first << " to " << to;
+            EXPECT_LE(found.max_acknowledged, std::max(last + 1, found.last)) << first << " to " << to;
             put(open, segment_of(6, 6) + segment_of(first, to).substr(format.size()) +
                           segment_of(7, last).substr(format.size()));
-            EXPECT_LE(look().seen, last + 1) << first << " to " << to;
+            EXPECT_LE(look().max_acknowledged, last + 1) << first << " to " << to;
         }
     }
 }
 
-TEST_F(member_folder, entries_that_another_member_has_beyond_are_owed_as_far_as_it_has_them) {
+TEST_F(folder_test, counts_entries_of_a_foreign_segment_as_lost) {
     put(log() + "/0000000000000003-0000000000000005",
         segment_of(7, last) + batch({commit("h")}) + batch({barrier_, commit("i")}));
-    EXPECT_EQ(look().seen, last + 3);
+    EXPECT_EQ(look().max_acknowledged, last + 3);
 }
 
-TEST_F(member_folder, what_a_record_that_a_crash_made_older_does_not_know_is_owed) {
+TEST_F(folder_test, counts_entries_unknown_to_an_outdated_record) {
     const std::string closed = log() + "/0000000000000003-0000000000000005", open = log() + "/open-4";
     for (std::uint64_t known = 3; known < last; ++known) {
         forget_behind(known);
         ASSERT_TRUE(look().damage.empty()) << known;
         put(closed, segment_of(2, 2) + segment_of(5, 5).substr(format.size()));
-        EXPECT_EQ(look().seen, last) << known << ", a segment of another member before it";
+        EXPECT_EQ(look().max_acknowledged, last) << known << ", a segment of another member before it";
         put(closed, segment_of(3, 5));
         std::string bytes = segment_of(6, last);
         bytes[40] ^= 1;
         put(open, bytes);
-        EXPECT_EQ(look().seen, last) << known << ", a bit before it";
+        EXPECT_EQ(look().max_acknowledged, last) << known << ", a bit before it";
         put(open,
             segment_of(7, 7) + segment_of(6, 6).substr(format.size()) + segment_of(8, last).substr(format.size()));
-        EXPECT_GE(std::max(look().seen, look().last), last) << known << ", entries exchanged before it";
+        EXPECT_GE(std::max(look().max_acknowledged, look().last), last) << known << ", entries exchanged before it";
         TearDown();
         SetUp();
     }
 }
 
-TEST_F(member_folder, what_is_equal_to_an_earlier_entry_and_may_be_a_new_one_is_owed) {
+TEST_F(folder_test, counts_entries_equal_to_earlier_ones) {
     const std::string closed = log() + "/0000000000000003-0000000000000005", open = log() + "/open-4";
     // Behind the known entries: a barrier, and a commit that its program repeated.
     put(open, segment_of(6, last) + batch({barrier_}) + batch({entries_[7]}));
     ASSERT_TRUE(look().damage.empty());
     put(closed, segment_of(2, 2));
-    EXPECT_EQ(look().seen, last + 2);
+    EXPECT_EQ(look().max_acknowledged, last + 2);
     put(closed, segment_of(3, 5));
     std::string bytes = whole(open);
     bytes[40] ^= 1;
     put(open, bytes);
-    EXPECT_EQ(look().seen, last + 2);
+    EXPECT_EQ(look().max_acknowledged, last + 2);
 }
 
-TEST_F(member_folder, every_bit_that_is_another_can_be_repaired_or_is_refused_as_hopeless) {
+TEST_F(folder_test, repairs_or_refuses_every_flipped_bit) {
     const std::string copy = folder_ + "-copy";
     fs::copy(folder_, copy, fs::copy_options::recursive);
     std::size_t repaired = 0;
@@ -413,7 +416,7 @@ TEST_F(member_folder, every_bit_that_is_another_can_be_repaired_or_is_refused_as
                     ++repaired;
                     const folder_contents now = look();
                     ASSERT_TRUE(now.damage.empty()) << f << " byte " << at << ": " << now.damage.front();
-                    ASSERT_TRUE(now.last == last || now.known->owed == last) << f << " byte " << at;
+                    ASSERT_TRUE(now.last == last || now.known->lost_upto == last) << f << " byte " << at;
                 }
             } catch (const backend::refusal&) {
                 // The snapshot is unreadable, and the folder is useless without it.
@@ -427,19 +430,19 @@ TEST_F(member_folder, every_bit_that_is_another_can_be_repaired_or_is_refused_as
     EXPECT_GT(repaired, 20u);
 }
 
-TEST_F(member_folder, one_of_an_earlier_release_has_no_record) {
+TEST_F(folder_test, accepts_a_folder_without_a_durable_record) {
     fs::remove(folder_ + "/durable");
     EXPECT_FALSE(look().damage.empty());
-    EXPECT_TRUE(look_at_folder(folder_, false).damage.empty());
-    EXPECT_EQ(look_at_folder(folder_, false).last, last);
+    EXPECT_TRUE(read_folder(folder_, false).damage.empty());
+    EXPECT_EQ(read_folder(folder_, false).last, last);
 }
 
-TEST_F(member_folder, a_log_without_its_member_is_no_new_folder) {
+TEST_F(folder_test, refuses_a_log_without_an_identity) {
     fs::remove(folder_ + "/member");
     identity who;
-    EXPECT_THROW(static_cast<void>(home{folder_}.known(who)), backend::refusal);
+    EXPECT_THROW(static_cast<void>(data_directory{folder_}.read_identity(who)), backend::refusal);
     fs::remove_all(log());
-    EXPECT_FALSE(home{folder_}.known(who));
+    EXPECT_FALSE(data_directory{folder_}.read_identity(who));
 }
 
 }  // namespace

@@ -26,18 +26,18 @@ void group::start(node& n, bool first) {
     n.io = std::make_unique<simulated_io>(agenda_, *n.clock, net, n.stored, n.id, how_.disk_delay);
     n.io->fail_images(2);
     n.io->delay_writes(how_.network_delay);
-    n.sits = std::make_unique<seat>(n.io->io(), seat_settings{.self = {n.id, address(n.id)},
-                                                              .election_ms = 200,
-                                                              .heartbeat_ms = 40,
-                                                              .snapshot_threshold = how_.snapshot_threshold,
-                                                              .snapshot_trailing = how_.snapshot_trailing,
-                                                              .install_ms = 400,
-                                                              .most_entry_bytes = 200,
-                                                              .images = &n.io->images(),
-                                                              .piece_shards = 128,
-                                                              .message_bytes = how_.message_bytes,
-                                                              .history = how_.history,
-                                                              .most_erased = how_.most_erased});
+    n.sits = std::make_unique<raft_node>(n.io->io(), raft_settings{.self = {n.id, address(n.id)},
+                                                                   .election_ms = 200,
+                                                                   .heartbeat_ms = 40,
+                                                                   .snapshot_threshold = how_.snapshot_threshold,
+                                                                   .snapshot_trailing = how_.snapshot_trailing,
+                                                                   .install_ms = 400,
+                                                                   .max_entry_bytes = 200,
+                                                                   .image_storage = &n.io->images(),
+                                                                   .piece_shards = 128,
+                                                                   .message_bytes = how_.message_bytes,
+                                                                   .history = how_.history,
+                                                                   .max_erased = how_.max_erased});
     n.flush_planned = false;
     n.place = n.sits->state().latest();
     n.sits->on_change([this, &n] { heard(n); });
@@ -51,7 +51,7 @@ void group::start(node& n, bool first) {
 
 void group::heard(node& n) {
     std::vector<backend::change> all;
-    const machine& m = n.sits->state();
+    const state_machine& m = n.sits->state();
     const version reached = std::exchange(reached_, std::max(reached_, m.latest()));
     if (!m.changes_after(n.place, static_cast<std::size_t>(-1), all)) {
         // A snapshot has replaced the member's state, or its window is small. Other members have told the missing
@@ -74,7 +74,7 @@ instant group::delay() {
 void group::note_size(const node& from, const parcel& what) {
     if (what.message.type != RAFT_IO_APPEND_ENTRIES || !from.sits) return;
     const raft_index last = what.message.append_entries.prev_log_index + what.entries.size();
-    if (last < from.sits->stands().last_index) ++(what.entries.empty() ? counts_.held : counts_.cut);
+    if (last < from.sits->status().last_index) ++(what.entries.empty() ? counts_.held : counts_.cut);
 }
 
 bool group::send(raft_id from, raft_id to, parcel what) {
@@ -96,9 +96,9 @@ void group::deliver(raft_id to, const parcel& what) {
         agenda_.at(until + agenda_.below(3 * ms), [this, to, what] { deliver(to, what); });
         return;
     }
-    const bool led = n.sits->leads();
+    const bool led = n.sits->is_leader();
     n.io->receive(what);
-    if (!led && n.sits->leads()) ++counts_.elections;
+    if (!led && n.sits->is_leader()) ++counts_.elections;
 }
 
 void group::ask(raft_id whom, question q, std::function<void(answer)> back) {
@@ -108,8 +108,9 @@ void group::ask(raft_id whom, question q, std::function<void(answer)> back) {
         if (at == nodes_.end() || !at->second.sits) {
             // The port of a killed member is closed.
             if (agenda_.chance(50))
-                agenda_.after(
-                    delay(), [back = std::move(back)] { back({{.why = "no", .elsewhere = true}, {}, {}, 0, {}, {}}); });
+                agenda_.after(delay(), [back = std::move(back)] {
+                    back({{.why = "no", .is_not_leader = true}, {}, {}, 0, {}, {}});
+                });
             return;
         }
         const instant until = at->second.io->stopped_until();
@@ -126,10 +127,10 @@ void group::ask(raft_id whom, question q, std::function<void(answer)> back) {
     });
 }
 
-void group::tell_records(const machine& of, raft_id self, const question& q, answer& a) {
+void group::tell_records(const state_machine& of, raft_id self, const question& q, answer& a) {
     const auto wanted = [&](std::string_view k) { return q.slots.has(k); };
     if (q.is == question::list) {
-        machine::listed place{q.from.member == self ? q.from.buckets : 0, q.from.next};
+        state_machine::list_position place{q.from.member == self ? q.from.buckets : 0, q.from.next};
         of.list(place, 40, 1000, wanted, a.listed);
         a.place = {of.latest(), place.next == place.buckets, of.absence(), of.prepared(100), self, place.buckets,
                    place.next};
@@ -137,7 +138,7 @@ void group::tell_records(const machine& of, raft_id self, const question& q, ans
     }
     a.place.begun = q.of.at;
     std::vector<backend::change> all;
-    if (!of.changes_after(a.place.begun, 3, all)) a.said.said = backend::verdict::conflict;
+    if (!of.changes_after(a.place.begun, 3, all)) a.said.status = backend::verdict::conflict;
     a.place.over = a.place.begun == of.latest();
     a.place.absence = of.absence();
     for (backend::change& c : all) {
@@ -159,13 +160,15 @@ void group::answer_question(node& n, question q, const std::function<void(answer
             break;
         case question::finish: n.sits->finish(std::move(q.who.id), q.committed, tell_reply); break;
         case question::forget: n.sits->forget(std::move(q.wanted)); break;
-        case question::adopt: n.sits->adopt(std::move(q.checks), std::move(q.adopted), q.absence, tell_reply); break;
+        case question::adopt:
+            n.sits->import_records(std::move(q.checks), std::move(q.adopted), q.absence, tell_reply);
+            break;
         case question::list:
         case question::changed:
             n.sits->get({}, backend::freshness::now, {}, {},
                         [tell, &n, q](reply r, backend::snapshot, std::vector<backend::record>) {
                             answer a{std::move(r), {}, {}, 0};
-                            if (a.said.said == backend::verdict::good) tell_records(n.sits->state(), n.id, q, a);
+                            if (a.said.status == backend::verdict::good) tell_records(n.sits->state(), n.id, q, a);
                             tell(std::move(a));
                         });
             break;
@@ -174,7 +177,7 @@ void group::answer_question(node& n, question q, const std::function<void(answer
             if (q.how == backend::freshness::same && q.of.at != 0 && n.sits->state().latest() >= q.of.at) {
                 reply r;
                 std::vector<backend::record> found;
-                r.said = n.sits->state().get(q.of, q.how, q.checks, q.wanted, found);
+                r.status = n.sits->state().get(q.of, q.how, q.checks, q.wanted, found);
                 return tell({std::move(r), std::move(q.of), std::move(found), 0});
             }
             n.sits->get(std::move(q.of), q.how, std::move(q.checks), std::move(q.wanted),
@@ -222,7 +225,7 @@ std::size_t group::down() const {
 
 raft_id group::leader() const {
     for (const auto& [id, n] : nodes_) {
-        if (n.sits && n.sits->leads()) return id;
+        if (n.sits && n.sits->is_leader()) return id;
     }
     return 0;
 }
@@ -232,7 +235,7 @@ void group::kill(raft_id id) {
     ++counts_.kills;
     n.io->kill();
     // The memory of the process is gone. C-Raft's part of it is freed when its close has finished.
-    seat* ends = n.sits.get();
+    raft_node* ends = n.sits.get();
     ending_.emplace_back(std::move(n.sits), std::move(n.io));
     ends->close([this, ends] {
         agenda_.after(
@@ -259,7 +262,7 @@ void group::break_disk(raft_id id) {
 
 void group::look_after(node& n, unsigned life) {
     if (n.life != life || !n.sits) return;
-    if (n.sits->broken_by().empty()) {
+    if (n.sits->failure().empty()) {
         agenda_.after(20 * ms, [this, &n, life] { look_after(n, life); });
         return;
     }
@@ -294,7 +297,7 @@ void group::heal() { cut_.clear(); }
 
 void group::hand_over() {
     const raft_id by = leader();
-    if (by != 0 && nodes_.at(by).sits->hand_over([] {})) ++counts_.handed_over;
+    if (by != 0 && nodes_.at(by).sits->transfer_leadership([] {})) ++counts_.handed_over;
 }
 
 void group::let_one_join() {
@@ -329,13 +332,13 @@ void group::ask_who_is_in_it() {
     const raft_id by = leader();
     if (by == 0) return;
     for (auto& [id, n] : nodes_) n.in_group = false;
-    for (const seat::role& r : nodes_.at(by).sits->members()) nodes_.at(r.who.id).in_group = r.votes;
+    for (const raft_node::role& r : nodes_.at(by).sits->members()) nodes_.at(r.who.id).in_group = r.votes;
 }
 
 std::size_t group::prepared() const {
     std::size_t most = 0;
     for (const auto& [id, n] : nodes_) {
-        if (n.sits && n.in_group) most = std::max(most, n.sits->state().holds().prepared);
+        if (n.sits && n.in_group) most = std::max(most, n.sits->state().statistics().prepared);
     }
     return most;
 }
@@ -345,20 +348,20 @@ std::string group::compare() {
         std::string all = std::string{never_ends} + ": nobody leads:";
         for (const auto& [id, n] : nodes_) {
             if (!n.sits) continue;
-            const seat::standing s = n.sits->stands();
-            all += " " + std::to_string(id) + " (" + std::string{s.as} + ", term " + std::to_string(s.term) +
+            const raft_node::log_status s = n.sits->status();
+            all += " " + std::to_string(id) + " (" + std::string{s.role_name} + ", term " + std::to_string(s.term) +
                    ", log to " + std::to_string(s.last_index) + ", of " + std::to_string(n.sits->members().size()) +
                    ")";
         }
         return all;
     }
     ask_who_is_in_it();
-    const seat* first = nullptr;
+    const raft_node* first = nullptr;
     for (const auto& [id, n] : nodes_) {
         if (!n.in_group) continue;
         if (!n.sits) return std::string{never_ends} + ": member " + std::to_string(id) + " does not run";
-        if (!n.sits->broken_by().empty())
-            return std::string{never_ends} + ": member " + std::to_string(id) + " gave up: " + n.sits->broken_by();
+        if (!n.sits->failure().empty())
+            return std::string{never_ends} + ": member " + std::to_string(id) + " gave up: " + n.sits->failure();
         if (n.sits->state().latest() != reached_) {
             const member leads = n.sits->leader();
             return std::string{never_ends} + ": member " + std::to_string(id) + " has applied " +

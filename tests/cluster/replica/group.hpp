@@ -9,7 +9,7 @@
 
 #include "cluster/backend/group_engine.hpp"
 #include "cluster/replica/history_checker.hpp"
-#include "cluster/replica/seat.hpp"
+#include "cluster/replica/raft_node.hpp"
 #include "cluster/replica/simulated_io.hpp"
 
 namespace tutti::cluster::replica::testing {
@@ -24,8 +24,8 @@ struct conditions {
     unsigned lost_of_100 = 2;
     unsigned snapshot_threshold = 40, snapshot_trailing = 8;
     std::size_t message_bytes = 1u << 20;  ///< of entries
-    window history;
-    std::size_t most_erased = machine::default_most_erased;
+    history_window history;
+    std::size_t max_erased = state_machine::default_max_erased;
 };
 
 struct question {
@@ -111,7 +111,7 @@ private:
         disk stored;
         std::unique_ptr<skewed_clock> clock;  // the clock of the member's machine, which outlives the process
         std::unique_ptr<simulated_io> io;
-        std::unique_ptr<seat> sits;
+        std::unique_ptr<raft_node> sits;
         unsigned life = 0;  // number of the member's current process
         bool flush_planned = false;
         version place = 0;  // the last version that the member has told the past
@@ -121,7 +121,7 @@ private:
     void note_size(const node& from, const parcel& what);
     void deliver(raft_id to, const parcel& what);
     /// Answers the questions list and changed.
-    static void tell_records(const machine& of, raft_id self, const question& q, answer& a);
+    static void tell_records(const state_machine& of, raft_id self, const question& q, answer& a);
     void answer_question(node& n, question q, const std::function<void(answer)>& back);
     void plan_flush(node& n);
     void look_after(node& n, unsigned life);
@@ -136,7 +136,7 @@ private:
     std::map<raft_id, node> nodes_;
     std::set<std::pair<raft_id, raft_id>> cut_;
     std::map<std::pair<raft_id, raft_id>, instant> last_;  // a connection delivers messages in order
-    std::vector<std::pair<std::unique_ptr<seat>, std::unique_ptr<simulated_io>>> ending_;
+    std::vector<std::pair<std::unique_ptr<raft_node>, std::unique_ptr<simulated_io>>> ending_;
     version reached_ = 1;  // the highest version of any member
     std::string wrong_;
     counts counts_;

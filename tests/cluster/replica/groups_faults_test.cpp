@@ -23,9 +23,9 @@ struct broken_step {
     std::uint64_t begin_at = 0;  // near a seed that shows the fault, if only one of some thousands does
 };
 
-class groups_fault : public ::testing::TestWithParam<broken_step> {};
+class raft_groups_simulation_with_faults : public ::testing::TestWithParam<broken_step> {};
 
-TEST_P(groups_fault, is_caught) {
+TEST_P(raft_groups_simulation_with_faults, is_caught) {
     std::uint64_t seed = GetParam().begin_at;
     const std::uint64_t last = seed + 3000;
     std::string found;
@@ -41,7 +41,7 @@ TEST_P(groups_fault, is_caught) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    all, groups_fault,
+    all, raft_groups_simulation_with_faults,
     ::testing::Values(broken_step{fault::decision_unrecorded, member_fault::none, "decision_unrecorded"},
                       broken_step{fault::void_unrecorded, member_fault::none, "void_unrecorded"},
                       broken_step{fault::one_look, member_fault::none, "one_look"},

@@ -17,7 +17,7 @@ using namespace tutti::cluster::replica;
 using namespace tutti::cluster::replica::testing;
 using tutti::cluster::backend::fault;
 
-TEST(replica_groups_simulation, one_order_explains_every_attempt) {
+TEST(raft_groups_simulation, explains_every_attempt_by_one_order) {
     if (const char* const one = std::getenv("TUTTI_CLUSTER_SEED")) {
         EXPECT_EQ(run_seed(std::strtoull(one, nullptr, 10)), "");
         return;
@@ -68,7 +68,7 @@ TEST(replica_groups_simulation, one_order_explains_every_attempt) {
     EXPECT_GT(all.good, all.attempts / 4);
 }
 
-TEST(replica_groups_simulation, a_seed_runs_the_same_again) {
+TEST(raft_groups_simulation, repeats_a_run_for_the_same_seed) {
     for (std::uint64_t seed = 1; seed <= 10; ++seed) {
         groups_world one{groups_of_seed(seed)}, two{groups_of_seed(seed)};
         ASSERT_EQ(one.run(), two.run());
@@ -119,7 +119,7 @@ double milliseconds_of_an_update(fault how) {
     return static_cast<double>(over - begun) / ms / updates;
 }
 
-TEST(replica_groups_simulation, groups_prepare_at_once_and_finish_at_once) {
+TEST(raft_groups_simulation, prepares_and_finishes_in_all_groups_concurrently) {
     const double in_turn = milliseconds_of_an_update(fault::in_turn), at_once = milliseconds_of_an_update(fault::none);
     std::printf("an update of three groups: %.1f ms in turn, %.1f ms at once: %.2f of it\n", in_turn, at_once,
                 at_once / in_turn);

@@ -31,7 +31,7 @@ groups_plan groups_of_seed(std::uint64_t seed) {
         p.moves = static_cast<unsigned>(dice.between(3, 12));
         p.habits.first = dice.chance(10) ? 1 : static_cast<unsigned>(dice.between(2, p.groups));
         // As in of_seed, an entry has to fit. Here an entry may contain the data of many slots.
-        if (p.how.history.writes < window{}.writes) p.how.history.writes = dice.between(150, 250);
+        if (p.how.history.writes < history_window{}.writes) p.how.history.writes = dice.between(150, 250);
     }
     return p;
 }

@@ -11,16 +11,16 @@
 
 #include <gtest/gtest.h>
 
-#include "cluster/replica/sealed.hpp"
+#include "cluster/replica/checksummed.hpp"
 
 namespace {
 
 using namespace tutti::cluster::replica;
 
-class replica_image_file : public ::testing::Test {
+class image_file_test : public ::testing::Test {
 protected:
-    replica_image_file() { EXPECT_EQ(::uv_loop_init(&loop_), 0); }
-    ~replica_image_file() override {
+    image_file_test() { EXPECT_EQ(::uv_loop_init(&loop_), 0); }
+    ~image_file_test() override {
         ::uv_run(&loop_, UV_RUN_DEFAULT);
         EXPECT_EQ(::uv_loop_close(&loop_), 0);
     }
@@ -35,7 +35,7 @@ protected:
     uv_loop_t loop_{};
 };
 
-TEST_F(replica_image_file, has_all_pieces_and_their_checksum) {
+TEST_F(image_file_test, contains_all_pieces_and_their_checksum) {
     image_file file{loop_, ::testing::TempDir()};
     for (int round = 0; round < 2; ++round) {
         std::string all;
@@ -44,19 +44,19 @@ TEST_F(replica_image_file, has_all_pieces_and_their_checksum) {
             all += piece;
             ASSERT_EQ(put(file, piece, i == 39), 0);
         }
-        seal(all);
-        const raft_buffer whole = file.whole();
+        finish_checksummed(all);
+        const raft_buffer whole = file.complete_image();
         EXPECT_TRUE((std::string_view{static_cast<const char*>(whole.base), whole.len} == all));
         file.drop();
     }
-    EXPECT_EQ(file.take_trouble(), "");
+    EXPECT_EQ(file.take_error(), "");
 }
 
-TEST_F(replica_image_file, says_why_it_cannot_be_written_and_can_be_begun_anew) {
+TEST_F(image_file_test, reports_write_errors_and_can_restart) {
     image_file nowhere{loop_, ::testing::TempDir() + "/is/not/there"};
     EXPECT_EQ(put(nowhere, "piece", true), RAFT_IOERR);
-    EXPECT_EQ(nowhere.take_trouble(), "No such file or directory");
-    EXPECT_EQ(nowhere.take_trouble(), "");
+    EXPECT_EQ(nowhere.take_error(), "No such file or directory");
+    EXPECT_EQ(nowhere.take_error(), "");
     nowhere.drop();
 
     image_file small{loop_, ::testing::TempDir()};
@@ -70,21 +70,21 @@ TEST_F(replica_image_file, says_why_it_cannot_be_written_and_can_be_begun_anew) 
     std::signal(SIGXFSZ, before);
     EXPECT_EQ(first, 0);
     EXPECT_EQ(second, RAFT_IOERR);
-    EXPECT_EQ(small.take_trouble(), "File too large");
+    EXPECT_EQ(small.take_error(), "File too large");
     small.drop();
     EXPECT_EQ(put(small, "piece", true), 0);
-    EXPECT_EQ(small.whole().len, 5 + seal_bytes);
+    EXPECT_EQ(small.complete_image().len, 5 + checksum_bytes);
     small.drop();
 }
 
-TEST_F(replica_image_file, says_nothing_of_what_was_dropped) {
+TEST_F(image_file_test, reports_no_error_of_a_dropped_image) {
     bool told = false;
     {
         image_file file{loop_, ::testing::TempDir()};
         file.put(std::string(1'000'000, 'x'), false, [&told](int) { told = true; });
         file.drop();
         EXPECT_EQ(put(file, "piece", true), 0);
-        EXPECT_EQ(file.whole().len, 5 + seal_bytes);
+        EXPECT_EQ(file.complete_image().len, 5 + checksum_bytes);
         file.put("piece", true, [&told](int) { told = true; });
     }
     ::uv_run(&loop_, UV_RUN_DEFAULT);

@@ -40,23 +40,23 @@ lone_member::lone_member(std::uint16_t port)
       loop_{1'000'000, [] {}, [this] { requests_->flush(); }, [] {}} {
     transport_.emplace(
         loop_.raw(), transport::self{own_id, group_number, who_.address, nullptr}, where_,
-        [this](arrival a) { sessions_.take(std::move(a)); }, [](const std::string&) {});
+        [this](identified_connection a) { sessions_.add(std::move(a)); }, [](const std::string&) {});
     // As C-Raft does. C-Raft judges the messages of members itself.
     demand(transport_->raft()->listen(transport_->raft(), [](raft_uv_transport*, raft_id, const char*, uv_stream_t* s) {
         ::uv_close(reinterpret_cast<uv_handle_t*>(s), [](uv_handle_t* h) { raft_free(h); });
     }) == 0);
-    seat_.emplace(io_.io(), seat_settings{.self = {own_id, who_.address}, .history = {}});
-    requests_.emplace(*seat_, sessions_, who_, nullptr, [this] { return transport_->turned_away(); });
-    seat_->on_change([this] { requests_->tell_followers(); });
+    raft_node_.emplace(io_.io(), raft_settings{.self = {own_id, who_.address}, .history = {}});
+    requests_.emplace(*raft_node_, sessions_, who_, nullptr, [this] { return transport_->connections_rejected(); });
+    raft_node_->on_change([this] { requests_->send_changes_to_followers(); });
     const member self{own_id, who_.address};
-    seat_->bootstrap({&self, 1});
-    seat_->start();
-    while (!seat_->leads()) demand(events_.step());
+    raft_node_->bootstrap({&self, 1});
+    raft_node_->start();
+    while (!raft_node_->is_leader()) demand(events_.step());
 }
 
 lone_member::~lone_member() {
     bool closed = false;
-    seat_->close([&closed] { closed = true; });
+    raft_node_->close([&closed] { closed = true; });
     while (!closed) demand(events_.step());
     sessions_.end_all();
     bool gone = false;

@@ -31,8 +31,8 @@ public:
     void turn();
     /// Calls another member, and passes the outcome to `told` once.
     void call(std::uint64_t whom, std::uint16_t port, std::function<void(int)> told);
-    [[nodiscard]] const machine& state() const noexcept { return seat_->state(); }
-    [[nodiscard]] std::uint64_t turned_away() const noexcept { return transport_->turned_away(); }
+    [[nodiscard]] const state_machine& state() const noexcept { return raft_node_->state(); }
+    [[nodiscard]] std::uint64_t connections_rejected() const noexcept { return transport_->connections_rejected(); }
 
 private:
     /// Drops the message, because the group has no other member.
@@ -46,9 +46,9 @@ private:
     simulated_io io_;
     sessions sessions_;
     std::optional<transport> transport_;
-    std::optional<seat> seat_;
+    std::optional<raft_node> raft_node_;
     std::optional<requests> requests_;
-    loop loop_;
+    event_loop loop_;
 };
 
 /// A nonblocking loopback socket that its destructor closes.

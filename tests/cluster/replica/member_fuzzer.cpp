@@ -9,8 +9,8 @@
 #include <thread>
 #include <vector>
 
+#include "cluster/replica/checksummed.hpp"
 #include "cluster/replica/lone_member.hpp"
-#include "cluster/replica/sealed.hpp"
 
 namespace tutti::cluster::replica::testing {
 namespace {
@@ -20,7 +20,7 @@ namespace protocol = backend::group;
 using backend::refusal;
 
 /// Time limits, in turns of the member, each a millisecond of its time.
-constexpr std::size_t most_turns = 200;  // for an answer that may never come
+constexpr std::size_t max_turns = 200;  // for an answer that may never come
 // for an answer that must come; it is late only if the kernel is busy with other processes
 constexpr std::size_t patience = 2200;
 constexpr std::size_t turns_at_once = 190;  // from this turn on, each turn also takes some real time
@@ -166,7 +166,7 @@ heard attack_port(std::string_view bytes, std::size_t piece, bool as_program) {
     const expected all = as_program ? expect(bytes) : expected{};
     const bool has_to_end = all.surely == all.sound;
     const heard said = say(one, port, (as_program ? hello_of(speaker::program) : "") + std::string{bytes}, piece,
-                           has_to_end ? patience : most_turns);
+                           has_to_end ? patience : max_turns);
     if (as_program) {
         demand(said.welcomed && said.answers.size() >= all.surely && said.answers.size() <= all.sound);
         demand(said.ended || !has_to_end);
@@ -212,36 +212,36 @@ void attack_call(std::string_view bytes, std::size_t piece) {
 }
 
 std::string sealed_as(std::string_view name, std::string_view content) {
-    std::string all = begin_sealed(name, 2);
+    std::string all = begin_checksummed(name, 2);
     all += content;
-    seal(all);
+    finish_checksummed(all);
     return all;
 }
 
 /// Splits the bytes into entries of the log, each with a two-byte length in front.
 void attack_log(std::string_view bytes) {
-    machine one, other;
+    state_machine one, other;
     while (bytes.size() >= 2) {
         std::uint16_t length = 0;
         bytes.copy(reinterpret_cast<char*>(&length), sizeof length);
         const std::string its = sealed_as("GE", bytes.substr(2, length));
         bytes.remove_prefix(std::min(bytes.size(), std::size_t{2} + length));
         const std::string before = one.save();
-        const applied said = one.apply(its);
-        demand(said.readable == other.apply(its).readable && (said.readable || one.save() == before));
-        demand(said.readable || !said.why.empty());
+        const applied_entry said = one.apply(its);
+        demand(said.is_readable == other.apply(its).is_readable && (said.is_readable || one.save() == before));
+        demand(said.is_readable || !said.why.empty());
     }
     const std::string all = one.save();
     demand(all == other.save());
-    machine loaded;
+    state_machine loaded;
     loaded.load(all);
     demand(loaded.save() == all);
 }
 
 /// Loads the bytes as a snapshot into a member with other data.
 void attack_snapshot(std::string_view bytes) {
-    machine one;
-    entry e;
+    state_machine one;
+    log_entry_builder e;
     const backend::write w{"o1", true, "mine"};
     e.add_commit({}, {&w, 1});
     one.apply(e.finish());
@@ -253,7 +253,7 @@ void attack_snapshot(std::string_view bytes) {
         return;
     }
     const std::string now = one.save();
-    machine other;
+    state_machine other;
     other.load(now);
     demand(other.save() == now);
 }

@@ -4,13 +4,13 @@
 #include <string>
 
 #include "cluster/backend/group_protocol.hpp"
-#include "cluster/replica/machine.hpp"
+#include "cluster/replica/state_machine.hpp"
 
 namespace {
 
 using namespace tutti::cluster;
 using namespace tutti::cluster::backend::group;
-using replica::entry;
+using replica::log_entry_builder;
 
 class seeds {
 public:
@@ -33,7 +33,7 @@ std::string content(const std::string& sealed, std::size_t front) {
     return sealed.substr(front, sealed.size() - front - 8);
 }
 
-std::string in_log(entry& e) {
+std::string in_log(log_entry_builder& e) {
     const std::string its = content(e.finish(), 3);
     std::string all;
     tutti::wire::writer{all}(static_cast<std::uint16_t>(its.size()));
@@ -101,7 +101,7 @@ int main(int argc, char** argv) {
     const backend::check seen{"oa", 0};
     const backend::write writes[] = {{"oa", true, "1"}, {"ob", false, ""}};
     const tutti::cluster::backend::key forgotten[] = {"ob"};
-    entry first, second, third;
+    log_entry_builder first, second, third;
     first.add_commit({&seen, 1}, writes);
     first.add_prepare({"id", 9}, {}, {&writes[1], 1});
     second.add_forget(forgotten);
@@ -110,8 +110,8 @@ int main(int argc, char** argv) {
     third.add_finish("id", false);
     const backend::change adopted[] = {{"oc", {true, 99, "1"}}, {"oa", {}}};
     third.add_adopt({&seen, 1}, adopted, 0);
-    replica::machine some;
-    entry made;
+    replica::state_machine some;
+    log_entry_builder made;
     made.add_commit({}, writes);
     made.add_prepare({"id", 9}, {&seen, 1}, {&writes[1], 1});
     all.write("log", log, in_log(first) + in_log(second));

@@ -11,7 +11,7 @@
 
 #include "cluster/replica/event_queue.hpp"
 #include "cluster/replica/fault_injection.hpp"
-#include "cluster/replica/seat.hpp"
+#include "cluster/replica/raft_node.hpp"
 #include "cluster/replica/simulated_io.hpp"
 
 namespace {
@@ -21,7 +21,7 @@ using namespace tutti::cluster::replica;
 using namespace tutti::cluster::replica::testing;
 
 stored_entry command(raft_term term, const std::string& value) {
-    entry e;
+    log_entry_builder e;
     const std::vector<backend::write> writes{{"a", true, value}};
     e.add_commit({}, writes);
     return {term, RAFT_COMMAND, e.finish()};
@@ -40,21 +40,21 @@ stored_entry configuration(raft_term term, const std::vector<raft_id>& members) 
     return {term, RAFT_CHANGE, std::move(bytes)};
 }
 
-class replica_shim : public ::testing::Test, private network {
+class shim_test : public ::testing::Test, private network {
 protected:
-    replica_shim() {
+    shim_test() {
         sit();
         std::vector<member> all;
         for (raft_id id = 1; id <= 3; ++id) all.push_back({id, "member" + std::to_string(id)});
-        seat_->bootstrap(all);
-        seat_->start();
+        raft_node_->bootstrap(all);
+        raft_node_->start();
     }
-    ~replica_shim() override { stand_up(); }
+    ~shim_test() override { stand_up(); }
 
     void kill_and_restart() {
         stand_up();
         sit();
-        seat_->start();
+        raft_node_->start();
     }
     /// Sends an AppendEntries of a leader. Returns the index in the answer, or nothing if the request was refused or
     /// not answered.
@@ -86,7 +86,7 @@ protected:
         receive(2, RAFT_IO_TIMEOUT_NOW, [last](raft_message& m) { m.timeout_now = {2, last, 2}; });
         receive(3, RAFT_IO_REQUEST_VOTE_RESULT,
                 [](raft_message& m) { m.request_vote_result = {3, true, raft_tribool_false}; });
-        ASSERT_TRUE(seat_->leads());
+        ASSERT_TRUE(raft_node_->is_leader());
     }
     /// Messages have two entries. Member 3 has the configuration alone, and lacks four entries, of which the last is
     /// this leader's own.
@@ -103,7 +103,7 @@ protected:
         receive(who, RAFT_IO_APPEND_ENTRIES_RESULT,
                 [last](raft_message& m) { m.append_entries_result = {3, 0, last}; });
     }
-    [[nodiscard]] backend::version applied() const { return seat_->state().latest(); }
+    [[nodiscard]] backend::version applied() const { return raft_node_->state().latest(); }
     /// Fills the log up to index 10 with the configuration and nine committed commands. A snapshot has removed the
     /// first entries.
     void fill() {
@@ -124,37 +124,37 @@ protected:
         return count;
     }
     [[nodiscard]] simulated_io& io() { return *io_; }
-    [[nodiscard]] raft_index applied_index() const { return seat_->stands().applied_index; }
+    [[nodiscard]] raft_index applied_index() const { return raft_node_->status().applied_index; }
     void go_on_for(instant how_long) {
         const instant until = agenda_.now() + how_long;
         agenda_.at(until, [] {});
         while (agenda_.now() < until) agenda_.step();
     }
-    [[nodiscard]] std::string saved() const { return seat_->state().save(); }
-    [[nodiscard]] std::size_t members() const { return seat_->members().size(); }
+    [[nodiscard]] std::string saved() const { return raft_node_->state().save(); }
+    [[nodiscard]] std::size_t members() const { return raft_node_->members().size(); }
 
 private:
     void sit() {
         network& net = *this;
         io_ = std::make_unique<simulated_io>(agenda_, clock_, net, disk_, 1, 0);
-        seat_ = std::make_unique<seat>(io_->io(), seat_settings{.self = {1, "member1"},
-                                                                .election_ms = 1000000,
-                                                                .heartbeat_ms = 1000,
-                                                                .snapshot_threshold = 4,
-                                                                .snapshot_trailing = 1,
-                                                                .images = &io_->images(),
-                                                                .piece_shards = piece_shards_,
-                                                                .message_bytes = message_bytes_,
-                                                                .history = {},
-                                                                .owed = owed_});
-        seat_->on_regained([this] { owed_ = 0; });
+        raft_node_ = std::make_unique<raft_node>(io_->io(), raft_settings{.self = {1, "member1"},
+                                                                          .election_ms = 1000000,
+                                                                          .heartbeat_ms = 1000,
+                                                                          .snapshot_threshold = 4,
+                                                                          .snapshot_trailing = 1,
+                                                                          .image_storage = &io_->images(),
+                                                                          .piece_shards = piece_shards_,
+                                                                          .message_bytes = message_bytes_,
+                                                                          .history = {},
+                                                                          .lost_upto = owed_});
+        raft_node_->on_recovered([this] { owed_ = 0; });
     }
     void stand_up() {
         io_->kill();
         bool closed = false;
-        seat_->close([&closed] { closed = true; });
+        raft_node_->close([&closed] { closed = true; });
         while (!closed && agenda_.step()) {}
-        seat_.reset();
+        raft_node_.reset();
         io_.reset();
     }
     bool send(raft_id, raft_id to, parcel what) override {
@@ -181,11 +181,11 @@ protected:
 
 private:
     std::unique_ptr<simulated_io> io_;
-    std::unique_ptr<seat> seat_;
+    std::unique_ptr<raft_node> raft_node_;
     std::optional<raft_index> answer_;
 };
 
-TEST_F(replica_shim, a_follower_names_no_more_than_the_leader_has_compared) {
+TEST_F(shim_test, acknowledges_only_compared_entries) {
     ASSERT_EQ(append(2, 2, 1, 1, {command(2, "x"), command(2, "y")}, 1), 3u);
     // Another leader, whose log is equal up to 1. The later entries of this member may differ from the leader's.
     EXPECT_EQ(append(3, 3, 1, 1, {}, 1), 1u);
@@ -199,7 +199,7 @@ TEST_F(replica_shim, a_follower_names_no_more_than_the_leader_has_compared) {
     EXPECT_EQ(append(3, 3, 3, 3, {command(3, "z"), command(3, "z")}, 1), 5u);
 }
 
-TEST_F(replica_shim, one_that_has_lost_entries_does_not_vote_until_it_has_them_again) {
+TEST_F(shim_test, suspends_votes_until_lost_entries_return) {
     ASSERT_EQ(append(2, 2, 1, 1, {command(2, "x"), command(2, "y"), command(2, "z")}, 1), 4u);
     disk_.entries.resize(2);
     owed_ = 4;
@@ -220,7 +220,7 @@ TEST_F(replica_shim, one_that_has_lost_entries_does_not_vote_until_it_has_them_a
     EXPECT_EQ(votes_, 1u);
 }
 
-TEST_F(replica_shim, an_entry_of_an_earlier_term_is_committed_by_one_of_the_leaders_own) {
+TEST_F(shim_test, commits_earlier_terms_by_an_own_entry) {
     const backend::version nothing = applied();
     ASSERT_EQ(append(2, 2, 1, 1, {command(2, "x")}, 1), 2u);
     make_leader(2);
@@ -230,7 +230,7 @@ TEST_F(replica_shim, an_entry_of_an_earlier_term_is_committed_by_one_of_the_lead
     EXPECT_EQ(applied(), nothing + 1);
 }
 
-TEST_F(replica_shim, counting_for_earlier_terms_would_be_seen) {
+TEST_F(shim_test, detects_counting_for_earlier_terms) {
     const backend::version nothing = applied();
     ASSERT_EQ(append(2, 2, 1, 1, {command(2, "x")}, 1), 2u);
     injected_fault = fault::counts_for_old_terms;
@@ -240,7 +240,7 @@ TEST_F(replica_shim, counting_for_earlier_terms_would_be_seen) {
     EXPECT_EQ(applied(), nothing + 1);
 }
 
-TEST_F(replica_shim, a_configuration_that_is_cut_off_is_taken_back) {
+TEST_F(shim_test, restores_the_configuration_after_a_truncation) {
     fill();
     ASSERT_EQ(append(2, 2, 10, 2, {configuration(2, {1, 2, 3, 4})}, 10), 11u);
     EXPECT_EQ(members(), 4u);
@@ -248,7 +248,7 @@ TEST_F(replica_shim, a_configuration_that_is_cut_off_is_taken_back) {
     EXPECT_EQ(members(), 3u);
 }
 
-TEST_F(replica_shim, and_after_a_restart) {
+TEST_F(shim_test, restores_the_configuration_after_a_restart) {
     fill();
     ASSERT_EQ(append(2, 2, 10, 2, {configuration(2, {1, 2, 3, 4})}, 10), 11u);
     kill_and_restart();
@@ -257,7 +257,7 @@ TEST_F(replica_shim, and_after_a_restart) {
     EXPECT_EQ(members(), 3u);
 }
 
-TEST_F(replica_shim, one_that_is_committed_stays_and_is_saved) {
+TEST_F(shim_test, keeps_and_saves_a_committed_configuration) {
     fill();
     ASSERT_EQ(append(2, 2, 10, 2, {configuration(2, {1, 2, 3, 4})}, 11), 11u);
     std::vector<stored_entry> more;
@@ -272,7 +272,7 @@ TEST_F(replica_shim, one_that_is_committed_stays_and_is_saved) {
     EXPECT_EQ(members(), 4u);
 }
 
-TEST_F(replica_shim, none_is_saved_while_it_is_not_committed) {
+TEST_F(shim_test, saves_no_uncommitted_configuration) {
     fill();
     const raft_index saved = disk_.snapshot->index;
     ASSERT_EQ(append(2, 2, 10, 2, {configuration(2, {1, 2, 3, 4})}, 10), 11u);
@@ -288,7 +288,7 @@ TEST_F(replica_shim, none_is_saved_while_it_is_not_committed) {
 }
 
 /// A leader that does not know this member's progress begins with the first entry.
-TEST_F(replica_shim, entries_that_a_snapshot_has_are_not_appended_again) {
+TEST_F(shim_test, does_not_append_entries_of_a_snapshot) {
     fill();
     const auto before = applied();
     std::vector<stored_entry> all{configuration(1, {1, 2, 3})};
@@ -304,7 +304,7 @@ TEST_F(replica_shim, entries_that_a_snapshot_has_are_not_appended_again) {
     EXPECT_EQ(disk_.start + disk_.entries.size(), 13u);
 }
 
-TEST_F(replica_shim, entries_are_applied_while_an_image_is_written) {
+TEST_F(shim_test, applies_entries_while_an_image_is_written) {
     piece_shards_ = 64;
     kill_and_restart();
     io().hold_images();
@@ -320,7 +320,7 @@ TEST_F(replica_shim, entries_are_applied_while_an_image_is_written) {
     ASSERT_TRUE(disk_.snapshot);
     // The image shows the state at its begin, not at its end.
     EXPECT_LT(disk_.snapshot->index, 8u);
-    machine of_snapshot;
+    state_machine of_snapshot;
     of_snapshot.load(disk_.snapshot->bytes);
     EXPECT_EQ(of_snapshot.latest(), disk_.snapshot->index);
     EXPECT_EQ(disk_.start + disk_.entries.size(), 15u);
@@ -330,7 +330,7 @@ TEST_F(replica_shim, entries_are_applied_while_an_image_is_written) {
     EXPECT_EQ(saved(), before);
 }
 
-TEST_F(replica_shim, an_image_that_fails_costs_nothing_but_the_attempt) {
+TEST_F(shim_test, survives_a_failed_image) {
     io().fail_images(100);
     ASSERT_EQ(go_on(1, 12), 12u);
     EXPECT_GT(io().pieces(), 0u);
@@ -348,7 +348,7 @@ TEST_F(replica_shim, an_image_that_fails_costs_nothing_but_the_attempt) {
     EXPECT_TRUE(disk_.snapshot);
 }
 
-TEST_F(replica_shim, one_that_is_killed_while_an_image_is_written_has_its_log) {
+TEST_F(shim_test, keeps_the_log_when_killed_during_an_image) {
     io().hold_images();
     ASSERT_EQ(go_on(1, 12), 12u);
     const std::string before = saved();
@@ -359,7 +359,7 @@ TEST_F(replica_shim, one_that_is_killed_while_an_image_is_written_has_its_log) {
     EXPECT_TRUE(disk_.snapshot);
 }
 
-TEST_F(replica_shim, a_leader_sends_what_a_member_lacks_piece_by_piece) {
+TEST_F(shim_test, sends_missing_entries_piece_by_piece) {
     lead_one_that_lacks_four();
     ASSERT_EQ(given_.size(), 1u) << "heartbeats have no entries while these are under way";
     EXPECT_EQ(given_.back().message.append_entries.prev_log_index, 1u);
@@ -374,7 +374,7 @@ TEST_F(replica_shim, a_leader_sends_what_a_member_lacks_piece_by_piece) {
     EXPECT_EQ(applied_index(), 5u);
 }
 
-TEST_F(replica_shim, or_the_same_piece_for_ever) {
+TEST_F(shim_test, detects_a_piece_that_is_sent_forever) {
     injected_fault = fault::sends_uncounted_again;
     lead_one_that_lacks_four();
     say_it_is_stored(3, 3);
@@ -384,7 +384,7 @@ TEST_F(replica_shim, or_the_same_piece_for_ever) {
     EXPECT_EQ(given_.back().message.append_entries.prev_log_index, 1u);
 }
 
-TEST_F(replica_shim, a_step_that_is_left_out_is_seen) {
+TEST_F(shim_test, detects_each_omitted_step) {
     fill();
     ASSERT_EQ(append(2, 2, 10, 2, {configuration(2, {1, 2, 3, 4})}, 10), 11u);
     injected_fault = fault::configuration_stays;

@@ -43,17 +43,17 @@ answer simulated_group::end(const asked& of, bool twice) {
         if (!comes) comes = send(of.what);
         a = strand_.wait_for(comes);
         comes.reset();
-        if (a.said.said == verdict::good || a.said.said == verdict::conflict) return a;
-        const bool answered = a.said.said == verdict::unreachable && !a.said.why.empty();
+        if (a.said.status == verdict::good || a.said.status == verdict::conflict) return a;
+        const bool answered = a.said.status == verdict::unreachable && !a.said.why.empty();
         if (!answered && !twice) {
-            a.said.said = verdict::unknown;
+            a.said.status = verdict::unknown;
             return a;
         }
         const std::vector<raft_id> all = group_.members();
         leader_ = a.leader != 0 && agenda_.chance(80) ? a.leader : all[agenda_.below(all.size())];
         around_.pause(std::chrono::milliseconds{agenda_.below(50)});
     } while (agenda_.now() < of.late);
-    a.said.said = verdict::unreachable;
+    a.said.status = verdict::unreachable;
     return a;
 }
 
@@ -70,7 +70,7 @@ verdict simulated_group::get(backend::snapshot& of, backend::freshness how, std:
     q.wanted.assign(wanted.begin(), wanted.end());
     answer a = end(begin(std::move(q)), true);
     of.met = a.of.met;
-    if (a.said.said != verdict::good) return a.said.said;
+    if (a.said.status != verdict::good) return a.said.status;
     of.at = a.of.at;
     found = std::move(a.found);
     return verdict::good;
@@ -81,9 +81,9 @@ std::function<void()> simulated_group::begin_to_settle(backend::request& r, ques
     q.writes.assign(r.writes.begin(), r.writes.end());
     return [this, &r, of = begin(std::move(q))] {
         const answer a = end(of, false);
-        r.said = a.said.said;
+        r.said = a.said.status;
         r.at = a.said.at;
-        r.met = a.said.met;
+        r.met = a.said.blocked_by;
     };
 }
 
@@ -106,7 +106,7 @@ std::function<bool()> simulated_group::begin_finish(const std::string& id, bool 
     q.is = question::finish;
     q.who.id = id;
     q.committed = commits;
-    return [this, of = begin(std::move(q))] { return end(of, true).said.said == verdict::good; };
+    return [this, of = begin(std::move(q))] { return end(of, true).said.status == verdict::good; };
 }
 
 verdict simulated_group::list(backend::listing& from, const backend::slot_set& slots,
@@ -116,7 +116,7 @@ verdict simulated_group::list(backend::listing& from, const backend::slot_set& s
     q.slots = slots;
     q.from = from;
     const answer a = end(begin(std::move(q)), true);
-    if (a.said.said != verdict::good) return verdict::unreachable;
+    if (a.said.status != verdict::good) return verdict::unreachable;
     const backend::version begun = from.begun;
     from = a.place;
     if (begun != 0) from.begun = begun;
@@ -131,7 +131,7 @@ verdict simulated_group::changed(backend::listing& from, const backend::slot_set
     q.slots = slots;
     q.of.at = from.begun;
     const answer a = end(begin(std::move(q)), true);
-    if (a.said.said != verdict::good) return a.said.said;
+    if (a.said.status != verdict::good) return a.said.status;
     from.begun = a.place.begun;
     from.over = a.place.over;
     from.absence = a.place.absence;

@@ -71,7 +71,7 @@ private:
     public:
         explicit slow_image(simulated_io& of) : of_{of} {}
         void put(std::string piece, bool last, stored done) override;
-        [[nodiscard]] raft_buffer whole() override { return whole_.whole(); }
+        [[nodiscard]] raft_buffer complete_image() override { return whole_.complete_image(); }
         void drop() noexcept override;
         std::size_t pieces = 0;  // number of pieces that were ever put
 

@@ -19,7 +19,7 @@ std::string run_seed(std::uint64_t seed) {
     return w.run();
 }
 
-TEST(replica_simulation, every_history_is_explained_by_the_log) {
+TEST(raft_group_simulation, explains_every_history_by_the_log) {
     if (const char* const one = std::getenv("TUTTI_CLUSTER_SEED")) {
         EXPECT_EQ(run_seed(std::strtoull(one, nullptr, 10)), "");
         return;
@@ -70,7 +70,7 @@ TEST(replica_simulation, every_history_is_explained_by_the_log) {
     EXPECT_GT(good, attempts / 3);
 }
 
-TEST(replica_simulation, a_seed_runs_the_same_again) {
+TEST(raft_group_simulation, repeats_a_run_for_the_same_seed) {
     for (std::uint64_t seed = 1; seed <= 20; ++seed) {
         world one{of_seed(seed)}, two{of_seed(seed)};
         ASSERT_EQ(one.run(), two.run());
@@ -89,7 +89,7 @@ TEST(replica_simulation, a_seed_runs_the_same_again) {
 #if !defined(TUTTI_SANITIZED)
 
 /// Shows why reads use barriers: a lease is correct only if all clocks are.
-TEST(replica_simulation, reads_by_a_lease_are_wrong_when_a_clock_is) {
+TEST(raft_group_simulation, detects_lease_reads_under_clock_skew) {
     const auto run = [](std::uint64_t seed, plan::troubles hurts) {
         plan p = of_seed(seed);
         p.membership = false;
@@ -114,9 +114,9 @@ struct broken_step {
     const char* name;
 };
 
-class replica_fault : public ::testing::TestWithParam<broken_step> {};
+class raft_group_simulation_with_faults : public ::testing::TestWithParam<broken_step> {};
 
-TEST_P(replica_fault, is_caught) {
+TEST_P(raft_group_simulation_with_faults, is_caught) {
     std::uint64_t seed = 0;
     std::string found;
     injected_fault = GetParam().what;
@@ -129,7 +129,7 @@ TEST_P(replica_fault, is_caught) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    all, replica_fault,
+    all, raft_group_simulation_with_faults,
     ::testing::Values(
         broken_step{fault::no_check, "no_check"}, broken_step{fault::half_check, "half_check"},
         broken_step{fault::writes_in_parts, "writes_in_parts"}, broken_step{fault::applied_twice, "applied_twice"},

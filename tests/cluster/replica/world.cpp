@@ -27,8 +27,8 @@ plan of_seed(std::uint64_t seed) {
     p.membership = dice.chance(40);
     // In half of the seeds erased records are dropped soon, which the window has to hold, too.
     if (seed % 2 == 0) {
-        p.how.most_erased = 1 + seed / 2 % 4;
-        if (p.how.history.writes < window{}.writes) p.how.history.writes += 25;
+        p.how.max_erased = 1 + seed / 2 % 4;
+        if (p.how.history.writes < history_window{}.writes) p.how.history.writes += 25;
     }
     p.how.message_bytes = dice.chance(70) ? dice.between(1, 1200) : 1u << 20;
     return p;

@@ -1,0 +1,55 @@
+// A member's identity, in a file of its folder: its id, which is drawn when the folder is made, and its group's number.
+//
+//   IDN1  An id belongs to one folder. A member that has lost its folder has also lost the promises of its votes. Such a
+//       member counts as another member, which the group does not know. The others do not talk to that member under the
+//       old id (transport.hpp).
+//   IDN2  One process uses a folder at a time.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace tutti::cluster::replica {
+
+struct identity {
+    std::uint64_t id = 0;
+    std::uint64_t group = 0;
+    std::string address;             ///< by which others reach it
+    bool is_founding = false;        ///< of the first member: its log is being made, and is still empty
+    std::string listen{};            ///< where it listens, if that differs from `address`
+    bool has_durable_record = true;  ///< its folder has a durable_record; one of an earlier release has none
+};
+
+class data_directory {
+public:
+    /// Makes the folder if needed, and locks it. Throws backend::refusal if this fails, or another process has the
+    /// folder.
+    explicit data_directory(std::string folder);
+    /// Locks a folder that must exist.
+    enum existing_only : std::uint8_t { must_exist };
+    data_directory(std::string folder, existing_only);
+    ~data_directory();
+    data_directory(const data_directory&) = delete;
+    data_directory& operator=(const data_directory&) = delete;
+
+    /// Returns true if a member lives here already. Throws backend::refusal for a file that no member has written.
+    [[nodiscard]] bool read_identity(identity& who) const;
+    /// Writes the identity. It is on the disk when this returns. Throws backend::refusal.
+    void write_identity(const identity& who) const;
+    /// Returns the folder where C-Raft keeps log and snapshots. Makes it if needed.
+    [[nodiscard]] std::string log_folder() const;
+    /// Removes the content of that folder.
+    void clear_log() const;
+    [[nodiscard]] const std::string& folder() const noexcept { return folder_; }
+
+private:
+    const std::string folder_;
+    int lock_ = -1;
+};
+
+/// Replaces a file as a whole. It is on the disk when this returns. Throws backend::refusal.
+void replace_file(const std::string& name, const std::string& text);
+/// Draws a unique number other than 0.
+[[nodiscard]] std::uint64_t random_number();
+
+}  // namespace tutti::cluster::replica

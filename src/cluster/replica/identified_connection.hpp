@@ -1,0 +1,21 @@
+// A connection whose hello has been accepted. The transport passes it to a session or to C-Raft.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include <uv.h>
+
+#include "wire/tls.hpp"
+
+namespace tutti::cluster::replica {
+
+struct identified_connection {
+    uv_tcp_t* socket = nullptr;              ///< its owner closes it, and then calls raft_free for it
+    std::unique_ptr<wire::tls_session> tls;  ///< null: in the clear
+    std::string input;                       ///< plain bytes that have come already
+    bool has_member_rights = true;           ///< may do what a member may: its certificate says so, or there are no
+                                             ///< certificates
+};
+
+}  // namespace tutti::cluster::replica

@@ -1,0 +1,58 @@
+// How a node saves its machine while it continues to work. C-Raft asks for a snapshot of the applied state. The image
+// of that state is begun at once, and then written piece by piece, between the loop's other work.
+//
+//   I1  C-Raft gets the snapshot when the last piece is stored. The snapshot belongs to the entry that was applied last
+//       when C-Raft asked, because the image is of that state (RSM8).
+//   I2  An image that fails only costs the attempt: the log stays, and C-Raft asks again after a later entry. Images
+//       begin at least `retry_ms` apart.
+//   I3  A close ends the image. Pieces that come back later are ignored.
+//
+// Thread safety: as the node's.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "cluster/replica/image_store.hpp"
+#include "cluster/replica/state_machine.hpp"
+
+namespace tutti::cluster::replica {
+
+class image_writer {
+public:
+    struct piece_limits {
+        std::size_t shards = 1024, bytes = 256u << 10;  ///< limits of a piece (state_machine::next_piece)
+    };
+    image_writer(state_machine& of, image_store& to, piece_limits pieces) : of_{of}, to_{to}, pieces_{pieces} {}
+    ~image_writer() = default;  // REQUIRES: no image is being written; the store may be destroyed
+    image_writer(const image_writer&) = delete;
+    image_writer& operator=(const image_writer&) = delete;
+
+    /// Returns true if an image may begin (I2).
+    [[nodiscard]] bool may_begin(std::uint64_t now_ms) const noexcept { return now_ms >= not_before_ms_; }
+    void begin() { of_.begin_image(); }
+    /// Writes the image. Calls `told` with 0 when it is stored, or with the error if it has failed. May call `told`
+    /// before this returns.
+    /// REQUIRES: begun.
+    void write(std::function<void(int status)> told);
+    [[nodiscard]] raft_buffer complete_image() { return to_.complete_image(); }
+    /// Drops the image. `told` of write is not called any more.
+    void abandon() noexcept;
+    void postpone(std::uint64_t until_ms) noexcept { not_before_ms_ = until_ms; }
+
+    static constexpr std::uint64_t retry_ms = 1000;
+
+private:
+    void continue_writing();
+
+    state_machine& of_;
+    image_store& to_;
+    const piece_limits pieces_;
+    std::uint64_t not_before_ms_ = 0;
+    std::function<void(int)> on_written_;  // null: no image is being written
+    std::uint64_t image_number_ = 0;       // I3: identifies the image
+    bool is_storing_ = false, is_continuing_ = false;
+};
+
+}  // namespace tutti::cluster::replica

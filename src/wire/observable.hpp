@@ -1,0 +1,24 @@
+// The port through which observers see and control a node.
+#pragma once
+
+#include "wire/message.hpp"
+
+namespace tutti::wire {
+
+/// What a node shows to observers. Every member runs on the thread that runs the sockets, and must not block for long.
+class observable {
+public:
+    virtual ~observable() = default;
+    virtual cluster::node_facts status() = 0;
+    /// Starts an empty recording. Throws std::bad_alloc.
+    virtual void start_recording() = 0;
+    /// Ends the recording, and takes its next events.
+    virtual void take_recorded(timeline_reply& to) = 0;
+    virtual void drop_recording() noexcept = 0;
+    /// Returns the transactions in doubt.
+    virtual std::vector<cluster::doubt> doubts() { return {}; }
+    /// Settles a transaction in doubt as an operator orders.
+    virtual cluster::settling_answer resolve_doubt(const wire::resolve_doubt&) { return {cluster::settling::unknown}; }
+};
+
+}  // namespace tutti::wire

@@ -1,0 +1,68 @@
+// The observers of a node, on any transport. An observer belongs to no cluster, and asks a node what it does: `status`,
+// `timeline` and `doubts`. This class limits the number of observers and the questions of each, and makes the answers.
+// Each observer asks one question at a time.
+//
+// An observer cannot change what nodes agree on, except by `settle`: with it, an operator decides a transaction whose
+// outcome no node knows. Only the fields of a header that identify a question are used; its clock is ignored. The
+// transport disconnects an observer that sends anything else, or that is silent for as long as nodes wait for each
+// other.
+//
+// Thread safety: any thread may call `describe`. Only the reading thread may call the other members.
+#pragma once
+
+#include <atomic>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "observe/counter.hpp"
+#include "wire/observable.hpp"
+
+namespace tutti::wire {
+
+class observer_server {
+public:
+    observer_server(node_number self, observable& node) noexcept : self_{self}, node_{node} {}
+    observer_server(const observer_server&) = delete;
+    observer_server& operator=(const observer_server&) = delete;
+
+    /// An observer that has said hello, for as long as it is connected.
+    class observer_session {
+    public:
+        explicit observer_session(observer_server& at) noexcept : server_{at} {
+            server_.connected_.fetch_add(1, std::memory_order_relaxed);
+        }
+        ~observer_session();
+        observer_session(const observer_session&) = delete;
+        observer_session& operator=(const observer_session&) = delete;
+
+    private:
+        observer_server& server_;
+    };
+
+    /// Returns true if no more observers are answered. Then send the frame of rejection() to the next one.
+    [[nodiscard]] bool is_full() const noexcept { return connected_.load(std::memory_order_relaxed) >= max_observers; }
+    [[nodiscard]] std::string rejection();
+    /// Returns how many bytes follow that header, or nothing if it is not a question.
+    [[nodiscard]] static std::optional<std::size_t> body_size(std::string_view question);
+    /// Returns the frame that answers a question, or nothing if the question is invalid.
+    /// REQUIRES: `body` has the length that body_size() has returned.
+    [[nodiscard]] std::optional<std::string> reply_to(const observer_session& to, std::string_view question,
+                                                      std::string_view body);
+    /// Counts an observer that has sent something else than a question.
+    void count_disconnected() noexcept { disconnected_.add_one(); }
+    void describe(cluster::node_facts& to) const noexcept;
+
+private:
+    [[nodiscard]] timeline_reply execute(const observer_session& v, timeline_order what);
+    template <class Told>
+    [[nodiscard]] std::string frame(std::uint64_t call, message_type what, const Told& told) const;
+
+    const node_number self_;
+    observable& node_;
+    const observer_session* recording_session_ = nullptr;  // the observer that the node records for
+    std::atomic<std::uint32_t> connected_{0};
+    observe::counter refused_, disconnected_;
+};
+
+}  // namespace tutti::wire

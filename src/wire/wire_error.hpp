@@ -1,0 +1,14 @@
+// The exception for a refused address, certificate or connection.
+#pragma once
+
+#include <stdexcept>
+
+namespace tutti::wire {
+
+/// Its message says what to do.
+class wire_error : public std::runtime_error {
+public:
+    using std::runtime_error::runtime_error;
+};
+
+}  // namespace tutti::wire

@@ -1,0 +1,220 @@
+// How nodes connect over ZeroMQ, and the errors of callers and called nodes. Each node calls all others, says hello,
+// and gets one answer.
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "wire/bytes.hpp"
+#include "wire/zeromq_peer.hpp"
+
+namespace tutti::wire {
+namespace {
+
+constexpr std::chrono::milliseconds before_next_try{20};
+/// The pause once the cluster has begun.
+constexpr std::chrono::milliseconds before_next_look{200};
+
+/// Returns true if the bytes are a hello, of any version.
+bool is_hello(std::string_view bytes, header& h, hello& said) {
+    return decode(bytes.substr(0, header::size), h) && h.type == message_type::hello &&
+           decode(bytes.substr(std::min(bytes.size(), header::size)), said);
+}
+
+}  // namespace
+
+void zeromq_transport::join() {
+    thread_ = std::thread{[this] { run(); }};
+    await_all();
+}
+
+/// Returns the peer for a new process. Makes another peer if `p` belongs to a lost process, because a thread may be
+/// about to send to `p`. No caller points to `p` any more (hang_up). `p` may be destroyed by this call.
+zeromq_transport::called_peer& zeromq_transport::next_of(called_peer& p) {
+    if (!p.is_former) return p;
+    const std::int64_t lost_at = p.lost_at.load(std::memory_order_relaxed);
+    called_peer& next = peers_.put<called_peer>(p.number);
+    next.lost_at.store(lost_at, std::memory_order_relaxed);
+    return next;
+}
+
+/// Returns true if the node should be called, or was called and is not connected yet.
+bool zeromq_transport::should_be_called(const called_peer& p) const noexcept {
+    return p.number != options_.own_number && !p.open.load(std::memory_order_relaxed) &&
+           (p.out || p.calls || !has_begun());
+}
+
+void zeromq_transport::call(called_peer& p) {
+    p.due = std::chrono::steady_clock::now() + options_.hello_timeout;
+    p.out = zmq_socket{context_, ZMQ_DEALER};
+    limit_to_one_call(p.out);
+    p.out.set(ZMQ_HANDSHAKE_IVL, static_cast<int>(options_.hello_timeout.count()));
+    if (keys_) encrypt(p.out, *keys_, p.number);
+    p.of_out = zmq_monitor{context_, p.out, call_result_events};
+    const std::string endpoint = endpoint_of(addresses_[p.number]);
+    if (!p.out.connect(endpoint))
+        throw wire_error{name_of(p.number) + " cannot be called: " + ::zmq_strerror(::zmq_errno())};
+}
+
+/// Ends a failed call.
+void zeromq_transport::close_call(called_peer& p) {
+    p.of_out.stop(p.out);
+    p.out.close();
+    p.answered_by.reset();
+    p.due = std::chrono::steady_clock::now() + (has_begun() ? before_next_look : before_next_try);
+}
+
+/// Calls the node, or checks the progress of the call and of the hello.
+void zeromq_transport::advance(called_peer& p) {
+    if (!should_be_called(p)) return;
+    const bool due = std::chrono::steady_clock::now() >= p.due;
+    if (!p.out) {
+        if (!due) return;
+        try {
+            call(p);
+        } catch (const wire_error& r) {
+            report_problem(r.what());
+            close_call(p);
+        }
+        return;
+    }
+    if (!process_call_events(p)) return close_call(p);
+    open_if_both(p);
+    if (!due || !p.of_out) return;
+    record_problem(name_of(p.number) + (p.answered_by ? " answered, and did not call, for " : " said nothing for ") +
+                   std::to_string(options_.hello_timeout.count()) + " ms");
+    forget_connection(p);
+    close_call(p);
+}
+
+/// Handles the events of a call. Returns false if the call is over.
+bool zeromq_transport::process_call_events(called_peer& p) {
+    bool lasts = true;
+    while (const auto e = p.of_out.next()) {
+        if (e->what != ZMQ_EVENT_HANDSHAKE_SUCCEEDED) lasts = false;
+        switch (e->what) {
+            case ZMQ_EVENT_HANDSHAKE_SUCCEEDED:
+                // A connection that has been closed since does not accept the hello.
+                if (p.out.has_room()) static_cast<void>(p.out.send(own_hello()));
+                break;
+            case ZMQ_EVENT_HANDSHAKE_FAILED_AUTH:
+                report_problem(
+                    name_of(p.number) +
+                    " refuses the key of this node: bring the list of keys up to date there, and start both anew");
+                break;
+            case ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL:
+                if (e->value != ZMQ_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH)
+                    report_problem("what listens on " + addresses_[p.number].text + " is no node that speaks ZeroMQ");
+                else if (keys_)
+                    report_problem(name_of(p.number) +
+                                   " has no keys, and this node does: give them to every node, or to none");
+                else
+                    report_problem(
+                        name_of(p.number) +
+                        " speaks by keys, and this node has none: give them to every node (node_options::curve; "
+                        "docs/cluster.md, \"Over ZeroMQ\"), or to none");
+                break;
+            case ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL:
+                record_problem(
+                    name_of(p.number) + " has ended the connection before it said who it is" +
+                    (keys_ ? ": it has another key, perhaps, than the one that " + options_.curve.nodes + " has of it"
+                           : std::string{}));
+                break;
+            default: break;
+        }
+    }
+    for (zmq_message answer; p.out.receive(answer);) lasts = receive_hello_reply(p, answer.bytes()) && lasts;
+    return lasts;
+}
+
+/// Handles the answer to our hello. Returns false if the node has to be called again.
+bool zeromq_transport::receive_hello_reply(called_peer& p, std::string_view bytes) {
+    header got;
+    hello said;
+    if (!is_hello(bytes, got, said)) {
+        report_problem("what listens on " + addresses_[p.number].text + " is no node");
+        return false;
+    }
+    if (got.version != protocol_version) {
+        report_version_mismatch(got);
+        return false;
+    }
+    if (!accepts_hello(got, said, p.number, false)) return false;
+    p.answered_by = got.oldest;
+    return true;
+}
+
+/// Handles the first message of a caller, which identifies it. If the caller is not accepted, its later messages are
+/// ignored.
+void zeromq_transport::receive_hello(connection_number from, incoming_connection& c, const zmq_message& what) {
+    header got;
+    hello said;
+    if (!is_hello(what.bytes(), got, said)) return;
+    const bool may_call = is_node(got.from) && got.from != options_.own_number;
+    const bool comes_twice = may_call && is_another(as_called_peer(*peers_[got.from]), got);
+    const bool has_come = may_call && peers_[got.from]->open.load(std::memory_order_relaxed);
+    // The hello is also sent to a refused caller, because the hello shows the caller what is wrong.
+    static_cast<void>(send_on_connection(from, own_hello(comes_twice || has_come ? wire::has_another : 0)));
+    const std::string_view shown = what.property("User-Id");
+    const bool is_who_it_says = !keys_ || shown == std::to_string(got.from);
+    if (got.version != protocol_version) {
+        if (may_call && is_who_it_says) report_version_mismatch(got);
+        return;
+    }
+    if (got.from == observer_number) {
+        // A stranger's mistake is no error of the cluster, as over sockets.
+        if (said.cluster == options_.cluster && said.nodes == peers_.size()) admit_observer(from);
+        return;
+    }
+    if (!is_who_it_says) {
+        return record_problem("a connection from " + std::string{what.property("Peer-Address")} +
+                              " says that it is node " + std::to_string(got.from) + ", and shows the key of node " +
+                              std::string{shown});
+    }
+    if (!accepts_hello(got, said, observer_number, may_call)) return;
+    called_peer& p = next_of(as_called_peer(*peers_[got.from]));
+    if (comes_twice && !has_begun())
+        report_problem("two nodes have the number " + std::to_string(got.from) + ": give each its own");
+    if (comes_twice || has_come) return;
+    forget_connection(p);
+    p.calls = from;
+    p.hello = got;
+    c.of = &p;
+    if (!p.out) p.due = {};
+    open_if_both(p);
+}
+
+/// Returns true if another process with the caller's number has called, and has not left.
+bool zeromq_transport::is_another(const called_peer& p, const header& hello) const noexcept {
+    return p.calls && p.hello.oldest != hello.oldest &&
+           std::ranges::find(disconnected_, *p.calls) == disconnected_.end();
+}
+
+/// Drops all further bytes of the peer's incoming connection.
+void zeromq_transport::forget_connection(called_peer& p) noexcept {
+    if (!p.calls) return;
+    if (const auto at = incoming_.find(*p.calls); at != incoming_.end()) at->second.of = nullptr;
+    p.calls.reset();
+    p.input.clear();
+}
+
+void zeromq_transport::open_if_both(called_peer& p) {
+    if (!p.calls || p.answered_by != p.hello.oldest) return;
+    if (has_begun() && (p.hello.call & wire::has_begun) != 0) {
+        // Each has lost the other: one of them was stopped or disconnected, and continues.
+        forget_connection(p);
+        return close_call(p);
+    }
+    p.of_out.stop(p.out);
+    on_peer_joined(p, p.hello);
+    // Serves the bytes that it has sent since it was open on its side.
+    if (!with_memory([&] { return process_input(p); })) end(p);
+}
+
+/// Sends bytes to a caller. Returns false if it is gone, or does not read.
+bool zeromq_transport::send_on_connection(connection_number to, std::string_view bytes) noexcept {
+    std::array<char, connection_name_bytes> name{};
+    std::memcpy(name.data() + 1, &to, sizeof to);
+    return router_.send({name.data(), name.size()}, true) && router_.send(bytes);
+}
+
+}  // namespace tutti::wire
