@@ -28,7 +28,7 @@ bool bells::hears(std::unique_lock<std::mutex>& hold) {
     if (stopped_ || !broken_) return !stopped_;
     opening_ = true;
     hold.unlock();
-    std::shared_ptr<backend::feed> fresh;
+    std::shared_ptr<backend::key_feed> fresh;
     try {
         fresh = open_feed_();
     } catch (...) {
@@ -77,7 +77,7 @@ void bells::listen() {
     while (true) {
         renewed_.wait(hold, [this] { return stopped_ || !broken_; });
         if (stopped_) return;
-        const std::shared_ptr<backend::feed> from = feed_;
+        const std::shared_ptr<backend::key_feed> from = feed_;
         hold.unlock();
         hear_out(*from);
         hold.lock();
@@ -87,7 +87,7 @@ void bells::listen() {
     }
 }
 
-void bells::hear_out(backend::feed& from) {
+void bells::hear_out(backend::key_feed& from) {
     std::vector<backend::key> written;
     while (from.next(written)) {
         std::unique_lock hold{guard_};

@@ -5,7 +5,7 @@
 //              objects whether they are current | sleeps: our own engine wakes the block when the bell changes
 //   the feed:  reports a write | the bells enrolled under the written key are removed | each of these bells is changed
 //
-// No wakeup is lost. The feed reports every write that takes effect after the feed was opened (backend.hpp, B5). The
+// No wakeup is lost. The feed reports every write that takes effect after the feed was opened (backend.hpp, ENG5). The
 // write either finds the bell enrolled, or comes before the bell is enrolled. In the second case, the write also comes
 // before the block asks the engine, so the answer shows the write. A bell that rings before the block sleeps
 // invalidates the block's reads, and `retry` checks these. When the feed breaks, every bell rings, and every block
@@ -41,7 +41,7 @@ class bells {
 public:
     /// Stores `open_feed`. Any thread that enrols may call `open_feed`, one thread at a time. `open_feed` returns null
     /// if a feed cannot be had now.
-    explicit bells(std::function<std::unique_ptr<backend::feed>()> open_feed) : open_feed_{std::move(open_feed)} {}
+    explicit bells(std::function<std::unique_ptr<backend::key_feed>()> open_feed) : open_feed_{std::move(open_feed)} {}
     ~bells() { stop(); }
 
     /// Enrols `mine` under `keys`. Opens the feed first if none is open. Returns false if the engine cannot be reached.
@@ -63,14 +63,14 @@ private:
     [[nodiscard]] bool hears(std::unique_lock<std::mutex>& hold);
     void listen();
     /// Rings the bells for what `from` reports, until the feed breaks.
-    void hear_out(backend::feed& from);
+    void hear_out(backend::key_feed& from);
     void ring(std::unique_lock<std::mutex>& hold, const std::unordered_set<bell*>& which);
     void ring_all(std::unique_lock<std::mutex>& hold);
     void remove(bell* mine);
 
-    const std::function<std::unique_ptr<backend::feed>()> open_feed_;
+    const std::function<std::unique_ptr<backend::key_feed>()> open_feed_;
     std::mutex guard_;
-    std::shared_ptr<backend::feed> feed_;
+    std::shared_ptr<backend::key_feed> feed_;
     std::unordered_map<backend::key, std::unordered_set<bell*>> by_key_;
     std::unordered_map<bell*, std::vector<backend::key>> by_bell_;
     std::unordered_set<bell*> ringing_;  // the bells that ring now, without the lock

@@ -14,7 +14,7 @@ constexpr std::size_t most_kept = 65536;
 
 }  // namespace
 
-class changes::listener final : public backend::feed {
+class changes::listener final : public backend::key_feed {
 public:
     explicit listener(std::shared_ptr<mailbox> to) noexcept : box_{std::move(to)} {}
 
@@ -38,7 +38,7 @@ void changes::mailbox::end() noexcept {
     filled.notify_all();
 }
 
-std::unique_ptr<backend::feed> changes::open_feed() {
+std::unique_ptr<backend::key_feed> changes::open_feed() {
     auto fresh = std::make_shared<mailbox>();
     auto feed = std::make_unique<listener>(fresh);
     {

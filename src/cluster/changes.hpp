@@ -20,7 +20,7 @@ namespace tutti::cluster {
 class changes {
 public:
     /// Opens a feed of all changes from now on. Breaks the feed that was open before.
-    [[nodiscard]] std::unique_ptr<backend::feed> open_feed();
+    [[nodiscard]] std::unique_ptr<backend::key_feed> open_feed();
     void tell(const object_id& id);
     /// Breaks the feed because a change may have been missed.
     void break_feed() noexcept;

@@ -278,7 +278,7 @@ void configuration::check() const try {
     if (engine) {
         const backend::settings how = settings_of(*engine);
         backend::check_address(engine->address, how);
-        static_cast<void>(backend::group::credentials::of(how.tls, backend::group::speaker::program));
+        static_cast<void>(backend::group::credentials::of(how.tls, backend::group::peer_kind::program));
         return;
     }
     const wire::transport_options how = transport_options_of(node);
@@ -290,7 +290,7 @@ void configuration::check() const try {
     if (!node.metrics.empty()) static_cast<void>(wire::parse_tcp(node.metrics, true));
 } catch (const wire::wire_error& e) {
     throw connection_error{std::string{"tutti: "} + e.what()};
-} catch (const backend::refusal& e) {
+} catch (const backend::engine_error& e) {
     throw connection_error{std::string{"tutti: "} + e.what()};
 }
 

@@ -9,9 +9,9 @@ namespace {
 std::unique_ptr<backend::engine> connect(const engine_options& how) {
     try {
         auto e = backend::open_engine(how.address, settings_of(how));
-        if (how.staleness.count() != 0) e = std::make_unique<backend::caching>(std::move(e), how.staleness);
+        if (how.staleness.count() != 0) e = std::make_unique<backend::caching_engine>(std::move(e), how.staleness);
         return e;
-    } catch (const backend::refusal& r) {
+    } catch (const backend::engine_error& r) {
         throw connection_error{std::string{"tutti: "} + r.what()};
     }
 }
@@ -21,10 +21,10 @@ std::unique_ptr<backend::engine> connect(const engine_options& how) {
 engine_body::engine_body(const engine_options& how)
     : how_{how},
       engine_{connect(how)},
-      cache_{dynamic_cast<backend::caching*>(engine_.get())},
+      cache_{dynamic_cast<backend::caching_engine*>(engine_.get())},
       committer_{*engine_, how.patience},
       leases_{*engine_, committer_, how.lease},
-      bells_{[this] { return engine_->open_feed(); }} {}
+      bells_{[this] { return engine_->open_key_feed(); }} {}
 
 engine_body::~engine_body() {
     bells_.stop();
@@ -34,7 +34,7 @@ engine_body::~engine_body() {
 std::unique_ptr<opened> engine_body::make(core::descriptor& d) { return std::make_unique<engine_enlistment>(*this, d); }
 
 void engine_body::refuse_lost(bool uncertain) const {
-    const std::string& who = engine_->can().name;
+    const std::string& who = engine_->abilities().name;
     if (uncertain) {
         throw outcome_unknown{"tutti: " + who + " was asked to commit this block and has not answered for " +
                                   std::to_string(how_.patience.count()) +
@@ -48,8 +48,8 @@ void engine_body::refuse_lost(bool uncertain) const {
 }
 
 void engine_body::refuse_expired() const {
-    throw node_lost{"tutti: an irrevocable block has held objects of " + engine_->can().name + " for longer than " +
-                        std::to_string(how_.lease.count()) +
+    throw node_lost{"tutti: an irrevocable block has held objects of " + engine_->abilities().name +
+                        " for longer than " + std::to_string(how_.lease.count()) +
                         " ms, and others did not wait any longer. It had no effect on objects: make it shorter, or set "
                         "engine_options::lease",
                     0};
@@ -64,9 +64,10 @@ node_facts engine_body::facts() const {
 }
 
 engine_capabilities engine_body::capabilities() const {
-    const backend::capabilities& can = engine_->can();
+    const backend::capabilities& can = engine_->abilities();
     // The mark of exactly_once needs one of the operations.
-    return {can.name, can.old_versions, can.batches, can.follows, can.durable, can.most_operations - 1, can.most_bytes};
+    return {can.name,    can.keeps_old_versions, can.batches,  can.has_record_feed,
+            can.durable, can.max_operations - 1, can.max_bytes};
 }
 
 std::unique_ptr<detail::node_body> detail::make_engine_body(const engine_options& how) {

@@ -1,7 +1,7 @@
 // A node whose objects are held by an engine: the engine, its exactly-once committer, its leases, and the bells.
 #pragma once
 
-#include "cluster/backend/caching.hpp"
+#include "cluster/backend/caching_engine.hpp"
 #include "cluster/backend/lease.hpp"
 #include "cluster/bells.hpp"
 #include "cluster/node_body.hpp"
@@ -27,14 +27,14 @@ public:
     bool lost(unsigned) const noexcept override { return false; }
     node_facts facts() const override;
     engine_capabilities capabilities() const override;
-    std::uint64_t cached_reads() const noexcept override { return cache_ == nullptr ? 0 : cache_->answered(); }
+    std::uint64_t cached_reads() const noexcept override { return cache_ == nullptr ? 0 : cache_->hits(); }
 
 private:
     std::unique_ptr<opened> make(core::descriptor& d) override;
 
     const engine_options how_;
     std::unique_ptr<backend::engine> engine_;
-    backend::caching* const cache_;  // engine_ itself, if it is a caching engine; else null
+    backend::caching_engine* const cache_;  // engine_ itself, if it is a caching engine; else null
     backend::exactly_once committer_;
     backend::leases leases_;
     cluster::bells bells_;

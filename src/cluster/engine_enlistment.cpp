@@ -12,8 +12,8 @@
 namespace tutti::cluster {
 namespace {
 
+using backend::engine_status;
 using backend::freshness;
-using backend::verdict;
 
 constexpr std::chrono::milliseconds look_again_after{5};  // pause between two looks at another block's lease
 
@@ -71,7 +71,7 @@ void engine_enlistment::open(std::span<const object_id> ids) {
     }
     if (wanted.empty()) return;
     begin_step(entries_.size());
-    const backend::snapshot before = held_.empty() ? backend::snapshot{} : snapshot_;
+    const backend::read_snapshot before = held_.empty() ? backend::read_snapshot{} : snapshot_;
     const bool bound = descriptor_.must_commit();
     if (bound) get_and_reserve(wanted);
     else get(freshness::same, wanted);
@@ -82,13 +82,13 @@ void engine_enlistment::open(std::span<const object_id> ids) {
         index_.emplace(fresh[i], &entries_.back());
     }
     // After a get that returns to the instant of the first get, the argument for the local reads still holds (E2).
-    const bool back = before.at != 0 && snapshot_.is_of_the_state_of(before);
-    if (!back || !body_.engine().can().old_versions) stand();
+    const bool back = before.at != 0 && snapshot_.is_same_state_as(before);
+    if (!back || !body_.engine().abilities().keeps_old_versions) stand();
 }
 
 void engine_enlistment::acquire(std::span<const named_lock>) {
     throw usage_error{
-        "tutti: an abstract lock by name, in " + body_.engine().can().name +
+        "tutti: an abstract lock by name, in " + body_.engine().abilities().name +
         ": only nodes that hold the objects themselves keep those; give operations that do not commute an "
         "object that they all write"};
 }
@@ -103,10 +103,10 @@ void engine_enlistment::forget_objects(std::size_t kept) noexcept {
 
 void engine_enlistment::get(freshness how, std::span<const backend::key> wanted) {
     body_.count_round_trip();
-    const verdict said = body_.engine().get(snapshot_, how, held_, wanted, found_);
-    if (said == verdict::conflict && fence_ != 0) body_.refuse_expired();
-    if (said == verdict::conflict) restart();
-    if (said != verdict::good) body_.refuse_lost(false);
+    const engine_status said = body_.engine().get(snapshot_, how, held_, wanted, found_);
+    if (said == engine_status::conflict && fence_ != 0) body_.refuse_expired();
+    if (said == engine_status::conflict) restart();
+    if (said != engine_status::good) body_.refuse_lost(false);
 }
 
 void engine_enlistment::stand() {
@@ -134,36 +134,36 @@ vote engine_enlistment::say_restart() {
 
 bool engine_enlistment::is_current() {
     body_.count_round_trip();
-    const verdict said = body_.engine().get(snapshot_, freshness::now, held_, {}, found_);
-    if (said != verdict::good && said != verdict::conflict) body_.refuse_lost(false);
-    if (said == verdict::conflict && fence_ != 0) body_.refuse_expired();
-    return said == verdict::good;
+    const engine_status said = body_.engine().get(snapshot_, freshness::now, held_, {}, found_);
+    if (said != engine_status::good && said != engine_status::conflict) body_.refuse_lost(false);
+    if (said == engine_status::conflict && fence_ != 0) body_.refuse_expired();
+    return said == engine_status::good;
 }
 
 void engine_enlistment::take_lease() {
     if (fence_ != 0) return;
-    backend::sighting others;
+    backend::lease_observation others;
     while (true) {
         body_.count_round_trip();
-        const verdict said = body_.leases().try_take(irrevocable_lease, others, fence_);
-        if (said == verdict::good) break;
+        const engine_status said = body_.leases().try_acquire(irrevocable_lease, others, fence_);
+        if (said == engine_status::good) break;
         fence_ = 0;
-        if (said != verdict::conflict) body_.refuse_lost(false);
+        if (said != engine_status::conflict) body_.refuse_lost(false);
         std::this_thread::sleep_for(look_again_after);
     }
     held_.push_back({irrevocable_lease, fence_});
 }
 
 void engine_enlistment::give_up_lease() noexcept {
-    if (fence_ != 0) body_.leases().give_up(irrevocable_lease, std::exchange(fence_, 0));
+    if (fence_ != 0) body_.leases().release(irrevocable_lease, std::exchange(fence_, 0));
 }
 
 void engine_enlistment::get_and_reserve(std::span<const backend::key> wanted) {
     take_lease();
-    verdict said = verdict::conflict;
+    engine_status said = engine_status::conflict;
     // Other blocks may write a wanted object between the get and the commit. Each retry means that another block has
     // committed.
-    while (said == verdict::conflict) {
+    while (said == engine_status::conflict) {
         get(freshness::now, wanted);
         std::vector<backend::check> checks = held_;
         std::vector<backend::write> writes;
@@ -176,34 +176,34 @@ void engine_enlistment::get_and_reserve(std::span<const backend::key> wanted) {
         backend::version at = 0;
         body_.count_round_trip();
         said = commit_in_engine(checks, writes, at);
-        if (body_.engine().can().parts == 1) {
+        if (body_.engine().abilities().groups == 1) {
             for (backend::record& r : found_) r.at = at;
-        } else if (said == verdict::good) {
+        } else if (said == engine_status::good) {
             said = look_at_reserved(wanted, writes);
         }
     }
-    if (said != verdict::good) body_.refuse_lost(false);
+    if (said != engine_status::good) body_.refuse_lost(false);
 }
 
-verdict engine_enlistment::look_at_reserved(std::span<const backend::key> wanted,
-                                            std::span<const backend::write> reserved) {
+engine_status engine_enlistment::look_at_reserved(std::span<const backend::key> wanted,
+                                                  std::span<const backend::write> reserved) {
     get(freshness::now, wanted);
     for (std::size_t i = 0; i < wanted.size(); ++i) {
         // Another block overwrites the reservation only once the lease has expired.
-        if (found_[i].bytes != reserved[i].bytes) return verdict::conflict;
+        if (found_[i].bytes != reserved[i].bytes) return engine_status::conflict;
         static_cast<void>(unwrap(found_[i]));
     }
-    return verdict::good;
+    return engine_status::good;
 }
 
 bool engine_enlistment::meets_reservation() {
     for (const entry& e : entries_) {
         if (e.reserved == 0 || e.user == nullptr || !e.user->written) continue;
         body_.count_round_trip();
-        backend::sighting first;
-        const verdict said = body_.leases().is_over(irrevocable_lease, e.reserved, first);
-        if (said == verdict::good) continue;
-        if (said != verdict::conflict) body_.refuse_lost(false);
+        backend::lease_observation first;
+        const engine_status said = body_.leases().check_ended(irrevocable_lease, e.reserved, first);
+        if (said == engine_status::good) continue;
+        if (said != engine_status::conflict) body_.refuse_lost(false);
         awaited_ = e.reserved;
         return true;
     }
@@ -211,22 +211,22 @@ bool engine_enlistment::meets_reservation() {
 }
 
 void engine_enlistment::await_lease() {
-    backend::sighting seen;
+    backend::lease_observation seen;
     while (true) {
         body_.count_round_trip();
-        const verdict said = body_.leases().is_over(irrevocable_lease, awaited_, seen);
-        if (said == verdict::good) break;
-        if (said != verdict::conflict) body_.refuse_lost(false);
+        const engine_status said = body_.leases().check_ended(irrevocable_lease, awaited_, seen);
+        if (said == engine_status::good) break;
+        if (said != engine_status::conflict) body_.refuse_lost(false);
         std::this_thread::sleep_for(look_again_after);
     }
     awaited_ = 0;
 }
 
-verdict engine_enlistment::commit_in_engine(std::vector<backend::check>& checks, std::vector<backend::write>& writes,
-                                            backend::version& at) {
+engine_status engine_enlistment::commit_in_engine(std::vector<backend::check>& checks,
+                                                  std::vector<backend::write>& writes, backend::version& at) {
     try {
         return body_.committer().commit(checks, writes, at);
-    } catch (const backend::refusal& r) {
+    } catch (const backend::engine_error& r) {
         throw std::length_error{r.what()};
     }
 }
@@ -266,7 +266,7 @@ vote engine_enlistment::prepare() {
         return vote::commit;
     }
     if (!api::is_last_to_vote(descriptor_, *this)) {
-        throw usage_error{"tutti: a block that writes objects of " + body_.engine().can().name +
+        throw usage_error{"tutti: a block that writes objects of " + body_.engine().abilities().name +
                           " has a participant, or objects of another node, that it touched later: the engine's commit "
                           "is the decision, so it must vote last, and only once: touch its objects after all others"};
     }
@@ -282,16 +282,16 @@ vote engine_enlistment::prepare() {
         body_.count_round_trip();
         backend::version at = 0;
         switch (commit_in_engine(checks, written, at)) {
-            case verdict::good: fence_ = 0; return vote::commit;
-            case verdict::conflict:
+            case engine_status::good: fence_ = 0; return vote::commit;
+            case engine_status::conflict:
                 if (fence_ == 0) return say_restart();
                 // If the lease is still held, the conflict has one of two causes: the engine's own reasons, or a lost
                 // answer whose commit was voided. An irrevocable block cannot start over, so it commits again.
                 static_cast<void>(is_current());
                 continue;
-            case verdict::unreachable: body_.refuse_lost(false);
-            case verdict::unknown:
-            case verdict::refused: break;  // `refused` was already thrown as an exception
+            case engine_status::unreachable: body_.refuse_lost(false);
+            case engine_status::unknown:
+            case engine_status::refused: break;  // `refused` was already thrown as an exception
         }
         body_.refuse_lost(true);
     }

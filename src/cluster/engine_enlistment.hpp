@@ -78,9 +78,9 @@ private:
     [[nodiscard]] bool is_current();
     /// Gets the objects of an irrevocable block and reserves them.
     void get_and_reserve(std::span<const backend::key> wanted);
-    /// Reads the versions that the reserved objects have got, for an engine whose commits have several versions (B8).
-    [[nodiscard]] backend::verdict look_at_reserved(std::span<const backend::key> wanted,
-                                                    std::span<const backend::write> reserved);
+    /// Reads the versions that the reserved objects have got, for an engine whose commits have several versions (ENG8).
+    [[nodiscard]] backend::engine_status look_at_reserved(std::span<const backend::key> wanted,
+                                                          std::span<const backend::write> reserved);
     void take_lease();
     void give_up_lease() noexcept;
     /// Waits for the end of the lease under which another block has reserved an object that this block writes.
@@ -89,13 +89,13 @@ private:
     [[nodiscard]] bool meets_reservation();
     [[nodiscard]] std::vector<backend::write> gather();
     /// Commits in the engine. Throws std::length_error if the engine refuses the commit's size.
-    [[nodiscard]] backend::verdict commit_in_engine(std::vector<backend::check>& checks,
-                                                    std::vector<backend::write>& writes, backend::version& at);
+    [[nodiscard]] backend::engine_status commit_in_engine(std::vector<backend::check>& checks,
+                                                          std::vector<backend::write>& writes, backend::version& at);
     [[nodiscard]] vote say_restart();
     [[noreturn]] void restart();
 
     engine_body& body_;
-    backend::snapshot snapshot_;
+    backend::read_snapshot snapshot_;
     std::deque<entry> entries_;
     std::unordered_map<object_id, entry*, object_id_hash> index_;
     std::vector<backend::check> held_;  // one check for each entry, in the entries' order
@@ -103,7 +103,7 @@ private:
     backend::version fence_ = 0;    // the fence of the lease that this block holds, or 0; held_ then begins with the
                                     // lease
     backend::version awaited_ = 0;  // the fence of the lease that the last attempt has met, or 0
-    backend::sighting sighting_;
+    backend::lease_observation sighting_;
     bell bell_{0};
     bool enrolled_ = false;
     std::uint64_t random_ = 0;

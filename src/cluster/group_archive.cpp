@@ -3,7 +3,7 @@
 //
 // The group is asked for its records piece by piece, and then for all writes since the first piece, until nothing is
 // left. The result is the state at the version of the last answer. Each record is as a commit has written it, and the
-// changes of every commit up to that version were applied (group_engine::list, group_engine::changed).
+// changes of every commit up to that version were applied (group_engine::list, group_engine::list_changes).
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -17,10 +17,10 @@
 #include <sstream>
 #include <system_error>
 
-#include "cluster/backend/group_caller.hpp"
+#include "cluster/backend/backoff_timer.hpp"
+#include "cluster/backend/group_client.hpp"
 #include "cluster/backend/layout.hpp"
-#include "cluster/backend/replicated.hpp"
-#include "cluster/backend/tries.hpp"
+#include "cluster/backend/raft_group_engine.hpp"
 #include "cluster/engine_settings.hpp"
 #include "cluster/replica/checksummed.hpp"
 #include "tutti/cluster/errors.hpp"
@@ -30,8 +30,8 @@ namespace tutti::cluster {
 namespace archive {
 namespace {
 
-using backend::refusal;
-using backend::verdict;
+using backend::engine_error;
+using backend::engine_status;
 using records = std::map<backend::key, backend::record>;
 
 constexpr std::string_view name_of_archive{"tutti objects"};
@@ -43,45 +43,48 @@ std::unique_ptr<backend::group_engine> open(const engine_options& where) {
     const std::string_view address{where.address};
     const backend::settings how = settings_of(where);
     backend::check_address(where.address, how);
-    if (!address.starts_with(scheme)) throw refusal{"'" + where.address + "' is no address of a group: tutti://…"};
+    if (!address.starts_with(scheme)) throw engine_error{"'" + where.address + "' is no address of a group: tutti://…"};
     const auto groups = backend::group::parse_groups(address.substr(scheme.size()), how.tls.files.are_set());
-    auto one = backend::open_group(groups.front(), how);
-    const backend::layout all = backend::look_up_layout(*one);
-    if (groups.size() > 1 || all.all.size() > 1) {
-        throw refusal{"the objects of '" + how.prefix +
-                      "' are in several groups, which have no state in common that could be kept: only the objects of "
-                      "one group are"};
+    auto one = backend::open_raft_group(groups.front(), how);
+    const backend::layout all = backend::read_layout(*one);
+    if (groups.size() > 1 || all.groups.size() > 1) {
+        throw engine_error{
+            "the objects of '" + how.prefix +
+            "' are in several groups, which have no state in common that could be kept: only the objects of "
+            "one group are"};
     }
     return one;
 }
 
-[[noreturn]] void refuse_silent(const backend::group_engine& g) { throw refusal{g.can().name + " does not answer"}; }
+[[noreturn]] void refuse_silent(const backend::group_engine& g) {
+    throw engine_error{g.abilities().name + " does not answer"};
+}
 
 /// Reads the group's records once. Returns false if the group no longer knows all writes since the first request.
 bool take_once(backend::group_engine& from, records& all, backend::version& at) {
     const backend::slot_set slots{1, {0}};
     all.clear();
-    backend::listing place;
+    backend::list_cursor place;
     std::vector<backend::change> some;
     const auto enter = [&] {
         for (backend::change& c : some) {
             if (!c.of.starts_with('o')) continue;
             backend::record& known = all[c.of];
-            if (known.at <= c.is.at) known = std::move(c.is);
+            if (known.at <= c.value.at) known = std::move(c.value);
         }
         some.clear();
     };
-    while (!place.over) {
-        if (from.list(place, slots, some) != verdict::good) refuse_silent(from);
+    while (!place.is_finished) {
+        if (from.list(place, slots, some) != engine_status::good) refuse_silent(from);
         enter();
     }
-    for (place.over = false; !place.over;) {
-        const verdict said = from.changed(place, slots, some);
-        if (said == verdict::conflict) return false;
-        if (said != verdict::good) refuse_silent(from);
+    for (place.is_finished = false; !place.is_finished;) {
+        const engine_status said = from.list_changes(place, slots, some);
+        if (said == engine_status::conflict) return false;
+        if (said != engine_status::good) refuse_silent(from);
         enter();
     }
-    at = place.begun;
+    at = place.as_of;
     std::erase_if(all, [](const auto& one) { return !one.second.exists; });
     return true;
 }
@@ -91,7 +94,7 @@ records take(backend::group_engine& from, backend::version& at) {
     for (int looks = 0; looks < 5; ++looks) {
         if (take_once(from, all, at)) return all;
     }
-    throw refusal{from.can().name + " is written to faster than this can read: try again later"};
+    throw engine_error{from.abilities().name + " is written to faster than this can read: try again later"};
 }
 
 objects_facts facts_of(const records& all, backend::version at) {
@@ -101,7 +104,7 @@ objects_facts facts_of(const records& all, backend::version at) {
 }
 
 [[noreturn]] void refuse_file(const std::string& file, int error) {
-    throw refusal{file + " cannot be written: " + std::generic_category().message(error)};
+    throw engine_error{file + " cannot be written: " + std::generic_category().message(error)};
 }
 
 /// Writes the file. The name refers either to the whole new file or to the former one.
@@ -125,7 +128,7 @@ void write_whole(const std::string& file, std::string_view bytes) {
 
 records read_whole(const std::string& file, backend::version& at) {
     std::ifstream in{file, std::ios::binary};
-    if (!in) throw refusal{file + " cannot be read"};
+    if (!in) throw engine_error{file + " cannot be read"};
     std::ostringstream whole;
     whole << in.rdbuf();
     const std::string bytes = std::move(whole).str();
@@ -133,31 +136,32 @@ records read_whole(const std::string& file, backend::version& at) {
     std::uint8_t is = 0;
     switch (replica::read_checksummed(bytes, name_of_archive, format, format, content, is)) {
         case replica::checksum_result::valid: break;
-        case replica::checksum_result::other_content: throw refusal{file + " is not a snapshot of objects"};
-        case replica::checksum_result::unsupported_format: throw refusal{file + " was written by another release"};
+        case replica::checksum_result::other_content: throw engine_error{file + " is not a snapshot of objects"};
+        case replica::checksum_result::unsupported_format: throw engine_error{file + " was written by another release"};
         case replica::checksum_result::damaged:
-            throw refusal{file + " is damaged: its checksum is wrong. Nothing has been restored; use another copy"};
+            throw engine_error{file +
+                               " is damaged: its checksum is wrong. Nothing has been restored; use another copy"};
     }
     wire::reader from{content};
     std::uint64_t count = 0;
     records all;
     from(at), from(count);
     for (std::uint64_t i = 0; i < count && from.good(); ++i) {
-        backend::group::told_record r;
+        backend::group::changed_record r;
         r.fields(from);
-        all[r.of] = {r.is.exists, r.is.at, std::move(r.is.bytes)};
+        all[r.of] = {r.value.exists, r.value.at, std::move(r.value.bytes)};
     }
-    if (!from.is_valid() || all.size() != count) throw refusal{file + " is not a snapshot of objects"};
+    if (!from.is_valid() || all.size() != count) throw engine_error{file + " is not a snapshot of objects"};
     return all;
 }
 
 void give(backend::group_engine& to, const std::vector<backend::change>& some, backend::version absence) {
-    for (backend::tries all{std::chrono::seconds{20}};;) {
+    for (backend::backoff_timer all{std::chrono::seconds{20}};;) {
         backend::request r;
-        to.adopt(r, some, absence);  // adopting records twice is harmless
-        if (r.said == verdict::good) return;
-        if (r.said == verdict::refused) throw refusal{r.why};
-        if (!all.again()) refuse_silent(to);
+        to.import_records(r, some, absence);  // adopting records twice is harmless
+        if (r.status == engine_status::good) return;
+        if (r.status == engine_status::refused) throw engine_error{r.reason};
+        if (!all.wait()) refuse_silent(to);
     }
 }
 
@@ -165,7 +169,7 @@ template <class Deed>
 objects_facts carry_out(const engine_options& where, Deed&& deed) {
     try {
         return deed(*open(where));
-    } catch (const refusal& r) {
+    } catch (const engine_error& r) {
         throw connection_error{std::string{"tutti: "} + r.what()};
     }
 }
@@ -181,7 +185,7 @@ objects_facts save_objects(const engine_options& where, const std::string& file)
         wire::writer to{bytes};
         to(std::uint64_t{at}), to(static_cast<std::uint64_t>(all.size()));
         for (const auto& [k, r] : all) {
-            backend::group::told_record one{k, {r.exists, r.at, r.bytes}};
+            backend::group::changed_record one{k, {r.exists, r.at, r.bytes}};
             one.fields(to);
         }
         replica::finish_checksummed(bytes);
@@ -195,10 +199,11 @@ objects_facts restore_objects(const engine_options& where, const std::string& fi
         backend::version at = 0, now = 0;
         const archive::records all = archive::read_whole(file, at);
         if (!archive::take(to, now).empty()) {
-            throw backend::refusal{to.can().name + " has objects of '" + where.prefix +
-                                   "' already, which a restore would mix with those of the file: begin a new group"};
+            throw backend::engine_error{
+                to.abilities().name + " has objects of '" + where.prefix +
+                "' already, which a restore would mix with those of the file: begin a new group"};
         }
-        // A program that has read an object as absent does not take a restored one for the same (backend.hpp, B1).
+        // A program that has read an object as absent does not take a restored one for the same (backend.hpp, ENG1).
         const backend::version absence = std::max(at, now) + 1;
         std::vector<backend::change> some;
         std::size_t bytes = 0;

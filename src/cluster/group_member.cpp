@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "cluster/backend/backend.hpp"
-#include "cluster/backend/group_caller.hpp"
+#include "cluster/backend/group_client.hpp"
 #include "cluster/backend/tls_files.hpp"
 #include "cluster/metrics.hpp"
 #include "wire/wire_error.hpp"
@@ -16,29 +16,29 @@ namespace tutti::cluster {
 namespace {
 
 namespace group = backend::group;
-using group::link;
+using group::member_connection;
 
 /// Asks one member for its status. Returns false, and sets `why`, if the member does not answer.
 bool ask_one(const std::string& address, group::credentials* secured, std::uint64_t number,
-             std::chrono::milliseconds within, group::status_answer& facts, std::uint64_t& of, std::string& why) {
-    const link::clock::time_point late = link::clock::now() + within;
-    const std::unique_ptr<link> to = link::open(address, number, late, why, secured);
+             std::chrono::milliseconds within, group::status_reply& facts, std::uint64_t& of, std::string& why) {
+    const member_connection::clock::time_point late = member_connection::clock::now() + within;
+    const std::unique_ptr<member_connection> to = member_connection::open(address, number, late, why, secured);
     if (!to) return false;
     of = to->group();
     std::string message;
     why = address + " has not answered";
-    if (!to->send(group::frame(group::question::status, group::nothing{}), late) || !to->receive(message, late))
+    if (!to->send(group::frame(group::request_kind::status, group::empty_body{}), late) || !to->receive(message, late))
         return false;
     std::string_view rest{message};
-    group::outcome said{};
-    if (!group::take_head(rest, said) || said != group::outcome::done || !wire::decode(rest, facts)) {
+    group::reply_status said{};
+    if (!group::take_head(rest, said) || said != group::reply_status::done || !wire::decode(rest, facts)) {
         why = address + " answers with bytes that are none";
         return false;
     }
     return true;
 }
 
-void fill(member_facts& one, const group::status_answer& from) {
+void fill(member_facts& one, const group::status_reply& from) {
     one.state = from.state;
     one.trouble = from.trouble;
     one.term = from.term;
@@ -55,11 +55,11 @@ void fill(member_facts& one, const group::status_answer& from) {
 /// The members to ask, and the certificate to show them.
 struct asked {
     asked(const std::vector<std::string>& addresses, const tls_options& tls, const std::string& group_name) try
-        : secured{group::credentials::of({files_of(tls), group_name}, group::speaker::program)} {
+        : secured{group::credentials::of({files_of(tls), group_name}, group::peer_kind::program)} {
         std::string all;
         for (const std::string& a : addresses) all += (a == addresses.front() ? "" : ",") + a;
         members = group::parse_members(all, secured != nullptr);
-    } catch (const backend::refusal& r) {
+    } catch (const backend::engine_error& r) {
         throw member_error{std::string{"tutti: "} + r.what()};
     }
 
@@ -75,11 +75,11 @@ group_facts ask_group(const std::vector<std::string>& addresses, std::chrono::mi
                       const tls_options& tls, const std::string& group_name) {
     const asked whom{addresses, tls, group_name};
     group_facts all;
-    group::status_answer best;
+    group::status_reply best;
     bool any = false;
     // The leader knows the members best. The answer of another member is used if no leader answers.
     for (const std::string& address : whom.members) {
-        group::status_answer said;
+        group::status_reply said;
         std::string why;
         if (!ask_one(address, whom.secured.get(), all.group, within, said, all.group, why)) {
             all.trouble += (all.trouble.empty() ? "" : "; ") + why;
@@ -96,7 +96,7 @@ group_facts ask_group(const std::vector<std::string>& addresses, std::chrono::mi
         one.id = m.id;
         one.address = m.address;
         one.votes = m.votes;
-        group::status_answer said;
+        group::status_reply said;
         std::uint64_t of = 0;
         if (!ask_one(m.address, whom.secured.get(), all.group, within, said, of, one.trouble)) continue;
         if (said.id == m.id) fill(one, said);
@@ -109,7 +109,8 @@ void remove_member(const std::vector<std::string>& addresses, std::uint64_t id, 
                    const tls_options& tls, const std::string& group_name) {
     const asked whom{addresses, tls, group_name};
     std::string why;
-    if (!group::ask_for_change(whom.members, whom.secured, 0, group::question::remove, {id, {}}, within, why))
+    if (!group::request_member_change(whom.members, whom.secured, 0, group::request_kind::remove, {id, {}}, within,
+                                      why))
         throw member_error{"tutti: member " + std::to_string(id) + " has not been removed: " + why};
 }
 
@@ -120,7 +121,7 @@ struct member::body {
         if (!how.metrics.empty()) page = expose_member(how.metrics, [this] { return facts(); });
     }
     [[nodiscard]] member_facts facts() const {
-        const group::status_answer said = here.status();
+        const group::status_reply said = here.status();
         member_facts f;
         fill(f, said);
         f.id = said.id;
@@ -134,7 +135,7 @@ struct member::body {
 };
 
 member::member(const member_options& options, say tell) try : body_{std::make_unique<body>(options, std::move(tell))} {
-} catch (const backend::refusal& r) {
+} catch (const backend::engine_error& r) {
     throw member_error{std::string{"tutti: "} + r.what()};
 } catch (const wire::wire_error& r) {
     throw member_error{std::string{"tutti: "} + r.what()};
@@ -143,7 +144,7 @@ member::member(const member_options& options, say tell) try : body_{std::make_un
 void member::run() {
     try {
         body_->here.run();
-    } catch (const backend::refusal& r) {
+    } catch (const backend::engine_error& r) {
         throw member_error{std::string{"tutti: "} + r.what()};
     }
 }
@@ -157,7 +158,7 @@ void force_new_group(const member_options& how) {
         {
             const replica::data_directory of{how.folder, replica::data_directory::must_exist};
             replica::identity who;
-            if (!of.read_identity(who)) throw backend::refusal{how.folder + " is not the folder of a member"};
+            if (!of.read_identity(who)) throw backend::engine_error{how.folder + " is not the folder of a member"};
         }
         member_options alone = how;
         alone.founds = false;
@@ -166,7 +167,7 @@ void force_new_group(const member_options& how) {
                                      replica::member_process::force_mode::new_group};
         once.stop();
         once.run();
-    } catch (const backend::refusal& r) {
+    } catch (const backend::engine_error& r) {
         throw member_error{std::string{"tutti: "} + r.what()};
     }
 }
@@ -175,7 +176,7 @@ void readdress_member(const std::string& folder, const std::vector<moved_address
     try {
         const replica::data_directory of{folder, replica::data_directory::must_exist};
         replica::identity who;
-        if (!of.read_identity(who)) throw backend::refusal{folder + " is not the folder of a member"};
+        if (!of.read_identity(who)) throw backend::engine_error{folder + " is not the folder of a member"};
         replica::address_book where{folder};
         std::vector<std::pair<std::string, std::string>> moves;
         for (const moved_address& m : all) moves.emplace_back(m.from, m.to);
@@ -185,7 +186,7 @@ void readdress_member(const std::string& folder, const std::vector<moved_address
         // The member reads its own file, so this file is written last. Until then, the whole change can be repeated.
         where.write();
         of.write_identity(who);
-    } catch (const backend::refusal& r) {
+    } catch (const backend::engine_error& r) {
         throw member_error{std::string{"tutti: "} + r.what()};
     }
 }

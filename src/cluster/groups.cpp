@@ -1,21 +1,21 @@
 // The public interface to groups that together keep the objects of a prefix.
 #include "tutti/cluster/groups.hpp"
 
-#include "cluster/backend/evening.hpp"
+#include "cluster/backend/rebalancer.hpp"
 #include "cluster/engine_settings.hpp"
 #include "tutti/cluster/errors.hpp"
 
 namespace tutti::cluster {
 namespace {
 
-groups_facts facts_of(const backend::evening::facts& from) {
+groups_facts facts_of(const backend::rebalancer::progress& from) {
     groups_facts all;
-    for (const backend::evening::owner& g : from.groups) {
+    for (const backend::rebalancer::slot_owner& g : from.groups) {
         groups_facts::one& one = all.groups.emplace_back();
-        one.number = g.is.number;
+        one.number = g.group.number;
         one.slots = g.slots;
-        one.left = g.is.left;
-        for (const std::string& a : g.is.addresses) one.addresses += (one.addresses.empty() ? "" : ",") + a;
+        one.left = g.group.left;
+        for (const std::string& a : g.group.addresses) one.addresses += (one.addresses.empty() ? "" : ",") + a;
     }
     all.slots = from.slots;
     all.moved = from.moved;
@@ -27,9 +27,9 @@ groups_facts facts_of(const backend::evening::facts& from) {
 template <class Deed>
 groups_facts carry_out(const engine_options& where, Deed&& deed) {
     try {
-        backend::evening groups{where.address, settings_of(where)};
+        backend::rebalancer groups{where.address, settings_of(where)};
         return facts_of(deed(groups));
-    } catch (const backend::refusal& r) {
+    } catch (const backend::engine_error& r) {
         throw connection_error{std::string{"tutti: "} + r.what()};
     }
 }
@@ -37,13 +37,13 @@ groups_facts carry_out(const engine_options& where, Deed&& deed) {
 }  // namespace
 
 groups_facts ask_groups(const engine_options& where) {
-    return carry_out(where, [](backend::evening& groups) { return groups.look(); });
+    return carry_out(where, [](backend::rebalancer& groups) { return groups.read_progress(); });
 }
 
 groups_facts move_objects(const engine_options& where, const groups_change& what,
                           const std::function<void(const groups_facts&)>& tell) {
-    return carry_out(where, [&](backend::evening& groups) {
-        return groups.even_out(what.joins, what.leaves, [&](const backend::evening::facts& now) {
+    return carry_out(where, [&](backend::rebalancer& groups) {
+        return groups.rebalance(what.joins, what.leaves, [&](const backend::rebalancer::progress& now) {
             if (tell) tell(facts_of(now));
         });
     });

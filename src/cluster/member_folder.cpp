@@ -14,7 +14,7 @@ namespace {
 struct taken {
     explicit taken(const std::string& folder) {
         if (!std::filesystem::exists(folder + "/member"))
-            throw backend::refusal{"no member lives in " + folder + ": it has no file 'member'"};
+            throw backend::engine_error{"no member lives in " + folder + ": it has no file 'member'"};
         at.emplace(folder);
         static_cast<void>(at->read_identity(who));
     }
@@ -46,7 +46,7 @@ member_log contents_of(const taken& here) {
 
 member_log check_member_folder(const std::string& folder) try {
     return contents_of(taken{folder});
-} catch (const backend::refusal& r) {
+} catch (const backend::engine_error& r) {
     throw member_error{std::string{"tutti: "} + r.what()};
 }
 
@@ -54,7 +54,7 @@ member_repair repair_member_folder(const std::string& folder) try {
     const taken here{folder};
     const replica::folder_repair done = replica::repair_folder(folder, here.who.has_durable_record);
     return {contents_of(here), done.lost, done.kept_as, done.awaits_lost_entries};
-} catch (const backend::refusal& r) {
+} catch (const backend::engine_error& r) {
     throw member_error{std::string{"tutti: "} + r.what()};
 }
 

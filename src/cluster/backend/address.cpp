@@ -4,10 +4,10 @@
 
 #include <charconv>
 
-#include "cluster/backend/batching.hpp"
-#include "cluster/backend/group_caller.hpp"
+#include "cluster/backend/batching_engine.hpp"
+#include "cluster/backend/group_client.hpp"
 #include "cluster/backend/memory.hpp"
-#include "cluster/backend/spread.hpp"
+#include "cluster/backend/sharded_engine.hpp"
 #include "wire/wire_error.hpp"
 #if defined(TUTTI_CLUSTER_ETCD)
 #include "cluster/backend/etcd.hpp"
@@ -23,7 +23,7 @@ namespace tutti::cluster::backend {
 namespace {
 
 /// Sets `rest` to the part after "name:". Returns false if the address has another name.
-bool takes(std::string_view address, std::string_view name, std::string_view& rest) {
+bool split_scheme(std::string_view address, std::string_view name, std::string_view& rest) {
     if (!address.starts_with(name) || address.substr(name.size(), 1) != ":") return false;
     rest = address.substr(name.size() + 1);
     return true;
@@ -31,39 +31,40 @@ bool takes(std::string_view address, std::string_view name, std::string_view& re
 
 /// Opens an engine other than groups.
 /// REQUIRES: check_address accepts the address, and it is not that of groups.
-std::unique_ptr<engine> open_alone(const std::string& address, const settings& how) {
+std::unique_ptr<engine> open_single_engine(const std::string& address, const settings& how) {
     std::string_view rest;
-    if (takes(address, "memory", rest)) return open_memory(std::string{rest});
+    if (split_scheme(address, "memory", rest)) return open_memory(std::string{rest});
 #if defined(TUTTI_CLUSTER_ETCD)
-    if (takes(address, "etcd", rest)) return open_etcd(rest, how);
+    if (split_scheme(address, "etcd", rest)) return open_etcd(rest, how);
 #endif
 #if defined(TUTTI_CLUSTER_REDIS)
-    if (takes(address, "redis", rest)) return open_redis(rest, how);
+    if (split_scheme(address, "redis", rest)) return open_redis(rest, how);
 #endif
 #if defined(TUTTI_CLUSTER_POSTGRES)
     return open_postgres(address, how);
 #else
-    throw refusal{"'" + address + "' means no engine"};  // check_address has reported this already
+    throw engine_error{"'" + address + "' means no engine"};  // check_address has reported this already
 #endif
 }
 
 /// Throws if the program gives certificates, because its connection would be in the clear.
-void refuse_tls(const std::string& address, const settings& how) {
+void reject_tls(const std::string& address, const settings& how) {
     if (!how.tls.files.are_set()) return;
-    throw refusal{"'" + address +
-                  "' is spoken to in the clear, and certificates are for tutti: alone: leave them out, and bring its "
-                  "port here by a tunnel (ssh -L)"};
+    throw engine_error{
+        "'" + address +
+        "' is spoken to in the clear, and certificates are for tutti: alone: leave them out, and bring its "
+        "port here by a tunnel (ssh -L)"};
 }
 
-void need_known_protocol(const settings& how) try {
+void require_known_protocol(const settings& how) try {
     wire::require_known(how.tls.files.protocol);
 } catch (const wire::wire_error& r) {
-    throw refusal{r.what()};
+    throw engine_error{r.what()};
 }
 
-[[noreturn, maybe_unused]] void refuse_unbuilt(const char* name, const char* packages) {
-    throw refusal{std::string{"this library was built without "} + name + ": install " + packages +
-                  " and build it again"};
+[[noreturn, maybe_unused]] void reject_unbuilt(const char* name, const char* packages) {
+    throw engine_error{std::string{"this library was built without "} + name + ": install " + packages +
+                       " and build it again"};
 }
 
 }  // namespace
@@ -71,24 +72,26 @@ void need_known_protocol(const settings& how) try {
 void require_loopback(const std::string& host, const std::string& named) {
     in_addr as_number{};
     // A host name that only begins like an address is not accepted.
-    const bool near = host == "localhost" || host == "::1" || host == "[::1]" ||
-                      (host.starts_with("127.") && ::inet_pton(AF_INET, host.c_str(), &as_number) == 1);
-    if (!near) {
-        throw refusal{"'" + named +
-                      "' is beyond loopback, and nothing is encrypted: bring its port here by a tunnel (ssh -L) and "
-                      "name that"};
+    const bool is_loopback = host == "localhost" || host == "::1" || host == "[::1]" ||
+                             (host.starts_with("127.") && ::inet_pton(AF_INET, host.c_str(), &as_number) == 1);
+    if (!is_loopback) {
+        throw engine_error{
+            "'" + named +
+            "' is beyond loopback, and nothing is encrypted: bring its port here by a tunnel (ssh -L) and "
+            "name that"};
     }
 }
 
-place parse_place(std::string_view text, int usual_port) {
+server_address parse_server_address(std::string_view text, int usual_port) {
     if (text.starts_with("/")) return {std::string{text}, 0};
-    place p{std::string{text}, usual_port};
+    server_address p{std::string{text}, usual_port};
     if (const std::size_t colon = text.rfind(':'); colon != std::string_view::npos && text.back() != ']') {
         p.host = text.substr(0, colon);
         const std::string_view digits = text.substr(colon + 1);
         const auto [end, failed] = std::from_chars(digits.data(), digits.data() + digits.size(), p.port);
         if (failed != std::errc{} || end != digits.data() + digits.size() || p.port < 1 || p.port > 65535)
-            throw refusal{"'" + std::string{text} + "' is no address: give host:port, or the path of a Unix socket"};
+            throw engine_error{"'" + std::string{text} +
+                               "' is no address: give host:port, or the path of a Unix socket"};
     }
     require_loopback(p.host, std::string{text});
     return p;
@@ -98,41 +101,42 @@ void check_address(const std::string& address, const settings& how) {
     for (const char c : how.prefix) {
         const bool plain =
             (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
-        if (!plain) throw refusal{"the prefix '" + how.prefix + "' is no name of letters, digits, '-' and '_'"};
+        if (!plain) throw engine_error{"the prefix '" + how.prefix + "' is no name of letters, digits, '-' and '_'"};
     }
-    if (how.prefix.empty() || how.prefix.size() > 40) throw refusal{"a prefix has 1 to 40 characters"};
-    need_known_protocol(how);
+    if (how.prefix.empty() || how.prefix.size() > 40) throw engine_error{"a prefix has 1 to 40 characters"};
+    require_known_protocol(how);
     std::string_view rest;
-    if (takes(address, "memory", rest)) return;
-    if (takes(address, "tutti", rest)) return static_cast<void>(group::parse_groups(rest, how.tls.files.are_set()));
-    refuse_tls(address, how);
-    if (takes(address, "etcd", rest)) {
+    if (split_scheme(address, "memory", rest)) return;
+    if (split_scheme(address, "tutti", rest))
+        return static_cast<void>(group::parse_groups(rest, how.tls.files.are_set()));
+    reject_tls(address, how);
+    if (split_scheme(address, "etcd", rest)) {
 #if !defined(TUTTI_CLUSTER_ETCD)
-        refuse_unbuilt("etcd", "libgrpc++-dev, libprotobuf-dev and protobuf-compiler-grpc");
+        reject_unbuilt("etcd", "libgrpc++-dev, libprotobuf-dev and protobuf-compiler-grpc");
 #endif
         return;
     }
-    if (takes(address, "postgres", rest) || takes(address, "postgresql", rest)) {
+    if (split_scheme(address, "postgres", rest) || split_scheme(address, "postgresql", rest)) {
 #if !defined(TUTTI_CLUSTER_POSTGRES)
-        refuse_unbuilt("PostgreSQL", "libpq-dev");
+        reject_unbuilt("PostgreSQL", "libpq-dev");
 #endif
         return;
     }
-    if (takes(address, "redis", rest)) {
+    if (split_scheme(address, "redis", rest)) {
 #if !defined(TUTTI_CLUSTER_REDIS)
-        refuse_unbuilt("Redis", "libhiredis-dev");
+        reject_unbuilt("Redis", "libhiredis-dev");
 #endif
         return;
     }
-    throw refusal{"'" + address + "' means no engine: it begins with memory:, tutti:, etcd:, postgres: or redis:"};
+    throw engine_error{"'" + address + "' means no engine: it begins with memory:, tutti:, etcd:, postgres: or redis:"};
 }
 
 std::unique_ptr<engine> open_engine(const std::string& address, const settings& how) {
     check_address(address, how);
     std::string_view rest;
-    if (takes(address, "tutti", rest)) return open_groups(rest, how);
-    std::unique_ptr<engine> one = open_alone(address, how);
-    if (how.batch && one->can().batches) one = std::make_unique<batching>(std::move(one));
+    if (split_scheme(address, "tutti", rest)) return open_groups(rest, how);
+    std::unique_ptr<engine> one = open_single_engine(address, how);
+    if (how.batch && one->abilities().batches) one = std::make_unique<batching_engine>(std::move(one));
     return one;
 }
 

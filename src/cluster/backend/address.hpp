@@ -9,27 +9,27 @@ namespace tutti::cluster::backend {
 struct settings {
     std::string prefix;
     std::chrono::milliseconds patience{5000};
-    bool batch = false;         ///< combines concurrent requests into one (batching.hpp), if the engine supports this
+    bool batch = false;  ///< combines concurrent requests into one (batching_engine.hpp), if the engine supports this
     group::tls_settings tls{};  ///< for groups only: connections to other engines are in the clear
 };
 
-/// Opens the engine. Throws refusal if the address is invalid, this library was built without the engine, or the engine
+/// Opens the engine. Throws engine_error if the address is invalid, this library was built without the engine, or the engine
 /// does not answer. Also throws if the engine is configured in a way that would lose committed data.
 [[nodiscard]] std::unique_ptr<engine> open_engine(const std::string& address, const settings& how);
-/// Checks the address without asking the engine. Throws refusal if the prefix is invalid, or if the name before the
+/// Checks the address without asking the engine. Throws engine_error if the prefix is invalid, or if the name before the
 /// address is not an engine that this library was built with.
 void check_address(const std::string& address, const settings& how);
 /// Returns the names of the engines that this library was built with.
 [[nodiscard]] std::vector<std::string> known_engines();
 
-/// Throws refusal, with `named` in its message, if `host` is neither a loopback address nor its name.
+/// Throws engine_error, with `named` in its message, if `host` is neither a loopback address nor its name.
 void require_loopback(const std::string& host, const std::string& named);
 
-/// host:port or /path. parse_place throws refusal for an address beyond loopback.
-struct place {
+/// host:port or /path. parse_server_address throws engine_error for an address beyond loopback.
+struct server_address {
     std::string host;  ///< or the path of a Unix socket
     int port = 0;      ///< 0: a Unix socket
 };
-[[nodiscard]] place parse_place(std::string_view text, int usual_port);
+[[nodiscard]] server_address parse_server_address(std::string_view text, int usual_port);
 
 }  // namespace tutti::cluster::backend

@@ -2,32 +2,32 @@
 // compares and writes at one instant. Everything else is built on these two.
 //
 // Contract
-//   B1  A record has a version, which differs from every version that it ever had; 0 is "never written". An erased
+//   ENG1  A record has a version, which differs from every version that it ever had; 0 is "never written". An erased
 //       record keeps its version, and says that it does not exist. So "absent" is never the same state twice. An engine
 //       that drops erased records (`capabilities::drops_erased`) gives all keys without a record one version. This
 //       version is at least that of every dropped record, and may grow without a write to the key.
-//   B2  get: at one instant between call and return, all of `held` had the named versions, and `wanted` had the
+//   ENG2  get: at one instant between call and return, all of `held` had the named versions, and `wanted` had the
 //       returned records. An engine that keeps old versions may use the instant of an earlier get with the same
 //       snapshot, unless the caller asks for `now`.
-//   B3  commit: at one instant between call and return, all of `checks` had those versions, and the writes took effect
+//   ENG3  commit: at one instant between call and return, all of `checks` had those versions, and the writes took effect
 //       together. Otherwise nothing is ever written (conflict).
-//   B4  unknown: B3 may still become true, also after the return, but at most once. No other result is uncertain:
+//   ENG4  unknown: ENG3 may still become true, also after the return, but at most once. No other result is uncertain:
 //       `unreachable` means that nothing was written, and nothing will be.
-//   B5  A feed reports every write to the keys of its engine that takes effect after the feed was opened.
-//   B6  An engine that can be followed numbers its commits by versions, ascending in their order. get accepts any
-//       earlier version as a snapshot. `follow` reports the writes of commits in that order, and all writes of one
+//   ENG5  A feed reports every write to the keys of its engine that takes effect after the feed was opened.
+//   ENG6  An engine that can be followed numbers its commits by versions, ascending in their order. get accepts any
+//       earlier version as a snapshot. `open_record_feed` reports the writes of commits in that order, and all writes of one
 //       commit at once.
-//   B7  If a cache was asked for (caching.hpp), B2 is weaker: a get whose snapshot is empty may return an earlier
+//   ENG7  If a cache was asked for (caching_engine.hpp), ENG2 is weaker: a get whose snapshot is empty may return an earlier
 //       state. A get with freshness `now`, and commit, are as above.
-//   B8  An engine in parts (`capabilities::parts`) has each record in one part, and each part has its own versions. So
+//   ENG8  An engine of several groups (`capabilities::groups`) has each record in one group, and each group has its own versions. So
 //       the writes of one commit have several versions, and `request::at` is that of the last write. A caller that
 //       names a version has received that version before the call.
-//   B9  An engine that shows its commits to a witness has no gaps in its versions. The writes of one request have the
-//       version that follows the version of the last write by any program. The witness sees what its program's requests
-//       wrote, each request as a whole. A request reaches the witness before the tide shows the request, and before the
+//   ENG9  An engine that shows its commits to a commit observer has no gaps in its versions. The writes of one request have the
+//       version that follows the version of the last write by any program. The observer sees what its program's requests
+//       wrote, each request as a whole. A request reaches the observer before the watermark shows the request, and before the
 //       request's callers return.
 //
-// get, commit, open_feed and follow return within the engine's patience, or not much later.
+// get, commit, open_key_feed and follow return within the engine's patience, or not much later.
 //
 // Thread safety: every member may be called from any thread. A snapshot belongs to one caller.
 #pragma once
@@ -42,7 +42,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cluster/backend/surroundings.hpp"
+#include "cluster/backend/runtime_env.hpp"
 
 namespace tutti::cluster::backend {
 
@@ -74,20 +74,20 @@ struct write {
 };
 
 /// A transaction of several groups that one of them has prepared. Until the decision, the transaction's writes are
-/// invisible there, and its reads cannot be overwritten there (spread.hpp).
-struct holder {
-    std::string id;             ///< empty: there is no such transaction
-    std::uint64_t decides = 0;  ///< the number of the group that holds the decision
+/// invisible there, and its reads cannot be overwritten there (sharded_engine.hpp).
+struct blocking_transaction {
+    std::string id;                    ///< empty: there is no such transaction
+    std::uint64_t deciding_group = 0;  ///< the number of the group that holds the decision
     [[nodiscard]] explicit operator bool() const noexcept { return !id.empty(); }
 };
 
 /// The state of the engine that the reads of one attempt belong to. Empty at first; the engine fills it in.
-struct snapshot {
+struct read_snapshot {
     version at = 0;
-    std::size_t part = 0;  ///< for an engine in parts: the snapshot's only part, counted from 1, or 0
-    holder met{};          ///< for a group's conflict: the transaction in the way, if waiting for it helps
-    [[nodiscard]] bool is_of_the_state_of(const snapshot& other) const noexcept {
-        return at == other.at && part == other.part;
+    std::size_t group = 0;  ///< for an engine of several groups: the snapshot's only group, counted from 1, or 0
+    blocking_transaction blocked_by{};  ///< for a group's conflict: the transaction in the way, if waiting for it helps
+    [[nodiscard]] bool is_same_state_as(const read_snapshot& other) const noexcept {
+        return at == other.at && group == other.group;
     }
 };
 
@@ -96,37 +96,37 @@ enum class freshness : std::uint8_t {
     now,   ///< an instant after the call
 };
 
-enum class verdict : std::uint8_t {
+enum class engine_status : std::uint8_t {
     good,
     conflict,     ///< another commit was first: nothing is written
     unreachable,  ///< the engine does not answer; nothing is written
     unknown,      ///< the engine was asked to commit, and did not answer
-    refused,      ///< for a commit: the engine will never accept it, `why` says what to do; nothing is written
+    refused,      ///< for a commit: the engine will never accept it, `reason` says what to do; nothing is written
 };
 
 /// The abilities and limits of an engine. A request beyond them is refused by a message that names them.
 struct capabilities {
-    std::string name;                      ///< the engine's name in messages: "etcd at 127.0.0.1:2379"
-    bool old_versions = false;             ///< B2: get may use an earlier instant
-    bool batches = false;                  ///< commit_all puts several commits into one request
-    bool follows = false;                  ///< the engine can be followed (B6)
-    bool durable = false;                  ///< acknowledged commits survive kill -9 of the engine's processes
-    std::size_t most_operations = 100000;  ///< limit of the checks, and of the writes, of one commit
-    std::size_t most_bytes = 64u << 20;    ///< limit of the keys and values of one commit together
-    std::size_t parts = 1;                 ///< number of parts (B8)
-    bool drops_erased = false;             ///< the engine drops erased records after a while (B1)
+    std::string name;                     ///< the engine's name in messages: "etcd at 127.0.0.1:2379"
+    bool keeps_old_versions = false;      ///< ENG2: get may use an earlier instant
+    bool batches = false;                 ///< commit_all puts several commits into one request
+    bool has_record_feed = false;         ///< the engine can be followed (ENG6)
+    bool durable = false;                 ///< acknowledged commits survive kill -9 of the engine's processes
+    std::size_t max_operations = 100000;  ///< limit of the checks, and of the writes, of one commit
+    std::size_t max_bytes = 64u << 20;    ///< limit of the keys and values of one commit together
+    std::size_t groups = 1;               ///< number of groups (ENG8)
+    bool drops_erased = false;            ///< the engine drops erased records after a while (ENG1)
 };
 
 /// The exception for a refused address, engine or commit. Its message says what to do.
-class refusal : public std::runtime_error {
+class engine_error : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;
 };
 
 /// A stream of written keys. One thread reads it.
-class feed {
+class key_feed {
 public:
-    virtual ~feed() = default;
+    virtual ~key_feed() = default;
     /// Waits for written keys, and appends them. Returns from time to time even if there are none. Returns false if the
     /// feed has broken, and writes may have been missed.
     [[nodiscard]] virtual bool next(std::vector<key>& written) = 0;
@@ -137,13 +137,13 @@ public:
 /// A record as a commit has written it.
 struct change {
     key of;
-    record is;
+    record value;
 };
 
 /// A stream of the writes of commits. One thread reads it.
-class changes {
+class record_feed {
 public:
-    virtual ~changes() = default;
+    virtual ~record_feed() = default;
     /// Waits for writes, and appends them. Returns false if the stream has broken, and writes may have been missed.
     [[nodiscard]] virtual bool next(std::vector<change>& written) = 0;
     /// Makes next return soon, and false from then on. Any thread may call this.
@@ -153,52 +153,52 @@ public:
 /// The newest version of an engine that a get or a commit of this process has returned. Code that chooses a state
 /// afterwards must not choose an earlier one. So the process never sees its engine move backwards, even if it keeps
 /// copies.
-class tide {
+class version_watermark {
 public:
-    [[nodiscard]] version height() const noexcept { return height_.load(std::memory_order_seq_cst); }
+    [[nodiscard]] version current() const noexcept { return current_.load(std::memory_order_seq_cst); }
     void raise(version to) noexcept {
-        version now = height();
-        while (now < to && !height_.compare_exchange_weak(now, to, std::memory_order_seq_cst)) {}
+        version now = current();
+        while (now < to && !current_.compare_exchange_weak(now, to, std::memory_order_seq_cst)) {}
     }
 
 private:
-    std::atomic<version> height_{0};
+    std::atomic<version> current_{0};
 };
 
 /// One commit of a batch, and its result.
 struct request {
     std::span<const check> checks;
     std::span<const write> writes;
-    verdict said = verdict::unreachable;
-    version at = 0;   ///< the version of its writes (B8)
-    std::string why;  ///< why it was refused
-    holder met{};     ///< for a group's conflict: the transaction in the way, if waiting for it helps
+    engine_status status = engine_status::unreachable;
+    version at = 0;                     ///< the version of its writes (ENG8)
+    std::string reason;                 ///< why it was refused
+    blocking_transaction blocked_by{};  ///< for a group's conflict: the transaction in the way, if waiting for it helps
 };
 
 /// A cache that is told of its own program's commits, as soon as the engine has accepted them.
-class witness {
+class commit_observer {
 public:
-    virtual ~witness() = default;
-    /// Sees the commits of one request (B9). All good ones that write something have the same version. Any thread may
+    virtual ~commit_observer() = default;
+    /// Sees the commits of one request (ENG9). All good ones that write something have the same version. Any thread may
     /// call this.
-    virtual void see(std::span<request* const> all) noexcept = 0;
+    virtual void on_commits(std::span<request* const> all) noexcept = 0;
 };
 
 class engine {
 public:
     virtual ~engine() = default;
-    [[nodiscard]] virtual const capabilities& can() const noexcept = 0;
-    /// Returns the part of a record, counted from 0 (B8). Commits that touch only one part are cheapest.
-    [[nodiscard]] virtual std::size_t part_of(std::string_view) const noexcept { return 0; }
+    [[nodiscard]] virtual const capabilities& abilities() const noexcept = 0;
+    /// Returns the group of a record, counted from 0 (ENG8). Commits that touch only one group are cheapest.
+    [[nodiscard]] virtual std::size_t group_of(std::string_view) const noexcept { return 0; }
     /// Returns the clock by which callers wait for this engine.
-    [[nodiscard]] virtual const surroundings& around() const noexcept { return surroundings::real(); }
+    [[nodiscard]] virtual const runtime_env& env() const noexcept { return runtime_env::real(); }
 
-    /// Reads as in B2. `found` gets one record for each of `wanted`, in that order. Returns good, conflict or
+    /// Reads as in ENG2. `found` gets one record for each of `wanted`, in that order. Returns good, conflict or
     /// unreachable.
-    [[nodiscard]] virtual verdict get(snapshot& of, freshness how, std::span<const check> held,
-                                      std::span<const key> wanted, std::vector<record>& found) = 0;
-    /// Commits as in B3.
-    /// REQUIRES: within the limits of `can`; no key twice in checks, nor in writes.
+    [[nodiscard]] virtual engine_status get(read_snapshot& snapshot, freshness how, std::span<const check> held,
+                                            std::span<const key> wanted, std::vector<record>& found) = 0;
+    /// Commits as in ENG3.
+    /// REQUIRES: within the limits of `abilities`; no key twice in checks, nor in writes.
     virtual void commit(request& r) = 0;
     /// Commits several requests, in one request to the engine if it can.
     /// REQUIRES: no request checks or writes a key that another one writes.
@@ -206,27 +206,27 @@ public:
         for (request* r : all) commit(*r);
     }
     /// Removes all trace of the records, if the engine answers at once.
-    /// REQUIRES: no commit checks or writes these keys any more, and none is pending (B4).
+    /// REQUIRES: no commit checks or writes these keys any more, and none is pending (ENG4).
     virtual void forget(std::span<const key> all) noexcept = 0;
-    /// Opens a feed (B5). The feed is open when this returns. Returns null if a feed cannot be had now.
-    [[nodiscard]] virtual std::unique_ptr<feed> open_feed() = 0;
+    /// Opens a feed (ENG5). The feed is open when this returns. Returns null if a feed cannot be had now.
+    [[nodiscard]] virtual std::unique_ptr<key_feed> open_key_feed() = 0;
 
-    // The following members are for engines with capabilities::follows (B6).
+    // The following members are for engines with capabilities::has_record_feed (ENG6).
 
     /// Opens a stream of the writes after that version. It is open when this returns. Returns null if it cannot be had
     /// now.
-    [[nodiscard]] virtual std::unique_ptr<changes> follow(version) { return nullptr; }
-    /// Returns the tide, which all engines of the process for the same address share. get raises it if it returned
+    [[nodiscard]] virtual std::unique_ptr<record_feed> open_record_feed(version) { return nullptr; }
+    /// Returns the watermark, which all engines of the process for the same address share. get raises it if it returned
     /// records, and so does commit, before they return.
-    [[nodiscard]] virtual backend::tide* tide() noexcept { return nullptr; }
-    /// Shows the commits to a witness from now on (B9). Returns false if the engine cannot do this.
+    [[nodiscard]] virtual backend::version_watermark* watermark() noexcept { return nullptr; }
+    /// Shows the commits to a commit observer from now on (ENG9). Returns false if the engine cannot do this.
     /// REQUIRES: no commit is pending, neither now nor when `w` ends.
-    virtual bool show_commits_to(witness*) noexcept { return false; }
+    virtual bool set_commit_observer(commit_observer*) noexcept { return false; }
 };
 
 /// Returns the size of all that a commit sends. An engine with a lower limit refuses a larger commit before sending it.
 [[nodiscard]] std::size_t bytes_of(const request& r) noexcept;
-/// Throws refusal if the engine cannot accept the request.
+/// Throws engine_error if the engine cannot accept the request.
 void require_fits(const capabilities& e, const request& r);
 
 }  // namespace tutti::cluster::backend

@@ -10,7 +10,7 @@
 
 #include <etcd.grpc.pb.h>
 
-#include "cluster/backend/tries.hpp"
+#include "cluster/backend/backoff_timer.hpp"
 
 namespace tutti::cluster::backend {
 namespace {
@@ -18,8 +18,8 @@ namespace {
 using namespace etcdserverpb;
 using grpc::StatusCode;
 
-constexpr std::size_t operations = 120;          // etcd accepts 128 of a kind in one transaction (--max-txn-ops)
-constexpr std::size_t bytes_at_most = 1u << 20;  // and requests of 1.5 MiB (--max-request-bytes)
+constexpr std::size_t operations = 120;      // etcd accepts 128 of a kind in one transaction (--max-txn-ops)
+constexpr std::size_t max_bytes = 1u << 20;  // and requests of 1.5 MiB (--max-request-bytes)
 
 struct member {
     std::shared_ptr<grpc::Channel> channel;
@@ -59,28 +59,28 @@ void set_record(record& to, const KeyValue& from) {
     if (from.value().size() > 1) to.bytes = from.value().substr(1);
 }
 
-/// Returns the tide of an etcd cluster, for all names of its members.
-std::shared_ptr<tide> tide_of_cluster(std::uint64_t cluster) {
+/// Returns the watermark of an etcd cluster, for all names of its members.
+std::shared_ptr<version_watermark> watermark_of_cluster(std::uint64_t cluster) {
     static std::mutex guard;
-    static std::map<std::uint64_t, std::weak_ptr<tide>> all;
+    static std::map<std::uint64_t, std::weak_ptr<version_watermark>> all;
     const std::lock_guard hold{guard};
-    std::shared_ptr<tide> found = all[cluster].lock();
-    if (!found) all[cluster] = found = std::make_shared<tide>();
+    std::shared_ptr<version_watermark> found = all[cluster].lock();
+    if (!found) all[cluster] = found = std::make_shared<version_watermark>();
     return found;
 }
 
 /// A watch. One operation is pending at a time. gRPC's waiting operations have no timeout on a stream.
-class watcher final : public feed, public changes {
+class watcher final : public key_feed, public record_feed {
 public:
     explicit watcher(std::size_t prefix) : prefix_{prefix} {}
     /// Watches the keys in [from, to) from revision `first` on, or from now on if `first` is 0.
     bool open(Watch::Stub& at, const std::string& from, const std::string& to, version first,
               std::chrono::milliseconds patience) {
-        const gpr_timespec late = in(patience);
+        const gpr_timespec deadline = in(patience);
         const auto done = [&] {
             void* what = nullptr;
             bool good = false;
-            return queue_.AsyncNext(&what, &good, late) == grpc::CompletionQueue::GOT_EVENT && good;
+            return queue_.AsyncNext(&what, &good, deadline) == grpc::CompletionQueue::GOT_EVENT && good;
         };
         context_.AddMetadata("hasleader", "true");  // a member that is disconnected from the others ends the watch
         stream_ = at.PrepareAsyncWatch(&context_, &queue_);
@@ -112,7 +112,7 @@ public:
     bool next(std::vector<change>& written) override {
         if (!read()) return false;
         for (const Event& e : answer_.events())
-            set_record(written.emplace_back(e.kv().key().substr(prefix_)).is, e.kv());
+            set_record(written.emplace_back(e.kv().key().substr(prefix_)).value, e.kv());
         return true;
     }
     void close() noexcept override { context_.TryCancel(); }
@@ -139,31 +139,32 @@ private:
 class etcd final : public engine {
 public:
     etcd(std::vector<std::string> addresses, const settings& how) : how_{how}, prefix_{how.prefix + "/"} {
-        can_.name = "etcd at";
+        abilities_.name = "etcd at";
         for (const std::string& a : addresses) {
             members_.push_back(connect(a));
-            can_.name += (members_.size() == 1 ? " " : ", ") + a;
+            abilities_.name += (members_.size() == 1 ? " " : ", ") + a;
         }
-        can_.old_versions = can_.batches = can_.durable = can_.follows = true;
-        can_.most_operations = operations;
-        can_.most_bytes = bytes_at_most;
+        abilities_.keeps_old_versions = abilities_.batches = abilities_.durable = abilities_.has_record_feed = true;
+        abilities_.max_operations = operations;
+        abilities_.max_bytes = max_bytes;
         TxnRequest ask;
         ask.add_success()->mutable_request_range()->set_key(prefix_ + "o");
         TxnResponse answer;
         grpc::Status said;
         if (ask_until_answered(ask, answer, said) != verdict::good) {
-            if (meaning(said) != verdict::refused)
-                throw refusal{can_.name + " does not answer; start it, or name another"};
-            throw refusal{can_.name + " refuses this program (" + said.error_message() +
-                          "), and no password can be given: have it let programs of this machine in without one, or "
-                          "name another"};
+            if (status_of(said) != engine_status::refused)
+                throw engine_error{abilities_.name + " does not answer; start it, or name another"};
+            throw engine_error{
+                abilities_.name + " refuses this program (" + said.error_message() +
+                "), and no password can be given: have it let programs of this machine in without one, or "
+                "name another"};
         }
-        tide_ = tide_of_cluster(answer.header().cluster_id());
+        watermark_ = watermark_of_cluster(answer.header().cluster_id());
     }
-    const capabilities& can() const noexcept override { return can_; }
+    const capabilities& abilities() const noexcept override { return abilities_; }
 
-    verdict get(snapshot& of, freshness how, std::span<const check> held, std::span<const key> wanted,
-                std::vector<record>& found) override {
+    engine_status get(read_snapshot& of, freshness how, std::span<const check> held, std::span<const key> wanted,
+                      std::vector<record>& found) override {
         found.clear();
         const bool back = how == freshness::same && of.at != 0;
         // If there are too many checks for one request, they are read like the wanted keys, at one revision.
@@ -193,11 +194,11 @@ public:
                 one->set_limit(1);
             }
             TxnResponse answer;
-            if (const verdict said = ask_until_answered(ask, answer); said != verdict::good) return said;
+            if (const engine_status said = ask_until_answered(ask, answer); said != engine_status::good) return said;
             if (!answer.succeeded()) {
                 // A caller that tries again sees the conflicting write.
-                tide_->raise(static_cast<version>(answer.header().revision()));
-                return verdict::conflict;
+                watermark_->raise(static_cast<version>(answer.header().revision()));
+                return engine_status::conflict;
             }
             if (at == 0) at = static_cast<version>(answer.header().revision());
             for (std::size_t i = done; i < end; ++i) {
@@ -206,8 +207,8 @@ public:
                 if (said.kvs_size() != 0) set_record(one, said.kvs(0));
                 if (i < beside) {
                     if (one.at != held[i].at) {
-                        tide_->raise(at);
-                        return verdict::conflict;
+                        watermark_->raise(at);
+                        return engine_status::conflict;
                     }
                 } else {
                     found.push_back(std::move(one));
@@ -216,8 +217,8 @@ public:
             done = end;
         } while (done < keys.size());
         of.at = at;
-        if (!wanted.empty()) tide_->raise(at);
-        return verdict::good;
+        if (!wanted.empty()) watermark_->raise(at);
+        return engine_status::good;
     }
 
     void commit(request& r) override {
@@ -238,17 +239,17 @@ public:
         for (std::size_t i = 0; i < all.size(); ++i) {
             request& r = *all[i];
             if (!said.ok()) {
-                r.said = meaning(said);
-                r.why = "tutti: " + can_.name + " takes no such commit: " + said.error_message();
+                r.status = status_of(said);
+                r.reason = "tutti: " + abilities_.name + " takes no such commit: " + said.error_message();
                 continue;
             }
             const TxnResponse& mine = all.size() == 1 ? answer : answer.responses(static_cast<int>(i)).response_txn();
-            r.said = mine.succeeded() ? verdict::good : verdict::conflict;
+            r.status = mine.succeeded() ? engine_status::good : engine_status::conflict;
             r.at = static_cast<version>(answer.header().revision());
         }
-        if (!said.ok()) return turn_from(member);
-        if (witness_ != nullptr) witness_->see(all);
-        tide_->raise(static_cast<version>(answer.header().revision()));
+        if (!said.ok()) return switch_from(member);
+        if (commit_observer_ != nullptr) commit_observer_->on_commits(all);
+        watermark_->raise(static_cast<version>(answer.header().revision()));
     }
 
     void forget(std::span<const key> all) noexcept override {
@@ -265,27 +266,27 @@ public:
         }
     }
 
-    std::unique_ptr<feed> open_feed() override { return watch("o", 0); }
+    std::unique_ptr<key_feed> open_key_feed() override { return watch("o", 0); }
     /// Follows the objects, and the keys that caches write to learn the current revision (n).
-    std::unique_ptr<changes> follow(version after) override { return watch("n", after + 1); }
-    backend::tide* tide() noexcept override { return tide_.get(); }
+    std::unique_ptr<record_feed> open_record_feed(version after) override { return watch("n", after + 1); }
+    backend::version_watermark* watermark() noexcept override { return watermark_.get(); }
     /// A writing transaction has a revision of its own. One that writes nothing has the revision of another.
-    bool show_commits_to(witness* w) noexcept override {
-        witness_ = w;
+    bool set_commit_observer(commit_observer* w) noexcept override {
+        commit_observer_ = w;
         return true;
     }
 
 private:
     std::unique_ptr<watcher> watch(const char* from, version first) {
-        tries all{how_.patience};
+        backoff_timer all{how_.patience};
         do {
             const std::size_t member = latest_.load(std::memory_order_relaxed) % members_.size();
             auto w = std::make_unique<watcher>(prefix_.size());
             if (w->open(*members_[member].watch, prefix_ + from, prefix_ + "p", first,
                         how_.patience / static_cast<int>(members_.size())))
                 return w;
-            turn_from(member);
-        } while (is_time_for_another(all));
+            switch_from(member);
+        } while (wait_to_retry(all));
         return nullptr;
     }
     void add(TxnRequest& to, const check& c) const {
@@ -303,13 +304,13 @@ private:
         }
     }
     /// Returns the verdict of a commit for a status. If a member ends, its answer may come before or after the commit.
-    static verdict meaning(const grpc::Status& s) {
+    static engine_status status_of(const grpc::Status& s) {
         switch (s.error_code()) {
             case StatusCode::INVALID_ARGUMENT:
             case StatusCode::RESOURCE_EXHAUSTED:
             case StatusCode::PERMISSION_DENIED:
-            case StatusCode::UNAUTHENTICATED: return verdict::refused;
-            default: return verdict::unknown;
+            case StatusCode::UNAUTHENTICATED: return engine_status::refused;
+            default: return engine_status::unknown;
         }
     }
     grpc::Status send(std::size_t member, const TxnRequest& ask, TxnResponse& answer,
@@ -318,23 +319,24 @@ private:
         context.set_deadline(in(patience));
         return members_[member].kv->Txn(&context, ask, &answer);
     }
-    verdict ask_until_answered(const TxnRequest& ask, TxnResponse& answer) {
+    engine_status ask_until_answered(const TxnRequest& ask, TxnResponse& answer) {
         grpc::Status ignored;
         return ask_until_answered(ask, answer, ignored);
     }
     /// Asks one member after the other. Only for requests that may be sent twice.
-    verdict ask_until_answered(const TxnRequest& ask, TxnResponse& answer, grpc::Status& said) {
-        tries all{how_.patience};
+    engine_status ask_until_answered(const TxnRequest& ask, TxnResponse& answer, grpc::Status& said) {
+        backoff_timer all{how_.patience};
         const auto each = how_.patience / static_cast<int>(members_.size());
         do {
             const std::size_t member = latest_.load(std::memory_order_relaxed) % members_.size();
             said = send(member, ask, answer, each);
-            if (said.ok()) return verdict::good;
-            if (said.error_code() == StatusCode::OUT_OF_RANGE) return verdict::conflict;  // that revision is compacted
-            if (meaning(said) == verdict::refused) return verdict::unreachable;
-            turn_from(member);
-        } while (is_time_for_another(all));
-        return verdict::unreachable;
+            if (said.ok()) return engine_status::good;
+            if (said.error_code() == StatusCode::OUT_OF_RANGE)
+                return engine_status::conflict;  // that revision is compacted
+            if (status_of(said) == engine_status::refused) return engine_status::unreachable;
+            switch_from(member);
+        } while (wait_to_retry(all));
+        return engine_status::unreachable;
     }
     /// Pauses before the next try, and makes the connection meanwhile. Returns false if the time for tries is over.
     ///
@@ -344,8 +346,8 @@ private:
     ///
     /// The wait is for a queue that receives nothing. A wait for the channel's state would need a timer of gRPC, and
     /// gRPC's timers use the wall clock. That wait would not end after an operator has set the wall clock back.
-    bool is_time_for_another(tries& all) {
-        return all.again([this](std::chrono::milliseconds pause) {
+    bool wait_to_retry(backoff_timer& all) {
+        return all.wait([this](std::chrono::milliseconds pause) {
             const std::size_t member = latest_.load(std::memory_order_relaxed) % members_.size();
             static_cast<void>(members_[member].channel->GetState(true));
             grpc::CompletionQueue nothing;
@@ -356,18 +358,18 @@ private:
             static_cast<void>(nothing.Next(&what, &good));
         });
     }
-    void turn_from(std::size_t member) {
+    void switch_from(std::size_t member) {
         std::size_t seen = member;
         latest_.compare_exchange_strong(seen, (member + 1) % members_.size(), std::memory_order_relaxed);
     }
 
     const settings how_;
     const std::string prefix_;
-    capabilities can_;
+    capabilities abilities_;
     std::vector<member> members_;
     std::atomic<std::size_t> latest_{0};  // the member that has answered
-    std::shared_ptr<backend::tide> tide_;
-    witness* witness_ = nullptr;
+    std::shared_ptr<backend::version_watermark> watermark_;
+    commit_observer* commit_observer_ = nullptr;
 };
 
 }  // namespace
@@ -377,11 +379,11 @@ std::unique_ptr<engine> open_etcd(std::string_view where, const settings& how) {
     std::vector<std::string> addresses;
     while (!where.empty()) {
         const std::size_t comma = std::min(where.find(','), where.size());
-        const place p = parse_place(where.substr(0, comma), 2379);
+        const server_address p = parse_server_address(where.substr(0, comma), 2379);
         addresses.push_back(p.port == 0 ? "unix:" + p.host : p.host + ":" + std::to_string(p.port));
         where.remove_prefix(std::min(comma + 1, where.size()));
     }
-    if (addresses.empty()) throw refusal{"etcd has no address: give etcd://127.0.0.1:2379"};
+    if (addresses.empty()) throw engine_error{"etcd has no address: give etcd://127.0.0.1:2379"};
     return std::make_unique<etcd>(std::move(addresses), how);
 }
 

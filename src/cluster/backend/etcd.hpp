@@ -6,7 +6,7 @@
 namespace tutti::cluster::backend {
 
 /// Opens etcd. `where` is //host:port,host:port: members of one etcd. If one does not answer, the next one is asked.
-/// Throws refusal.
+/// Throws engine_error.
 [[nodiscard]] std::unique_ptr<engine> open_etcd(std::string_view where, const settings& how);
 
 }  // namespace tutti::cluster::backend

@@ -3,16 +3,16 @@
 #include <algorithm>
 #include <iterator>
 
+#include "cluster/backend/backoff_timer.hpp"
 #include "cluster/backend/fault_injection.hpp"
-#include "cluster/backend/tries.hpp"
 
 namespace tutti::cluster::backend {
 namespace {
 
-/// Marks are never erased, so one that does not exist was never written, whatever version the engine gives it.
+/// Commit records are never erased, so one that does not exist was never written, whatever version the engine gives it.
 version version_of(const record& r) { return r.exists ? r.at : 0; }
 
-std::string told(std::uint64_t sequence, bool happened) {
+std::string record_text(std::uint64_t sequence, bool happened) {
     return std::to_string(sequence) + (happened ? " done" : " void");
 }
 
@@ -20,98 +20,99 @@ std::string told(std::uint64_t sequence, bool happened) {
 
 exactly_once::~exactly_once() {
     std::vector<key> all;
-    for (mark& m : free_) {
-        if (m.at != 0 && !m.has_voided) all.push_back(std::move(m.of));
+    for (commit_record& m : free_) {
+        if (m.at != 0 && !m.has_aborted) all.push_back(std::move(m.of));
     }
     if (!all.empty()) engine_.forget(all);
 }
 
-exactly_once::mark exactly_once::take(std::size_t part) {
+exactly_once::commit_record exactly_once::acquire_record(std::size_t group) {
     {
         const std::lock_guard hold{guard_};
-        const auto last =
-            std::find_if(free_.rbegin(), free_.rend(), [&](const mark& m) { return engine_.part_of(m.of) == part; });
+        const auto last = std::find_if(free_.rbegin(), free_.rend(),
+                                       [&](const commit_record& m) { return engine_.group_of(m.of) == group; });
         if (last != free_.rend()) {
-            mark m = std::move(*last);
+            commit_record m = std::move(*last);
             free_.erase(std::prev(last.base()));
             return m;
         }
     }
     // If two programs drew the same name, they would only refuse each other's commits.
-    mark m{"m" + engine_.around().draw_name()};
-    while (engine_.part_of(m.of) != part) m.of = "m" + engine_.around().draw_name();
+    commit_record m{"m" + engine_.env().random_id()};
+    while (engine_.group_of(m.of) != group) m.of = "m" + engine_.env().random_id();
     return m;
 }
 
-check exactly_once::unchanged(const mark& m) const {
-    return {m.of, m.at == 0 && engine_.can().drops_erased ? unwritten : m.at};
+check exactly_once::unchanged_check(const commit_record& m) const {
+    return {m.of, m.at == 0 && engine_.abilities().drops_erased ? unwritten : m.at};
 }
 
-void exactly_once::give_back(mark&& m) {
+void exactly_once::release_record(commit_record&& m) {
     const std::lock_guard hold{guard_};
     free_.push_back(std::move(m));
 }
 
-verdict exactly_once::commit(std::vector<check>& checks, std::vector<write>& writes, version& at) {
-    std::size_t part = 0;  // M4
-    for (const check& c : checks) part = std::max(part, engine_.part_of(c.of));
-    for (const write& w : writes) part = std::max(part, engine_.part_of(w.of));
-    mark m = take(part);
+engine_status exactly_once::commit(std::vector<check>& checks, std::vector<write>& writes, version& at) {
+    std::size_t group = 0;  // EXO4
+    for (const check& c : checks) group = std::max(group, engine_.group_of(c.of));
+    for (const write& w : writes) group = std::max(group, engine_.group_of(w.of));
+    commit_record m = acquire_record(group);
     ++m.sequence;
-    checks.push_back(unchanged(m));
-    writes.push_back({m.of, true, told(m.sequence, true)});
+    checks.push_back(unchanged_check(m));
+    writes.push_back({m.of, true, record_text(m.sequence, true)});
     request r;
     r.checks = checks;
     r.writes = writes;
     try {
-        require_fits(engine_.can(), r);
+        require_fits(engine_.abilities(), r);
     } catch (...) {
-        give_back(std::move(m));
+        release_record(std::move(m));
         throw;
     }
     engine_.commit(r);
-    if (r.said == verdict::unknown) {
-        if (injected(fault::forget_marks)) return verdict::conflict;
-        r.said = find_out(m, r.at);
-    } else if (r.said == verdict::good) {
+    if (r.status == engine_status::unknown) {
+        if (injected(fault::forget_commit_records)) return engine_status::conflict;
+        r.status = query_outcome(m, r.at);
+    } else if (r.status == engine_status::good) {
         m.at = r.at;
     }
     at = r.at;
-    const verdict said = r.said;
-    if (said != verdict::unknown) give_back(std::move(m));  // M2
-    if (said == verdict::refused) throw refusal{r.why};
-    return said;
+    const engine_status status = r.status;
+    if (status != engine_status::unknown) release_record(std::move(m));  // EXO2
+    if (status == engine_status::refused) throw engine_error{r.reason};
+    return status;
 }
 
-verdict exactly_once::find_out(mark& m, version& at) {
-    tries all{patience_, engine_.around()};
+engine_status exactly_once::query_outcome(commit_record& m, version& at) {
+    backoff_timer timer{patience_, engine_.env()};
     std::vector<record> found;
     do {
-        snapshot any;
-        if (engine_.get(any, freshness::now, {}, {&m.of, 1}, found) != verdict::good) continue;
+        read_snapshot any;
+        if (engine_.get(any, freshness::now, {}, {&m.of, 1}, found) != engine_status::good) continue;
         const record& now = found.front();
-        if (now.bytes == told(m.sequence, true)) {
+        if (now.bytes == record_text(m.sequence, true)) {
             m.at = at = now.at;
-            return verdict::good;
+            return engine_status::good;
         }
-        if (now.bytes == told(m.sequence, false) || injected(fault::no_fence)) {  // an earlier try has voided it
+        if (now.bytes == record_text(m.sequence, false) ||
+            injected(fault::no_fence)) {  // an earlier try has aborted it
             m.at = version_of(now);
-            return verdict::conflict;
+            return engine_status::conflict;
         }
-        if (version_of(now) != m.at) return verdict::unknown;  // M1 is violated: the mark was deleted
-        const check still = unchanged(m);
-        const write it{m.of, true, told(m.sequence, false)};
-        m.has_voided = true;
+        if (version_of(now) != m.at) return engine_status::unknown;  // EXO1 is violated: the commit record was deleted
+        const check still = unchanged_check(m);
+        const write it{m.of, true, record_text(m.sequence, false)};
+        m.has_aborted = true;
         request r;
         r.checks = {&still, 1};
         r.writes = {&it, 1};
         engine_.commit(r);
-        if (r.said == verdict::good) {
+        if (r.status == engine_status::good) {
             m.at = r.at;
-            return verdict::conflict;
+            return engine_status::conflict;
         }
-    } while (all.again());
-    return verdict::unknown;
+    } while (timer.wait());
+    return engine_status::unknown;
 }
 
 }  // namespace tutti::cluster::backend

@@ -13,43 +13,43 @@ enum class fault : std::uint8_t {
     stopped_when_prepared,
     killed_when_decided,
     // Disabled steps.
-    stale_read,           ///< get does not check that the held records are current
-    torn_read,            ///< several records are read at several instants
-    no_check,             ///< commit does not compare versions
-    half_check,           ///< commit compares only the records that it also writes: write skew
-    torn_write,           ///< the writes take effect one after the other
-    erase_forgets,        ///< an erased record has version 0 again
-    silent_feed,          ///< a feed reports nothing
-    forget_marks,         ///< a commit of unknown outcome is run again without reading its mark
-    no_fence,             ///< its mark is read, but the commit may still happen afterwards
-    lease_ignored,        ///< a record that a lease protects is overwritten
-    commit_twice,         ///< a commit to a group whose answer is lost is sent to another member
-    unprotected_reads,    ///< local reads may change while the engine commits
-    cache_backwards,      ///< a cache applies commits in the wrong order
-    cache_leaps,          ///< a cache shows its own program's commit without earlier commits of others
-    cache_in_parts,       ///< a cache reports a commit as applied before it has applied all of it
-    cache_keeps_erased,   ///< a cache continues to show an erased record
-    cache_outlives,       ///< a cache keeps its copies although it receives no changes any more
-    cache_late_copy,      ///< a cache keeps a fetched record although a change has arrived meanwhile
-    cache_below_tide,     ///< a cache shows a state before one that the process has seen
-    cache_ageless,        ///< a cache ignores the age of its state
-    decision_unrecorded,  ///< a commit over several groups leaves no record of its decision
-    void_unrecorded,      ///< a program gives up a prepared transaction without preventing its commit
-    in_turn,              ///< groups are asked to prepare and to finish one after the other: slower, but correct
-    one_look,             ///< a get of several groups does not check the first groups again
+    stale_read,             ///< get does not check that the held records are current
+    torn_read,              ///< several records are read at several instants
+    no_check,               ///< commit does not compare versions
+    half_check,             ///< commit compares only the records that it also writes: write skew
+    torn_write,             ///< the writes take effect one after the other
+    erase_forgets,          ///< an erased record has version 0 again
+    silent_feed,            ///< a feed reports nothing
+    forget_commit_records,  ///< a commit of unknown outcome is run again without reading its commit record
+    no_fence,               ///< its commit record is read, but the commit may still happen afterwards
+    lease_ignored,          ///< a record that a lease protects is overwritten
+    commit_twice,           ///< a commit to a group whose answer is lost is sent to another member
+    unprotected_reads,      ///< local reads may change while the engine commits
+    cache_in_wrong_order,   ///< a cache applies commits in the wrong order
+    cache_skips_commits,    ///< a cache shows its own program's commit without earlier commits of others
+    cache_applies_partly,   ///< a cache reports a commit as applied before it has applied all of it
+    cache_keeps_erased,     ///< a cache continues to show an erased record
+    cache_without_feed,     ///< a cache keeps its copies although it receives no changes any more
+    cache_late_copy,        ///< a cache keeps a fetched record although a change has arrived meanwhile
+    cache_below_watermark,  ///< a cache shows a state before one that the process has seen
+    cache_ignores_age,      ///< a cache ignores the age of its state
+    decision_unrecorded,    ///< a commit over several groups leaves no record of its decision
+    abort_unrecorded,       ///< a program gives up a prepared transaction without preventing its commit
+    groups_one_by_one,      ///< groups are asked to prepare and to finish one after the other: slower, but correct
+    read_once,              ///< a get of several groups does not check the first groups again
     // For slots that move from group to group:
-    moved_unread,           ///< a get does not check that the answering group has the slot
-    moved_unchecked,        ///< a commit does not check this
-    moved_while_prepared,   ///< a commit over several groups does not, so a slot moves while a part is prepared
-    moved_unheard,          ///< a feed continues when a slot moves
-    moved_in_two,           ///< a slot changes hands in two steps, so two groups have it in between
-    moved_open,             ///< a slot is not closed while its last records are copied
-    moved_without_changes,  ///< writes to a slot during its copy are not copied
-    marks_left,             ///< marks are not moved
-    copies_left,            ///< a group's earlier copies of a slot stay when the slot is copied to it again
-    copies_come_late,       ///< a copy whose answer was lost may arrive after later copies
-    drops_unchecked,        ///< a switch does not check whether erased records were dropped since the last copies
-    arrives_unsaid,         ///< a slot comes back unannounced, and a mover that still clears it there does not stop
+    moved_unread,                 ///< a get does not check that the answering group has the slot
+    moved_unchecked,              ///< a commit does not check this
+    moved_while_prepared,         ///< a commit over several groups does not, so a slot moves while a part is prepared
+    feed_ignores_moves,           ///< a feed continues when a slot moves
+    owner_switched_in_two_steps,  ///< a slot changes hands in two steps, so two groups have it in between
+    moved_without_write_block,    ///< a slot is not write-blocked while its last records are copied
+    moved_without_changes,        ///< writes to a slot during its copy are not copied
+    commit_records_left,          ///< commit records are not moved
+    old_copies_left,              ///< a group's earlier copies of a slot stay when the slot is copied to it again
+    copies_come_late,             ///< a copy whose answer was lost may arrive after later copies
+    drops_unchecked,              ///< a switch does not check whether erased records were dropped since the last copies
+    import_unannounced,  ///< a slot comes back unannounced, and a mover that still clears it there does not stop
 };
 
 #if defined(TUTTI_CLUSTER_FAULTS)

@@ -1,15 +1,15 @@
 // The certificates that members and programs of a group show each other under TLS, and the rights of each certificate.
 //
-//   C1  A member shows a certificate made for the DNS name member.<name of the group>. A program shows one for
+//   CRD1  A member shows a certificate made for the DNS name member.<name of the group>. A program shows one for
 //       program.<name of the group>. One authority has signed all of them. A caller expects a member. So a program's
 //       certificate is never accepted for a member's, neither on the calling nor on the called side. Nor is a
 //       certificate of one group accepted by another.
-//   C2  A member's certificate includes the rights of a program's. Only a member's allows changing the members of a
+//   CRD2  A member's certificate includes the rights of a program's. Only a member's allows changing the members of a
 //       group.
-//   C3  Certificates may be renewed while the process runs (wire/reloading_tls.hpp).
+//   CRD3  Certificates may be renewed while the process runs (wire/reloading_tls.hpp).
 //
 // A member's certificate does not contain the member's number. The number is drawn when the member's folder is made,
-// and each side names the member that it means (P1). Nor does the certificate contain the member's address: any member
+// and each side names the member that it means (GPR1). Nor does the certificate contain the member's address: any member
 // could stop its group anyway.
 //
 // Thread safety: every member may be called from any thread.
@@ -29,27 +29,27 @@ struct tls_settings {
     std::string group_name = "tutti";
 };
 
-/// Returns the DNS name of C1.
-[[nodiscard]] std::string certificate_name(speaker who, const std::string& group_name);
+/// Returns the DNS name of CRD1.
+[[nodiscard]] std::string certificate_name(peer_kind kind, const std::string& group_name);
 
 class credentials {
 public:
-    /// Reads the files of a member or a program. Throws refusal if all other sides would refuse them.
-    credentials(tls_settings how, speaker own);
-    /// Makes credentials, or returns null if there are no files. Throws refusal, even without files if OpenSSL does not
+    /// Reads the files of a member or a program. Throws engine_error if all other sides would refuse them.
+    credentials(tls_settings how, peer_kind own);
+    /// Makes credentials, or returns null if there are no files. Throws engine_error, even without files if OpenSSL does not
     /// know a cipher.
-    [[nodiscard]] static std::shared_ptr<credentials> of(const tls_settings& how, speaker own);
+    [[nodiscard]] static std::shared_ptr<credentials> of(const tls_settings& how, peer_kind own);
 
     /// Makes the TLS session of a side that calls a member.
-    [[nodiscard]] std::unique_ptr<wire::tls_session> call();
+    [[nodiscard]] std::unique_ptr<wire::tls_session> client_session();
     /// Makes the TLS session of a called member.
-    [[nodiscard]] std::unique_ptr<wire::tls_session> answer();
-    [[nodiscard]] std::string name_of(speaker who) const { return certificate_name(who, how_.group_name); }
-    /// Returns why the other side may not act as `who`, or an empty string if it may.
+    [[nodiscard]] std::unique_ptr<wire::tls_session> server_session();
+    [[nodiscard]] std::string name_of(peer_kind kind) const { return certificate_name(kind, how_.group_name); }
+    /// Returns why the other side may not act as `kind`, or an empty string if it may.
     /// REQUIRES: s.established().
-    [[nodiscard]] std::string objection(const wire::tls_session& s, speaker who) const;
-    /// Returns why the current files are not in use (C3), or an empty string if they are.
-    [[nodiscard]] std::string trouble() const { return tls_.error(); }
+    [[nodiscard]] std::string reason_to_reject(const wire::tls_session& s, peer_kind kind) const;
+    /// Returns why the current files are not in use (CRD3), or an empty string if they are.
+    [[nodiscard]] std::string error() const { return tls_.error(); }
 
 private:
     const tls_settings how_;
@@ -57,7 +57,7 @@ private:
 };
 
 /// The message for a side without TLS whose peer uses TLS, as the end of a sentence.
-inline constexpr const char* speaks_tls =
+inline constexpr const char* peer_uses_tls =
     "speaks TLS, and this side does not: give the members and all programs a certificate, its key and the authority, "
     "or none (docs/cluster-replication.md, \"Encryption\")";
 

@@ -10,11 +10,11 @@
 namespace tutti::cluster::backend {
 
 /// How much of some slots' records a group has listed. Empty at first; the group fills it in.
-struct listing {
-    version begun = 0;  ///< listed records were written before this version, or are in a later state
-    bool over = false;
+struct list_cursor {
+    version as_of = 0;  ///< listed records were written before this version, or are in a later state
+    bool is_finished = false;
     version absence = 0;                              ///< of the state that the last piece shows (adopt)
-    std::vector<holder> prepared;                     ///< the transactions that it has prepared now
+    std::vector<blocking_transaction> prepared;       ///< the transactions that it has prepared now
     std::uint64_t member = 0, buckets = 0, next = 0;  ///< positions in the answering member's own count
 };
 
@@ -28,7 +28,7 @@ public:
     [[nodiscard]] virtual std::vector<std::string> members() const { return {}; }
     /// Has `told` called on another thread, soon and whenever the members have changed. When this returns, the function
     /// of the earlier call does not run any more.
-    virtual void on_new_members(std::function<void()>) {}
+    virtual void on_members_changed(std::function<void()>) {}
 
     // The next two functions send a question without waiting, so several groups work at once. Call the returned
     // function once, on the same thread, to wait for the answer. If you drop the returned function, the answer is lost.
@@ -37,7 +37,7 @@ public:
     /// Prepares a transaction: checks as a commit does, holds back its writes, and holds its reads, until `finish`. If
     /// the result is unknown, it may still be prepared later.
     /// REQUIRES: this group has never been asked for that id.
-    [[nodiscard]] virtual std::function<void()> begin_prepare(const holder& who, request& r,
+    [[nodiscard]] virtual std::function<void()> begin_prepare(const blocking_transaction& transaction, request& r,
                                                               std::chrono::milliseconds patience) = 0;
     /// Ends a prepared transaction: writes its part if it `commits`, and releases everything. Does nothing if it is not
     /// prepared. Returns false if the group does not answer; it may still finish later.
@@ -50,16 +50,17 @@ public:
     // For moving slots. Each answer is of a state that was current between call and return.
 
     /// Appends the next piece of the slots' records. Returns good or unreachable.
-    [[nodiscard]] virtual verdict list(listing& from, const slot_set& slots, std::vector<change>& found) = 0;
-    /// Appends the writes to the slots after version `from.begun`, in their order, or a part of them. Moves
-    /// `from.begun` on, and sets `from.over` if nothing is left. Returns conflict if the group no longer knows writes
+    [[nodiscard]] virtual engine_status list(list_cursor& from, const slot_set& slots, std::vector<change>& found) = 0;
+    /// Appends the writes to the slots after version `from.as_of`, in their order, or a part of them. Moves
+    /// `from.as_of` on, and sets `from.is_finished` if nothing is left. Returns conflict if the group no longer knows writes
     /// that old.
-    [[nodiscard]] virtual verdict changed(listing& from, const slot_set& slots, std::vector<change>& found) = 0;
+    [[nodiscard]] virtual engine_status list_changes(list_cursor& from, const slot_set& slots,
+                                                     std::vector<change>& found) = 0;
     /// Adopts records of another group with their versions, as a commit. The commit succeeds if all of `r.checks` are
     /// current, and no record is newer here. A record of version 0 is removed here. `absence` is the version of the
-    /// other group's keys that have no record (B1); this group's version is not lower afterwards. `r.writes` must be
+    /// other group's keys that have no record (ENG1); this group's version is not lower afterwards. `r.writes` must be
     /// empty.
-    virtual void adopt(request& r, std::span<const change> records, version absence) = 0;
+    virtual void import_records(request& r, std::span<const change> records, version absence) = 0;
 };
 
 }  // namespace tutti::cluster::backend

@@ -1,14 +1,14 @@
 // The protocol between programs and members of a group: a hello, its answer, and frames.
 //
-//   P1  A connection begins with a `hello` and its text, and the `welcome` that answers it. Both are the same in every
+//   GPR1  A connection begins with a `hello` and its text, and the `welcome` that answers it. Both are the same in every
 //       version of the protocol, so that members of another version can report the difference. After a member's hello,
 //       the connection is one of C-Raft's. After a program's hello, frames follow: a length of four bytes, and a
 //       message.
-//   P2  A connection has one pending request. The member sends a keep-alive every `sign_of_life` until the request is
-//       answered, and while a stream is followed. If a program receives nothing for `silence`, the member is stopped or
+//   GPR2  A connection has one pending request. The member sends a keep-alive every `keep_alive_interval` until the request is
+//       answered, and while a stream is followed. If a program receives nothing for `silence_timeout`, the member is stopped or
 //       disconnected, and not just waiting for its disk.
-//   P3  A request that is answered with `elsewhere` was not done, and never will be. One that is answered with `lost`
-//       may be done later (B4).
+//   GPR3  A request that is answered with `not_leader` was not done, and never will be. One that is answered with `lost`
+//       may be done later (ENG4).
 #pragma once
 
 #include <chrono>
@@ -24,29 +24,29 @@ namespace tutti::cluster::backend::group {
 
 inline constexpr std::uint32_t protocol_version = 4;
 inline constexpr std::uint64_t hello_magic = 0x7075'6f72'6769'7474;  // "ttigroup", as its bytes are sent
-inline constexpr std::size_t most_frame = 16u << 20;                 ///< of a request
-inline constexpr std::size_t most_answer = 64u << 20;                ///< of an answer
-inline constexpr std::size_t most_hello_text = 300;
-inline constexpr std::size_t most_commit_bytes = 4u << 20;  ///< keys and values that one entry of the log writes
-inline constexpr std::size_t most_in_list = 32768;          ///< keys of one request; more keys need several requests
-inline constexpr std::chrono::milliseconds sign_of_life{200};
-inline constexpr std::chrono::milliseconds silence{1000};
+inline constexpr std::size_t max_frame = 16u << 20;                  ///< of a request
+inline constexpr std::size_t max_reply = 64u << 20;                  ///< of an answer
+inline constexpr std::size_t max_hello_text = 300;
+inline constexpr std::size_t max_commit_bytes = 4u << 20;  ///< keys and values that one entry of the log writes
+inline constexpr std::size_t max_keys = 32768;             ///< keys of one request; more keys need several requests
+inline constexpr std::chrono::milliseconds keep_alive_interval{200};
+inline constexpr std::chrono::milliseconds silence_timeout{1000};
 
-enum class speaker : std::uint32_t { program = 1, member = 2 };
+enum class peer_kind : std::uint32_t { program = 1, member = 2 };
 
 struct hello {
     std::uint64_t magic = hello_magic;
     std::uint32_t version = protocol_version;
-    speaker who = speaker::program;
+    peer_kind kind = peer_kind::program;
     std::uint64_t group = 0;        ///< 0: any group
-    std::uint64_t self = 0;         ///< of a member: its id
-    std::uint64_t wanted = 0;       ///< of a member: the id of the member that it calls
+    std::uint64_t own_id = 0;       ///< of a member: its id
+    std::uint64_t expected_id = 0;  ///< of a member: the id of the member that it calls
     std::uint32_t text_length = 0;  ///< of a member: length of its address, which follows
     static constexpr std::size_t size = 44;
 
     template <class V>
     void fields(V& v) {
-        v(magic), v(version), v(who), v(group), v(self), v(wanted), v(text_length);
+        v(magic), v(version), v(kind), v(group), v(own_id), v(expected_id), v(text_length);
     }
 };
 
@@ -54,16 +54,16 @@ struct welcome {
     std::uint32_t version = protocol_version;
     std::uint8_t refused = 0;  ///< if not 0, `text` has the reason
     std::uint64_t group = 0;
-    std::uint64_t self = 0;
+    std::uint64_t own_id = 0;
     std::string text;
 
     template <class V>
     void fields(V& v) {
-        v(version), v(refused), v(group), v(self), v(text);
+        v(version), v(refused), v(group), v(own_id), v(text);
     }
 };
 
-struct seen {
+struct version_check {
     std::string of;
     std::uint64_t at = 0;
     template <class V>
@@ -72,7 +72,7 @@ struct seen {
     }
 };
 
-struct written {
+struct record_write {
     std::string of;
     bool exists = true;
     std::string bytes;
@@ -95,31 +95,43 @@ struct held_record {
 /// A transaction of several groups, and the number of the deciding group. If the id is empty, there is no transaction.
 struct transaction_name {
     std::string id;
-    std::uint64_t decides = 0;
+    std::uint64_t deciding_group = 0;
     template <class V>
     void fields(V& v) {
-        v(id), v(decides);
+        v(id), v(deciding_group);
     }
 };
 
-struct transaction {
-    std::vector<seen> checks;
-    std::vector<written> writes;
+struct transaction_request {
+    std::vector<version_check> checks;
+    std::vector<record_write> writes;
     template <class V>
     void fields(V& v) {
         v(checks), v(writes);
     }
 };
 
-enum class question : std::uint8_t { get, commit, forget, follow, status, add, remove, prepare, finish, list, adopt };
-[[nodiscard]] constexpr question last(question) noexcept { return question::adopt; }
+enum class request_kind : std::uint8_t {
+    get,
+    commit,
+    forget,
+    follow,
+    status,
+    add,
+    remove,
+    prepare,
+    finish,
+    list,
+    import_records
+};
+[[nodiscard]] constexpr request_kind last(request_kind) noexcept { return request_kind::import_records; }
 
 // ---- requests: a question, and one of these
 
 /// Asks for records as of version `at`, or as of now if `at` is 0. Also asks whether `held` have these versions then.
 struct get_request {
     std::uint64_t at = 0;
-    std::vector<seen> held;
+    std::vector<version_check> held;
     std::vector<std::string> wanted;
     template <class V>
     void fields(V& v) {
@@ -128,7 +140,7 @@ struct get_request {
 };
 
 struct commit_request {
-    std::vector<transaction> all;
+    std::vector<transaction_request> all;
     template <class V>
     void fields(V& v) {
         v(all);
@@ -138,11 +150,11 @@ struct commit_request {
 /// A group's part of a transaction of several groups. It is answered as a commit of one transaction. Programs send it
 /// only once.
 struct prepare_request {
-    transaction_name who;
-    transaction what;
+    transaction_name transaction;
+    transaction_request content;
     template <class V>
     void fields(V& v) {
-        v(who), v(what);
+        v(transaction), v(content);
     }
 };
 
@@ -177,12 +189,12 @@ struct follow_request {
     }
 };
 
-struct told_record {
+struct changed_record {
     std::string of;
-    held_record is;
+    held_record value;
     template <class V>
     void fields(V& v) {
-        v(of), v(is);
+        v(of), v(value);
     }
 };
 
@@ -191,19 +203,19 @@ struct told_record {
 struct list_request {
     std::string prefix;
     std::uint32_t slots = 1;
-    std::vector<std::uint32_t> some;
+    std::vector<std::uint32_t> wanted_slots;
     std::uint64_t after = 0;
     std::uint64_t member = 0, buckets = 0, next = 0;  ///< the position that the last answer has named
     template <class V>
     void fields(V& v) {
-        v(prefix), v(slots), v(some), v(after), v(member), v(buckets), v(next);
+        v(prefix), v(slots), v(wanted_slots), v(after), v(member), v(buckets), v(next);
     }
 };
 
 /// Records of another group, with their versions. It is answered as a commit of one transaction.
-struct adopt_request {
-    std::vector<seen> checks;
-    std::vector<told_record> records;
+struct import_request {
+    std::vector<version_check> checks;
+    std::vector<changed_record> records;
     std::uint64_t absence = 0;  ///< of the other group
     template <class V>
     void fields(V& v) {
@@ -211,7 +223,7 @@ struct adopt_request {
     }
 };
 
-struct nothing {
+struct empty_body {
     template <class V>
     void fields(V&) {}
 };
@@ -228,17 +240,17 @@ struct change_request {
 
 // ---- answers: an outcome, and one of these
 
-enum class outcome : std::uint8_t {
-    alive,      ///< no answer yet (P2); nothing follows
-    done,       ///< the answer follows
-    elsewhere,  ///< this member does not lead: text, the leader's address or empty
-    lost,       ///< it is unknown whether the request will be done; text
-    refused,    ///< the request will never be done: text, why
-    told,       ///< the next part of a stream: told_answer
+enum class reply_status : std::uint8_t {
+    keep_alive,  ///< no answer yet (GPR2); nothing follows
+    done,        ///< the answer follows
+    not_leader,  ///< this member does not lead: text, the leader's address or empty
+    lost,        ///< it is unknown whether the request will be done; text
+    refused,     ///< the request will never be done: text, why
+    stream,      ///< the next part of a stream: stream_reply
 };
-[[nodiscard]] constexpr outcome last(outcome) noexcept { return outcome::told; }
+[[nodiscard]] constexpr reply_status last(reply_status) noexcept { return reply_status::stream; }
 
-struct text_answer {
+struct text_reply {
     std::string text;
     template <class V>
     void fields(V& v) {
@@ -246,52 +258,52 @@ struct text_answer {
     }
 };
 
-struct get_answer {
+struct get_reply {
     bool current = false;            ///< `held` are current, and the version is still kept
     std::uint64_t at = 0;            ///< version of the state; if not current, a version that has the conflicting write
     std::vector<held_record> found;  ///< the first of `wanted`, as many as fit into an answer, but at least one
-    transaction_name met{};          ///< if not current: the prepared transaction in the way, if there is one
+    transaction_name blocked_by{};   ///< if not current: the prepared transaction in the way, if there is one
     template <class V>
     void fields(V& v) {
-        v(current), v(at), v(found), v(met);
+        v(current), v(at), v(found), v(blocked_by);
     }
 };
 
-struct committed {
+struct commit_result {
     bool good = false;
-    std::uint64_t at = 0;    ///< version of its writes; for a conflict, a version that has the conflicting write
-    transaction_name met{};  ///< for a conflict: the prepared transaction in the way
+    std::uint64_t at = 0;           ///< version of its writes; for a conflict, a version that has the conflicting write
+    transaction_name blocked_by{};  ///< for a conflict: the prepared transaction in the way
     template <class V>
     void fields(V& v) {
-        v(good), v(at), v(met);
+        v(good), v(at), v(blocked_by);
     }
 };
 
-struct commit_answer {
-    std::vector<committed> all;
+struct commit_reply {
+    std::vector<commit_result> all;
     template <class V>
     void fields(V& v) {
         v(all);
     }
 };
 
-struct list_answer {
-    bool known = true;     ///< false: writes after that version are not kept any more
+struct list_reply {
+    bool is_known = true;  ///< false: writes after that version are not kept any more
     std::uint64_t at = 0;  ///< version of the state; for changes, the version that the next ones follow
-    bool over = false;
+    bool is_finished = false;
     std::uint64_t member = 0, buckets = 0, next = 0;
-    std::vector<told_record> all;
+    std::vector<changed_record> all;
     std::vector<transaction_name> prepared;  ///< transactions of these records, as many as a list takes; empty for
                                              ///< changes
     std::uint64_t absence = 0;               ///< the version of keys that have no record
     template <class V>
     void fields(V& v) {
-        v(known), v(at), v(over), v(member), v(buckets), v(next), v(all), v(prepared), v(absence);
+        v(is_known), v(at), v(is_finished), v(member), v(buckets), v(next), v(all), v(prepared), v(absence);
     }
 };
 
-struct told_answer {
-    std::vector<told_record> all;
+struct stream_reply {
+    std::vector<changed_record> all;
     template <class V>
     void fields(V& v) {
         v(all);
@@ -309,7 +321,7 @@ struct listed_member {
     }
 };
 
-struct status_answer {
+struct status_reply {
     std::uint64_t id = 0;
     std::string address;
     std::string state;   ///< leader, follower, candidate

@@ -5,65 +5,66 @@
 #include <cstdint>
 #include <optional>
 
-#include "cluster/backend/tries.hpp"
+#include "cluster/backend/backoff_timer.hpp"
 
 namespace tutti::cluster::backend {
 namespace {
 
-const key where_it_is{"g"};
+const key layout_key{"g"};
 
 /// Returns the group's record, or nothing if the group does not answer.
-std::optional<record> look(engine& at) {
-    snapshot any;
+std::optional<record> read_layout_record(engine& at) {
+    read_snapshot any;
     std::vector<record> found;
-    if (at.get(any, freshness::now, {}, {&where_it_is, 1}, found) != verdict::good) return std::nullopt;
+    if (at.get(any, freshness::now, {}, {&layout_key, 1}, found) != engine_status::good) return std::nullopt;
     return found.front();
 }
 
-record look_or_refuse(engine& at) {
-    if (auto now = look(at)) return std::move(*now);
-    throw refusal{at.can().name + " does not answer"};
+record require_layout_record(engine& at) {
+    if (auto now = read_layout_record(at)) return std::move(*now);
+    throw engine_error{at.abilities().name + " does not answer"};
 }
 
-verdict put(engine& at, version was, const std::string& text, std::string& why) {
-    const check still{where_it_is, was};
-    const write it{where_it_is, true, text};
+engine_status write_layout_record(engine& at, version was, const std::string& text, std::string& reason) {
+    const check still{layout_key, was};
+    const write it{layout_key, true, text};
     request r;
     r.checks = {&still, 1};
     r.writes = {&it, 1};
     at.commit(r);
-    why = r.why;
-    return r.said;
+    reason = r.reason;
+    return r.status;
 }
 
 /// Writes the record unless there is one. Returns the record's content afterwards.
-std::string settle(engine& at, const std::string& wanted) {
-    for (tries all{std::chrono::seconds{5}};;) {
-        const record now = look_or_refuse(at);
+std::string write_unless_present(engine& at, const std::string& wanted) {
+    for (backoff_timer timer{std::chrono::seconds{5}};;) {
+        const record now = require_layout_record(at);
         if (now.exists) return now.bytes;
-        std::string why;
-        const verdict said = put(at, now.at, wanted, why);
-        if (said == verdict::good) return wanted;
-        if (said == verdict::refused) throw refusal{why};
-        if (!all.again()) throw refusal{at.can().name + " does not answer"};
+        std::string reason;
+        const engine_status status = write_layout_record(at, now.at, wanted, reason);
+        if (status == engine_status::good) return wanted;
+        if (status == engine_status::refused) throw engine_error{reason};
+        if (!timer.wait()) throw engine_error{at.abilities().name + " does not answer"};
     }
 }
 
 /// Makes the group record that it keeps the prefix alone, whatever its former number was.
-layout take_over(group_engine& g) {
+layout claim_alone(group_engine& g) {
     const std::string alone = std::to_string(g.number());
-    for (tries all{std::chrono::seconds{5}};;) {
-        const record now = look_or_refuse(g);
-        std::string why;
-        if (now.bytes == alone || put(g, now.at, alone, why) == verdict::good) return layout::read(alone);
-        if (!all.again()) throw refusal{g.can().name + " does not answer"};
+    for (backoff_timer timer{std::chrono::seconds{5}};;) {
+        const record now = require_layout_record(g);
+        std::string reason;
+        if (now.bytes == alone || write_layout_record(g, now.at, alone, reason) == engine_status::good)
+            return layout::parse(alone);
+        if (!timer.wait()) throw engine_error{g.abilities().name + " does not answer"};
     }
 }
 
-std::vector<std::string> apart(std::string_view all, char at) {
+std::vector<std::string> split(std::string_view all, char separator) {
     std::vector<std::string> parts;
     for (std::size_t from = 0; from <= all.size();) {
-        const std::size_t end = std::min(all.find(at, from), all.size());
+        const std::size_t end = std::min(all.find(separator, from), all.size());
         if (end > from) parts.emplace_back(all.substr(from, end - from));
         from = end + 1;
     }
@@ -77,15 +78,15 @@ T number_in(std::string_view text) {
     return value;
 }
 
-std::string names_of(const std::vector<std::unique_ptr<group_engine>>& groups) {
+std::string numbers_of(const std::vector<std::unique_ptr<group_engine>>& groups) {
     std::string all;
     for (const auto& g : groups) all += (all.empty() ? "" : " ") + std::to_string(g->number());
     return all;
 }
 
-std::string names_of(const layout& l) {
+std::string numbers_of(const layout& l) {
     std::string all;
-    for (const layout::entry& e : l.all) {
+    for (const layout::group_entry& e : l.groups) {
         if (!e.left) all += (all.empty() ? "" : " ") + std::to_string(e.number);
     }
     return all;
@@ -93,94 +94,97 @@ std::string names_of(const layout& l) {
 
 }  // namespace
 
-std::size_t layout::first() const noexcept {
-    return static_cast<std::size_t>(std::ranges::count(all, false, &entry::joined));
+std::size_t layout::initial_group_count() const noexcept {
+    return static_cast<std::size_t>(std::ranges::count(groups, false, &group_entry::joined));
 }
 
-layout::entry* layout::find(std::uint64_t number) noexcept {
-    const auto at = std::ranges::find(all, number, &entry::number);
-    return at == all.end() ? nullptr : &*at;
+layout::group_entry* layout::find(std::uint64_t number) noexcept {
+    const auto at = std::ranges::find(groups, number, &group_entry::number);
+    return at == groups.end() ? nullptr : &*at;
 }
 
 std::string layout::text() const {
-    std::string said = change == 0 ? "" : "#" + std::to_string(change);
-    for (const entry& e : all) {
-        said += (said.empty() ? "" : " ") + std::string{e.joined ? "+" : ""} + std::to_string(e.number) +
-                (e.left ? "-" : "");
-        for (const std::string& a : e.addresses) said += (&a == &e.addresses.front() ? "@" : ",") + a;
+    std::string text_form = change_count == 0 ? "" : "#" + std::to_string(change_count);
+    for (const group_entry& e : groups) {
+        text_form += (text_form.empty() ? "" : " ") + std::string{e.joined ? "+" : ""} + std::to_string(e.number) +
+                     (e.left ? "-" : "");
+        for (const std::string& a : e.addresses) text_form += (&a == &e.addresses.front() ? "@" : ",") + a;
     }
-    return said;
+    return text_form;
 }
 
-layout layout::read(std::string_view text) {
+layout layout::parse(std::string_view text) {
     layout l;
-    for (const std::string& word : apart(text, ' ')) {
+    for (const std::string& word : split(text, ' ')) {
         std::string_view left{word};
         if (left.starts_with('#')) {
-            l.change = number_in<std::uint64_t>(left.substr(1));
+            l.change_count = number_in<std::uint64_t>(left.substr(1));
             continue;
         }
-        entry& e = l.all.emplace_back();
+        group_entry& e = l.groups.emplace_back();
         e.joined = left.starts_with('+');
         if (e.joined) left.remove_prefix(1);
         e.number = number_in<std::uint64_t>(left);
         const std::size_t at = std::min(left.find('@'), left.size());
         e.left = left.substr(0, at).ends_with('-');
-        if (at < left.size()) e.addresses = apart(left.substr(at + 1), ',');
+        if (at < left.size()) e.addresses = split(left.substr(at + 1), ',');
     }
     return l;
 }
 
-layout look_up_layout(engine& at) {
-    const auto now = look(at);
-    return now && now->exists ? layout::read(now->bytes) : layout{};
+layout read_layout(engine& at) {
+    const auto now = read_layout_record(at);
+    return now && now->exists ? layout::parse(now->bytes) : layout{};
 }
 
-bool change_layout(std::vector<group_engine*> groups, const layout& to) {
+bool write_layout(std::vector<group_engine*> groups, const layout& to) {
     std::ranges::sort(groups, {}, &group_engine::number);
     for (group_engine* const g : groups) {
-        const auto now = look(*g);
+        const auto now = read_layout_record(*g);
         if (!now) return false;
-        const std::uint64_t known = layout::read(now->bytes).change;
-        if (known == to.change && now->bytes == to.text()) continue;
-        std::string why;
-        if (known >= to.change || put(*g, now->at, to.text(), why) != verdict::good) return false;
+        const std::uint64_t known = layout::parse(now->bytes).change_count;
+        if (known == to.change_count && now->bytes == to.text()) continue;
+        std::string reason;
+        if (known >= to.change_count || write_layout_record(*g, now->at, to.text(), reason) != engine_status::good)
+            return false;
     }
     return true;
 }
 
-layout settle_layout(std::vector<std::unique_ptr<group_engine>>& groups, const std::string& prefix,
-                     const opener& open) {
+layout agree_on_layout(std::vector<std::unique_ptr<group_engine>>& groups, const std::string& prefix,
+                       const group_opener& open) {
     std::vector<group_engine*> by_number;
     for (const auto& g : groups) by_number.push_back(g.get());
     std::ranges::sort(by_number, {}, &group_engine::number);
     if (const auto twice = std::ranges::adjacent_find(by_number, {}, &group_engine::number); twice != by_number.end())
-        throw refusal{(*twice)->can().name + " is the same as " + (*std::next(twice))->can().name + ": name it once"};
-    std::string order = names_of(groups);
+        throw engine_error{(*twice)->abilities().name + " is the same as " + (*std::next(twice))->abilities().name +
+                           ": name it once"};
+    std::string order = numbers_of(groups);
     for (group_engine* const g : by_number) {
-        if (const record now = look_or_refuse(*g); now.exists) order = now.bytes;
+        if (const record now = require_layout_record(*g); now.exists) order = now.bytes;
     }
     // Every program starts with the same group. So if two programs begin at once, one of them is first everywhere.
-    std::vector<layout> said;
+    std::vector<layout> layouts;
     for (group_engine* const g : by_number) {
-        order = settle(*g, order);
-        said.push_back(layout::read(order));
+        order = write_unless_present(*g, order);
+        layouts.push_back(layout::parse(order));
     }
     // A single group with another number in its record has been forced to start again with its own data.
-    if (said.size() == 1 && said.front().all.size() == 1 && said.front().all.front().number != groups.front()->number())
-        said.front() = take_over(*groups.front());
-    const auto newest = std::ranges::max_element(said, {}, &layout::change);
+    if (layouts.size() == 1 && layouts.front().groups.size() == 1 &&
+        layouts.front().groups.front().number != groups.front()->number())
+        layouts.front() = claim_alone(*groups.front());
+    const auto newest = std::ranges::max_element(layouts, {}, &layout::change_count);
     const auto refuse = [&](const layout& l, const group_engine& by) {
-        throw refusal{"the objects of '" + prefix + "' are in other groups than those that are named: " +
-                      by.can().name + " keeps them with the groups " + names_of(l) + ", and named are " +
-                      names_of(groups) + ": give the address that the other programs give, or another prefix"};
+        throw engine_error{"the objects of '" + prefix + "' are in other groups than those that are named: " +
+                           by.abilities().name + " keeps them with the groups " + numbers_of(l) + ", and named are " +
+                           numbers_of(groups) + ": give the address that the other programs give, or another prefix"};
     };
-    for (std::size_t i = 0; i < said.size(); ++i) {
-        const bool same = said[i].change != newest->change || said[i].text() == newest->text();
-        if (!same || newest->find(by_number[i]->number()) == nullptr) refuse(said[i], *by_number[i]);
+    for (std::size_t i = 0; i < layouts.size(); ++i) {
+        const bool same = layouts[i].change_count != newest->change_count || layouts[i].text() == newest->text();
+        if (!same || newest->find(by_number[i]->number()) == nullptr) refuse(layouts[i], *by_number[i]);
     }
     std::vector<std::unique_ptr<group_engine>> ordered;
-    for (const layout::entry& e : newest->all) {
+    for (const layout::group_entry& e : newest->groups) {
         const auto named =
             std::ranges::find_if(groups, [&](const auto& g) { return g != nullptr && g->number() == e.number; });
         if (named != groups.end()) ordered.push_back(std::move(*named));

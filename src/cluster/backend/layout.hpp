@@ -21,33 +21,33 @@
 namespace tutti::cluster::backend {
 
 struct layout {
-    struct entry {
+    struct group_entry {
         std::uint64_t number = 0;
         std::vector<std::string> addresses;  ///< may be empty if programs have to name the group
         bool joined = false, left = false;
     };
-    std::uint64_t change = 0;
-    std::vector<entry> all;
+    std::uint64_t change_count = 0;
+    std::vector<group_entry> groups;
 
     /// Returns the number of groups that the prefix began with.
-    [[nodiscard]] std::size_t first() const noexcept;
-    [[nodiscard]] entry* find(std::uint64_t number) noexcept;
+    [[nodiscard]] std::size_t initial_group_count() const noexcept;
+    [[nodiscard]] group_entry* find(std::uint64_t number) noexcept;
     [[nodiscard]] std::string text() const;
-    [[nodiscard]] static layout read(std::string_view text);
+    [[nodiscard]] static layout parse(std::string_view text);
 };
 
-/// Opens a group by its entry in a layout, or returns null. Throws refusal if the group does not answer.
-using opener = std::function<std::unique_ptr<group_engine>(const layout::entry&)>;
+/// Opens a group by its entry in a layout, or returns null. Throws engine_error if the group does not answer.
+using group_opener = std::function<std::unique_ptr<group_engine>(const layout::group_entry&)>;
 
 /// Sorts the groups into the order of their records, and opens groups of the layout that are not named. If there are no
-/// records yet, writes them, in the order of `groups`. Throws refusal if other groups keep `prefix`, a group is named
+/// records yet, writes them, in the order of `groups`. Throws engine_error if other groups keep `prefix`, a group is named
 /// twice, or a group does not answer.
-layout settle_layout(std::vector<std::unique_ptr<group_engine>>& groups, const std::string& prefix,
-                     const opener& open = {});
+layout agree_on_layout(std::vector<std::unique_ptr<group_engine>>& groups, const std::string& prefix,
+                       const group_opener& open = {});
 /// Returns the layout in that group's record. Returns an empty layout if the group does not answer, or has no record.
-[[nodiscard]] layout look_up_layout(engine& at);
+[[nodiscard]] layout read_layout(engine& at);
 /// Writes the layout to all groups, those with addresses in the order of their numbers. Returns false if another change
 /// was first, or a group does not answer. Then try again with the layout that the groups have by then.
-[[nodiscard]] bool change_layout(std::vector<group_engine*> groups, const layout& to);
+[[nodiscard]] bool write_layout(std::vector<group_engine*> groups, const layout& to);
 
 }  // namespace tutti::cluster::backend

@@ -6,45 +6,48 @@
 
 namespace tutti::cluster::backend {
 
-bool sighting::has_expired(const record& now) {
+bool lease_observation::has_expired(const record& now) {
     const auto time = std::chrono::steady_clock::now();
     if (at_ != now.at) {
         at_ = now.at;
         since_ = time;
     }
-    long long lasts = 0;
-    std::from_chars(now.bytes.data(), now.bytes.data() + now.bytes.size(), lasts);
-    return time - since_ >= std::chrono::milliseconds{lasts};
+    long long duration_ms = 0;
+    std::from_chars(now.bytes.data(), now.bytes.data() + now.bytes.size(), duration_ms);
+    return time - since_ >= std::chrono::milliseconds{duration_ms};
 }
 
-verdict leases::try_take(const key& name, sighting& seen, version& fence) {
-    snapshot any;
+engine_status leases::try_acquire(const key& name, lease_observation& observation, version& fence) {
+    read_snapshot any;
     std::vector<record> found;
-    if (const verdict said = engine_.get(any, freshness::now, {}, {&name, 1}, found); said != verdict::good)
-        return said;
+    if (const engine_status status = engine_.get(any, freshness::now, {}, {&name, 1}, found);
+        status != engine_status::good)
+        return status;
     const record& now = found.front();
-    if (now.exists && !seen.has_expired(now)) return verdict::conflict;
+    if (now.exists && !observation.has_expired(now)) return engine_status::conflict;
     std::vector<check> checks{{name, now.at}};
     std::vector<write> writes{{name, true, std::to_string(duration_.count())}};
     return committer_.commit(checks, writes, fence);
 }
 
-verdict leases::is_over(const key& name, version fence, sighting& seen) {
-    snapshot any;
+engine_status leases::check_ended(const key& name, version fence, lease_observation& observation) {
+    read_snapshot any;
     std::vector<record> found;
-    if (const verdict said = engine_.get(any, freshness::now, {}, {&name, 1}, found); said != verdict::good)
-        return said;
+    if (const engine_status status = engine_.get(any, freshness::now, {}, {&name, 1}, found);
+        status != engine_status::good)
+        return status;
     const record& now = found.front();
-    if (now.at != fence || injected(fault::lease_ignored)) return verdict::good;
-    if (!seen.has_expired(now)) return verdict::conflict;
+    if (now.at != fence || injected(fault::lease_ignored)) return engine_status::good;
+    if (!observation.has_expired(now)) return engine_status::conflict;
     std::vector<check> checks{{name, fence}};
     std::vector<write> writes{{name, false, {}}};
     version at = 0;
-    const verdict said = committer_.commit(checks, writes, at);
-    return said == verdict::conflict ? verdict::good : said;  // the holder, or another waiter, was first
+    const engine_status status = committer_.commit(checks, writes, at);
+    return status == engine_status::conflict ? engine_status::good
+                                             : status;  // the holder, or another waiter, was first
 }
 
-void leases::give_up(const key& name, version fence) noexcept {
+void leases::release(const key& name, version fence) noexcept {
     const check held{name, fence};
     const write free{name, false, {}};
     request r;

@@ -6,10 +6,10 @@
 //
 // Clocks are never compared. A waiter measures by its own clock how long it has seen the same fence. After the duration
 // in the record, it breaks the lease by a commit that checks the fence. A holder that acts under its lease checks the
-// fence in the same commit. Versions never recur (B1), so no commit of a holder whose lease was broken takes effect,
+// fence in the same commit. Versions never recur (ENG1), so no commit of a holder whose lease was broken takes effect,
 // however late it comes. After Gray and Cheriton, "Leases", SOSP 1989.
 //
-// Thread safety: every member of leases may be called from any thread. A sighting belongs to the thread that waits.
+// Thread safety: every member of leases may be called from any thread. A lease_observation belongs to the thread that waits.
 #pragma once
 
 #include "cluster/backend/exactly_once.hpp"
@@ -17,7 +17,7 @@
 namespace tutti::cluster::backend {
 
 /// What a waiting thread has seen of a lease.
-class sighting {
+class lease_observation {
 public:
     /// Returns true if the holding in `now` has existed for its whole duration.
     [[nodiscard]] bool has_expired(const record& now);
@@ -29,16 +29,16 @@ private:
 
 class leases {
 public:
-    leases(engine& of, exactly_once& committer, std::chrono::milliseconds duration)
-        : engine_{of}, committer_{committer}, duration_{duration} {}
+    leases(engine& through, exactly_once& committer, std::chrono::milliseconds duration)
+        : engine_{through}, committer_{committer}, duration_{duration} {}
 
     /// Takes the lease if it is free or has expired. Returns good, and sets `fence` to that of the holding. Returns
     /// conflict if another holder has the lease.
-    [[nodiscard]] verdict try_take(const key& name, sighting& seen, version& fence);
+    [[nodiscard]] engine_status try_acquire(const key& name, lease_observation& observation, version& fence);
     /// Returns good if that holding is over for good. Breaks it if it has expired. Returns conflict if it is not over.
-    [[nodiscard]] verdict is_over(const key& name, version fence, sighting& seen);
+    [[nodiscard]] engine_status check_ended(const key& name, version fence, lease_observation& observation);
     /// Frees the lease if the engine answers. Otherwise the lease expires.
-    void give_up(const key& name, version fence) noexcept;
+    void release(const key& name, version fence) noexcept;
 
 private:
     engine& engine_;

@@ -11,34 +11,34 @@
 namespace tutti::cluster::backend {
 namespace {
 
-struct queue {
+struct feed_queue {
     std::mutex guard;
     std::condition_variable changed;
     std::vector<key> written;
     bool closed = false;
 };
 
-struct store {
+struct memory_records {
     std::mutex guard;  // guards the members below; each get and commit holds it throughout, which makes their instant
     std::unordered_map<key, record> records;
     version latest = 0;
-    std::vector<std::weak_ptr<queue>> feeds;
+    std::vector<std::weak_ptr<feed_queue>> feeds;
 };
 
-std::shared_ptr<store> find_store(const std::string& name) {
-    if (name.empty()) return std::make_shared<store>();
+std::shared_ptr<memory_records> find_records(const std::string& name) {
+    if (name.empty()) return std::make_shared<memory_records>();
     static std::mutex guard;
-    static std::map<std::string, std::weak_ptr<store>> stores;
+    static std::map<std::string, std::weak_ptr<memory_records>> stores;
     const std::lock_guard hold{guard};
     auto& known = stores[name];
-    std::shared_ptr<store> found = known.lock();
-    if (!found) known = found = std::make_shared<store>();
+    std::shared_ptr<memory_records> found = known.lock();
+    if (!found) known = found = std::make_shared<memory_records>();
     return found;
 }
 
-class memory_feed final : public feed {
+class memory_feed final : public key_feed {
 public:
-    explicit memory_feed(std::shared_ptr<queue> from) : from_{std::move(from)} {}
+    explicit memory_feed(std::shared_ptr<feed_queue> from) : from_{std::move(from)} {}
     bool next(std::vector<key>& written) override {
         std::unique_lock hold{from_->guard};
         from_->changed.wait(hold, [this] { return from_->closed || !from_->written.empty(); });
@@ -53,87 +53,87 @@ public:
     }
 
 private:
-    std::shared_ptr<queue> from_;
+    std::shared_ptr<feed_queue> from_;
 };
 
 class memory final : public engine {
 public:
-    explicit memory(const std::string& name) : store_{find_store(name)} {
-        can_.name = name.empty() ? "the memory of this process" : "memory:" + name;
-        can_.batches = true;
+    explicit memory(const std::string& name) : records_{find_records(name)} {
+        abilities_.name = name.empty() ? "the memory of this process" : "memory:" + name;
+        abilities_.batches = true;
     }
-    const capabilities& can() const noexcept override { return can_; }
+    const capabilities& abilities() const noexcept override { return abilities_; }
 
-    verdict get(snapshot& of, freshness, std::span<const check> held, std::span<const key> wanted,
-                std::vector<record>& found) override {
-        std::unique_lock hold{store_->guard};
-        if (!injected(fault::stale_read) && !hold_true(held)) return verdict::conflict;
+    engine_status get(read_snapshot& snapshot, freshness, std::span<const check> held, std::span<const key> wanted,
+                      std::vector<record>& found) override {
+        std::unique_lock hold{records_->guard};
+        if (!injected(fault::stale_read) && !are_current(held)) return engine_status::conflict;
         found.clear();
         for (const key& k : wanted) {
-            const auto at = store_->records.find(k);
-            found.push_back(at == store_->records.end() ? record{} : at->second);
-            if (injected(fault::torn_read)) give_others_a_turn(hold);
+            const auto at = records_->records.find(k);
+            found.push_back(at == records_->records.end() ? record{} : at->second);
+            if (injected(fault::torn_read)) let_others_run(hold);
         }
-        of.at = store_->latest;
-        return verdict::good;
+        snapshot.at = records_->latest;
+        return engine_status::good;
     }
 
     void commit(request& r) override {
-        std::unique_lock hold{store_->guard};
+        std::unique_lock hold{records_->guard};
         if (!passes(r)) {
-            r.said = verdict::conflict;
+            r.status = engine_status::conflict;
             return;
         }
-        r.at = ++store_->latest;
+        r.at = ++records_->latest;
         for (const write& w : r.writes) {
-            store_->records[w.of] = {w.exists, !w.exists && injected(fault::erase_forgets) ? 0 : r.at, w.bytes};
-            if (injected(fault::torn_write)) give_others_a_turn(hold);
+            records_->records[w.of] = {w.exists, !w.exists && injected(fault::erase_forgets) ? 0 : r.at, w.bytes};
+            if (injected(fault::torn_write)) let_others_run(hold);
         }
-        r.said = verdict::good;
-        if (!injected(fault::silent_feed)) tell(r);
+        r.status = engine_status::good;
+        if (!injected(fault::silent_feed)) notify_feeds(r);
     }
 
     void forget(std::span<const key> all) noexcept override {
-        const std::lock_guard hold{store_->guard};
-        for (const key& k : all) store_->records.erase(k);
+        const std::lock_guard hold{records_->guard};
+        for (const key& k : all) records_->records.erase(k);
     }
 
-    std::unique_ptr<feed> open_feed() override {
-        auto q = std::make_shared<queue>();
-        const std::lock_guard hold{store_->guard};
-        store_->feeds.push_back(q);
+    std::unique_ptr<key_feed> open_key_feed() override {
+        auto q = std::make_shared<feed_queue>();
+        const std::lock_guard hold{records_->guard};
+        records_->feeds.push_back(q);
         return std::make_unique<memory_feed>(std::move(q));
     }
 
 private:
-    static void give_others_a_turn(std::unique_lock<std::mutex>& hold) {
+    static void let_others_run(std::unique_lock<std::mutex>& hold) {
         hold.unlock();
         std::this_thread::sleep_for(
             std::chrono::microseconds{100});  // a yield might not run this process's other threads
         hold.lock();
     }
-    [[nodiscard]] bool is(const check& c) const {
-        const auto at = store_->records.find(c.of);
-        return c.at == (at == store_->records.end() ? 0 : at->second.at);
+    [[nodiscard]] bool is_current(const check& c) const {
+        const auto at = records_->records.find(c.of);
+        return c.at == (at == records_->records.end() ? 0 : at->second.at);
     }
-    [[nodiscard]] bool hold_true(std::span<const check> all) const {
+    [[nodiscard]] bool are_current(std::span<const check> all) const {
         for (const check& c : all) {
-            if (!is(c)) return false;
+            if (!is_current(c)) return false;
         }
         return true;
     }
     [[nodiscard]] bool passes(const request& r) const {
         if (injected(fault::no_check)) return true;
-        if (!injected(fault::half_check)) return hold_true(r.checks);
+        if (!injected(fault::half_check)) return are_current(r.checks);
         for (const check& c : r.checks) {
             for (const write& w : r.writes) {
-                if (w.of == c.of && !is(c)) return false;
+                if (w.of == c.of && !is_current(c)) return false;
             }
         }
         return true;
     }
-    void tell(const request& r) {
-        std::erase_if(store_->feeds, [&](const std::weak_ptr<queue>& one) {
+    void notify_feeds(const request& r) {
+        std::erase_if(records_->feeds, [&](const std::weak_ptr<feed_queue>& one) {
             const auto q = one.lock();
             if (!q) return true;
             const std::lock_guard hold{q->guard};
@@ -143,8 +143,8 @@ private:
         });
     }
 
-    capabilities can_;
-    std::shared_ptr<store> store_;
+    capabilities abilities_;
+    std::shared_ptr<memory_records> records_;
 };
 
 }  // namespace
@@ -160,15 +160,15 @@ std::size_t bytes_of(const request& r) noexcept {
 
 void require_fits(const capabilities& e, const request& r) {
     const std::size_t operations = std::max(r.checks.size(), r.writes.size());
-    if (operations > e.most_operations) {
-        throw refusal{"tutti: this block touches " + std::to_string(operations) + " objects, and " + e.name +
-                      " takes at most " + std::to_string(e.most_operations) +
-                      " in one transaction; nothing was written: make smaller blocks, or larger objects"};
+    if (operations > e.max_operations) {
+        throw engine_error{"tutti: this block touches " + std::to_string(operations) + " objects, and " + e.name +
+                           " takes at most " + std::to_string(e.max_operations) +
+                           " in one transaction; nothing was written: make smaller blocks, or larger objects"};
     }
-    if (const std::size_t bytes = bytes_of(r); bytes > e.most_bytes) {
-        throw refusal{"tutti: this block sends " + std::to_string(bytes) + " bytes, and " + e.name + " takes at most " +
-                      std::to_string(e.most_bytes) +
-                      " in one transaction; nothing was written: make smaller blocks or objects"};
+    if (const std::size_t bytes = bytes_of(r); bytes > e.max_bytes) {
+        throw engine_error{"tutti: this block sends " + std::to_string(bytes) + " bytes, and " + e.name +
+                           " takes at most " + std::to_string(e.max_bytes) +
+                           " in one transaction; nothing was written: make smaller blocks or objects"};
     }
 }
 

@@ -9,6 +9,6 @@
 namespace tutti::cluster::backend {
 
 /// Returns a feed that reports what all feeds report, and breaks when one of them breaks.
-[[nodiscard]] std::unique_ptr<feed> merge(std::vector<std::unique_ptr<feed>> all);
+[[nodiscard]] std::unique_ptr<key_feed> merge(std::vector<std::unique_ptr<key_feed>> all);
 
 }  // namespace tutti::cluster::backend

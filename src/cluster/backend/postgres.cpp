@@ -12,17 +12,17 @@
 #include <unordered_map>
 #include <utility>
 
-#include "cluster/backend/link.hpp"
-#include "cluster/backend/postgres_link.hpp"
+#include "cluster/backend/backoff_timer.hpp"
+#include "cluster/backend/connection_pool.hpp"
+#include "cluster/backend/postgres_connection.hpp"
 #include "cluster/backend/postgres_schema.hpp"
-#include "cluster/backend/tries.hpp"
 
 namespace tutti::cluster::backend {
 namespace {
 
 using clock = std::chrono::steady_clock;
-constexpr std::size_t postgres_most_rows = 8;  // of a commit that has a prepared statement for its number of rows
-using result = postgres_link::result;
+constexpr std::size_t max_quick_rows = 8;  // of a commit that has a prepared statement for its number of rows
+using result = postgres_connection::result;
 
 std::string with_prefix(std::string text, const std::string& prefix) {
     for (std::size_t at = 0; (at = text.find('@', at)) != std::string::npos; at += prefix.size())
@@ -31,7 +31,7 @@ std::string with_prefix(std::string text, const std::string& prefix) {
 }
 
 /// An array as text. Keys are letters and digits, so no escapes are needed.
-class array {
+class text_array {
 public:
     void add(std::string_view word) {
         text_ += text_.size() == 1 ? "" : ",";
@@ -69,10 +69,10 @@ std::string quick_commit_of(std::string text, std::size_t rows) {
     return text.replace(text.find('#'), 1, from);
 }
 
-bool number_of(const postgres_link::result& r, std::int64_t& said) {
+bool number_of(const postgres_connection::result& r, std::int64_t& number) {
     if (PQresultStatus(r.get()) != PGRES_TUPLES_OK) return false;
     const std::string_view text{PQgetvalue(r.get(), 0, 0)};
-    return std::from_chars(text.data(), text.data() + text.size(), said).ec == std::errc{};
+    return std::from_chars(text.data(), text.data() + text.size(), number).ec == std::errc{};
 }
 
 std::int64_t number_in(const PGresult& r, int row, int column) {
@@ -81,29 +81,29 @@ std::int64_t number_in(const PGresult& r, int row, int column) {
     return static_cast<std::int64_t>(be64toh(big));
 }
 
-class listener final : public feed {
+class listener final : public key_feed {
 public:
-    listener(std::unique_ptr<postgres_link> l, const std::string& prefix, std::chrono::milliseconds patience)
-        : link_{std::move(l)},
+    listener(std::unique_ptr<postgres_connection> l, const std::string& prefix, std::chrono::milliseconds patience)
+        : connection_{std::move(l)},
           patience_{patience},
-          tell_{with_prefix(postgres_tell, prefix)},
+          extend_{with_prefix(postgres_tell, prefix)},
           drawn_{with_prefix(postgres_drawn, prefix)} {
-        tell_.replace(tell_.find("$1"), 2, std::to_string(postgres_reach));
+        extend_.replace(extend_.find("$1"), 2, std::to_string(postgres_reach));
     }
 
-    /// Makes B5 hold from its return on. Uses one transaction. At its end, the transaction begins to listen, and lets
+    /// Makes ENG5 hold from its return on. Uses one transaction. At its end, the transaction begins to listen, and lets
     /// commits continue.
-    bool announce(const std::string& prefix, clock::time_point late) {
-        looked_ = clock::now();
+    bool start(const std::string& prefix, clock::time_point deadline) {
+        checked_at_ = clock::now();
         const std::string all =
-            "LISTEN \"" + prefix + "_written\"; " + tell_ + ";" + with_prefix(postgres_await_commits, prefix);
-        return ask(all, late, told_until_);
+            "LISTEN \"" + prefix + "_written\"; " + extend_ + ";" + with_prefix(postgres_await_commits, prefix);
+        return ask(all, deadline, notified_until_);
     }
 
     bool next(std::vector<key>& written) override {
-        PGconn* const c = link_->raw();
+        PGconn* const c = connection_->raw();
         while (!closed_.load(std::memory_order_relaxed)) {
-            if (clock::now() - looked_ > pause && !is_told()) return false;
+            if (clock::now() - checked_at_ > pause && !check_notifications()) return false;
             bool any = false;
             while (PGnotify* const n = PQnotifies(c)) {
                 any = true;
@@ -125,76 +125,77 @@ private:
     static constexpr std::chrono::seconds pause{1};
 
     /// Returns true if all commits so far have notified, and many more will.
-    bool is_told() {
-        looked_ = clock::now();
-        const clock::time_point late = looked_ + patience_;
+    bool check_notifications() {
+        checked_at_ = clock::now();
+        const clock::time_point deadline = checked_at_ + patience_;
         std::int64_t last = 0, until = 0;
-        if (!ask(drawn_, late, last)) return false;
-        if (last < told_until_ - postgres_reach / 2) return true;
-        if (!ask(tell_, late, until) || !ask(drawn_, late, last) || last > told_until_) return false;
-        told_until_ = until;
+        if (!ask(drawn_, deadline, last)) return false;
+        if (last < notified_until_ - postgres_reach / 2) return true;
+        if (!ask(extend_, deadline, until) || !ask(drawn_, deadline, last) || last > notified_until_) return false;
+        notified_until_ = until;
         return true;
     }
-    bool ask(const std::string& what, clock::time_point late, std::int64_t& said) {
-        return number_of(link_->run(what.c_str(), late), said);
+    bool ask(const std::string& what, clock::time_point deadline, std::int64_t& number) {
+        return number_of(connection_->run(what.c_str(), deadline), number);
     }
-    static bool add(std::string_view told, std::vector<key>& written) {
-        if (told.empty()) return false;
-        while (!told.empty()) {
-            const std::size_t comma = std::min(told.find(','), told.size());
-            written.emplace_back(told.substr(0, comma));
-            told.remove_prefix(std::min(comma + 1, told.size()));
+    static bool add(std::string_view names, std::vector<key>& written) {
+        if (names.empty()) return false;
+        while (!names.empty()) {
+            const std::size_t comma = std::min(names.find(','), names.size());
+            written.emplace_back(names.substr(0, comma));
+            names.remove_prefix(std::min(comma + 1, names.size()));
         }
         return true;
     }
 
-    std::unique_ptr<postgres_link> link_;
+    std::unique_ptr<postgres_connection> connection_;
     const std::chrono::milliseconds patience_;
-    std::string tell_, drawn_;
-    std::int64_t told_until_ = 0;
-    clock::time_point looked_{};
+    std::string extend_, drawn_;
+    std::int64_t notified_until_ = 0;
+    clock::time_point checked_at_{};
     std::atomic<bool> closed_{false};
 };
 
 /// A connection, the versions that it may still give to commits, and the quick statements that it has prepared.
 struct session {
-    std::unique_ptr<postgres_link> link;
+    std::unique_ptr<postgres_connection> connection;
     std::int64_t next = 0, end = 0;
-    std::bitset<postgres_most_rows + 1> knows{};
+    std::bitset<max_quick_rows + 1> prepared{};
 };
 
 class postgres final : public engine {
 public:
     postgres(const std::string& url, const settings& how) : address_{resolve_postgres(url)}, how_{how} {
-        can_.name = "PostgreSQL";
+        abilities_.name = "PostgreSQL";
         get_ = with_prefix(postgres_get, how.prefix);
         plain_ = with_prefix(postgres_plain_get, how.prefix);
         commit_ = with_prefix(postgres_commit, how.prefix);
         quick_ = with_prefix(postgres_quick_commit, how.prefix);
         draw_ = with_prefix(postgres_draw, how.prefix);
-        const tries all{how.patience};
-        std::string why;
-        std::unique_ptr<postgres_link> l = open(all.late(), why);
-        if (!l) throw refusal{"PostgreSQL cannot be reached: " + why};
+        const backoff_timer timer{how.patience};
+        std::string reason;
+        std::unique_ptr<postgres_connection> l = open(timer.deadline(), reason);
+        if (!l) throw engine_error{"PostgreSQL cannot be reached: " + reason};
         PGconn* const c = l->raw();
-        can_.name += std::string{" at "} + PQhost(c) + ":" + PQport(c) + "/" + PQdb(c);
+        abilities_.name += std::string{" at "} + PQhost(c) + ":" + PQport(c) + "/" + PQdb(c);
         // If two programs made the same table at once, one would get an error of the catalogue.
         const std::string make = "SET client_min_messages = warning; SELECT pg_advisory_xact_lock(hashtext('tutti'));" +
                                  with_prefix(postgres_schema, how.prefix);
-        if (const result r = l->run(make.c_str(), all.late()); !is_good(r))
-            throw refusal{can_.name + " does not let its tables be made: " + (r ? PQerrorMessage(c) : "no answer")};
+        if (const result r = l->run(make.c_str(), timer.deadline()); !is_good(r))
+            throw engine_error{abilities_.name +
+                               " does not let its tables be made: " + (r ? PQerrorMessage(c) : "no answer")};
         const auto setting = [&](const char* name) {
-            const result r = l->run((std::string{"SHOW "} + name).c_str(), all.late());
+            const result r = l->run((std::string{"SHOW "} + name).c_str(), timer.deadline());
             return PQresultStatus(r.get()) == PGRES_TUPLES_OK ? std::string{PQgetvalue(r.get(), 0, 0)} : std::string{};
         };
-        can_.durable = setting("fsync") == "on" && setting("synchronous_commit") != "off";
-        if (make_ready(*l, all.late())) links_.give_back(std::make_unique<session>(std::move(l)));
+        abilities_.durable = setting("fsync") == "on" && setting("synchronous_commit") != "off";
+        if (prepare_statements(*l, timer.deadline())) pool_.release(std::make_unique<session>(std::move(l)));
     }
-    const capabilities& can() const noexcept override { return can_; }
+    const capabilities& abilities() const noexcept override { return abilities_; }
 
-    verdict get(snapshot&, freshness, std::span<const check> held, std::span<const key> wanted,
-                std::vector<record>& found) override {
-        array all, fresh;
+    engine_status get(read_snapshot&, freshness, std::span<const check> held, std::span<const key> wanted,
+                      std::vector<record>& found) override {
+        text_array all, fresh;
         std::unordered_map<std::string_view, std::size_t> places;
         for (const check& c : held) {
             places.emplace(c.of, places.size());
@@ -209,7 +210,7 @@ public:
         asked.add(all.take());
         if (!held.empty()) asked.add(fresh.take());
         const result r = ask_until_answered(held.empty() ? "plain" : "get", asked);
-        if (!r) return verdict::unreachable;
+        if (!r) return engine_status::unreachable;
         std::vector<record> records(places.size());
         for (int row = 0; row < PQntuples(r.get()); ++row) {
             const std::string_view name{PQgetvalue(r.get(), row, 0),
@@ -220,11 +221,11 @@ public:
             one.bytes.assign(PQgetvalue(r.get(), row, 3), static_cast<std::size_t>(PQgetlength(r.get(), row, 3)));
         }
         for (std::size_t i = 0; i < held.size(); ++i) {
-            if (records[i].at != held[i].at) return verdict::conflict;
+            if (records[i].at != held[i].at) return engine_status::conflict;
         }
         found.assign(std::make_move_iterator(records.begin() + static_cast<std::ptrdiff_t>(held.size())),
                      std::make_move_iterator(records.end()));
-        return verdict::good;
+        return engine_status::good;
     }
 
     void commit(request& r) override {
@@ -241,66 +242,68 @@ public:
         }
         const bool quick =
             read.empty() && std::ranges::all_of(checked, [](const auto& v) { return v.value_or(0) != 0; });
-        tries all{how_.patience};
+        backoff_timer timer{how_.patience};
         std::unique_ptr<session> s;
         while (true) {
-            s = take(all.late());
-            r.said = s ? draw(*s, all.late(), r) : verdict::unreachable;
-            if (r.said == verdict::good) break;
-            if (r.said == verdict::refused || !all.again()) return;
+            s = acquire(timer.deadline());
+            r.status = s ? draw(*s, timer.deadline(), r) : engine_status::unreachable;
+            if (r.status == engine_status::good) break;
+            if (r.status == engine_status::refused || !timer.wait()) return;
         }
         const std::int64_t at = s->next++;
         r.at = static_cast<version>(at);
-        const result said = quick ? commit_quickly(*s, at, sorted, checked, all.late())
-                                  : commit_any(*s, at, sorted, checked, read, all.late());
-        if (!is_good(said)) r.said = said ? meaning(*said, r) : verdict::unknown;
-        // Only forgotten marks are deleted. If other rows were deleted, the mark tells the commit's result.
+        const result said = quick ? commit_quickly(*s, at, sorted, checked, timer.deadline())
+                                  : commit_any(*s, at, sorted, checked, read, timer.deadline());
+        if (!is_good(said)) r.status = said ? status_of(*said, r) : engine_status::unknown;
+        // Only forgotten commit records are deleted. If other rows were deleted, the commit record tells the commit's result.
         else if (quick)
-            r.said = PQcmdTuples(said.get()) == std::to_string(sorted.size()) ? verdict::good : verdict::unknown;
-        else r.said = *PQgetvalue(said.get(), 0, 0) != 0 ? verdict::good : verdict::conflict;
-        if (r.said == verdict::unknown) links_.drop_all();
-        else links_.give_back(std::move(s));
+            r.status =
+                PQcmdTuples(said.get()) == std::to_string(sorted.size()) ? engine_status::good : engine_status::unknown;
+        else r.status = *PQgetvalue(said.get(), 0, 0) != 0 ? engine_status::good : engine_status::conflict;
+        if (r.status == engine_status::unknown) pool_.close_all();
+        else pool_.release(std::move(s));
     }
 
     void forget(std::span<const key> all) noexcept override {
-        const std::unique_ptr<session> s = links_.take();
+        const std::unique_ptr<session> s = pool_.acquire();
         if (!s) return;
         try {
             std::string keys;
             for (const key& k : all) keys += (keys.empty() ? "'" : ", '") + k + "'";
             const std::string text = "DELETE FROM \"" + how_.prefix + "_records\" WHERE key IN (" + keys + ")";
-            static_cast<void>(s->link->run(text.c_str(), clock::now() + how_.patience));
+            static_cast<void>(s->connection->run(text.c_str(), clock::now() + how_.patience));
         } catch (const std::bad_alloc&) {  // they stay
         }
     }
 
-    std::unique_ptr<feed> open_feed() override {
-        const tries all{how_.patience};
-        std::string why;
-        std::unique_ptr<postgres_link> l = open(all.late(), why);
+    std::unique_ptr<key_feed> open_key_feed() override {
+        const backoff_timer timer{how_.patience};
+        std::string reason;
+        std::unique_ptr<postgres_connection> l = open(timer.deadline(), reason);
         if (!l) return nullptr;
         auto f = std::make_unique<listener>(std::move(l), how_.prefix, how_.patience);
-        if (!f->announce(how_.prefix, all.late())) return nullptr;
+        if (!f->start(how_.prefix, timer.deadline())) return nullptr;
         return f;
     }
 
 private:
     using written = std::span<const write* const>;
     using versions = std::span<const std::optional<version>>;
-    using others = std::unordered_map<std::string_view, version>;
+    using other_checks = std::unordered_map<std::string_view, version>;
 
     /// Commits writes that are also exactly the checks.
-    result commit_quickly(session& s, std::int64_t at, written all, versions checked, clock::time_point late) const {
-        const std::size_t rows = all.size() <= postgres_most_rows ? all.size() : 0;
+    result commit_quickly(session& s, std::int64_t at, written all, versions checked,
+                          clock::time_point deadline) const {
+        const std::size_t rows = all.size() <= max_quick_rows ? all.size() : 0;
         const std::string name = "quick" + std::to_string(rows);
-        if (!s.knows[rows]) {
-            const result known = s.link->prepare(name.c_str(), quick_commit_of(quick_, rows).c_str(), late);
+        if (!s.prepared[rows]) {
+            const result known = s.connection->prepare(name.c_str(), quick_commit_of(quick_, rows).c_str(), deadline);
             if (!is_good(known)) return nullptr;  // the commit was not sent, but the connection has ended
-            s.knows[rows] = true;
+            s.prepared[rows] = true;
         }
         postgres_parameters p;
         std::string told;
-        array keys, seen, present, bytes;
+        text_array keys, seen, present, bytes;
         for (std::size_t i = 0; i < all.size(); ++i) {
             const std::string at_before = std::to_string(*checked[i]);
             const char* const exists = all[i]->exists ? "t" : "f";
@@ -318,17 +321,17 @@ private:
             }
         }
         if (rows == 0)
-            for (array* a : {&keys, &seen, &present, &bytes}) p.add(a->take());
+            for (text_array* a : {&keys, &seen, &present, &bytes}) p.add(a->take());
         p.add(std::to_string(at));
         p.add(std::to_string(at / postgres_block));
         p.add(told.size() < 7900 ? told : "");
         p.add(all.back()->of);
-        return s.link->execute(name.c_str(), p, late);
+        return s.connection->execute(name.c_str(), p, deadline);
     }
     /// Commits writes, with the versions that were read of them, if any, and checks of other records (`beside`).
-    result commit_any(session& s, std::int64_t at, written all, versions checked, const others& beside,
-                      clock::time_point late) const {
-        array keys, present, bytes, checks, seen, only_checked;
+    result commit_any(session& s, std::int64_t at, written all, versions checked, const other_checks& beside,
+                      clock::time_point deadline) const {
+        text_array keys, present, bytes, checks, seen, only_checked;
         for (std::size_t i = 0; i < all.size(); ++i) {
             keys.add(all[i]->of);
             present.add(all[i]->exists ? "t" : "f");
@@ -343,78 +346,81 @@ private:
             only_checked.add(of);
         }
         postgres_parameters p;
-        for (array* a : {&keys, &seen, &present, &bytes, &checks, &only_checked}) p.add(a->take());
+        for (text_array* a : {&keys, &seen, &present, &bytes, &checks, &only_checked}) p.add(a->take());
         p.add(std::to_string(at));
         p.add(std::to_string(at / postgres_block));
-        return s.link->execute("commit", p, late);
+        return s.connection->execute("commit", p, deadline);
     }
-    [[nodiscard]] verdict draw(session& s, clock::time_point late, request& of) const {
-        if (s.next != s.end) return verdict::good;
-        const result r = s.link->run(draw_.c_str(), late);
+    [[nodiscard]] engine_status draw(session& s, clock::time_point deadline, request& asker) const {
+        if (s.next != s.end) return engine_status::good;
+        const result r = s.connection->run(draw_.c_str(), deadline);
         std::int64_t block = 0;
         if (!number_of(r, block))
-            return r && meaning(*r, of) == verdict::refused ? verdict::refused : verdict::unreachable;
+            return r && status_of(*r, asker) == engine_status::refused ? engine_status::refused
+                                                                       : engine_status::unreachable;
         s.next = block * postgres_block;
         s.end = s.next + postgres_block;
-        return verdict::good;
+        return engine_status::good;
     }
 
     /// An idle connection may have ended, which is noticed only at its next use.
     result ask_until_answered(const char* statement, const postgres_parameters& asked) {
-        tries all{how_.patience};
+        backoff_timer timer{how_.patience};
         do {
-            std::unique_ptr<session> s = take(all.late());
+            std::unique_ptr<session> s = acquire(timer.deadline());
             if (!s) continue;
-            result r = s->link->execute(statement, asked, all.late());
+            result r = s->connection->execute(statement, asked, timer.deadline());
             if (PQresultStatus(r.get()) == PGRES_TUPLES_OK) {
-                links_.give_back(std::move(s));
+                pool_.release(std::move(s));
                 return r;
             }
-            links_.drop_all();
-        } while (all.again());
+            pool_.close_all();
+        } while (timer.wait());
         return nullptr;
     }
 
-    verdict meaning(const PGresult& r, request& of) const {
+    engine_status status_of(const PGresult& r, request& asker) const {
         const char* const code = PQresultErrorField(&r, PG_DIAG_SQLSTATE);
         const std::string_view state{code == nullptr ? "" : code};
-        if (state.starts_with("40") || state == "22P02") return verdict::conflict;  // an error of postgres_quick_commit
-        if (state.empty() || state.starts_with("57") || state.starts_with("08")) return verdict::unknown;
-        of.why = "tutti: " + can_.name + " takes no writes: " + PQresultErrorMessage(&r);
-        return verdict::refused;
+        if (state.starts_with("40") || state == "22P02")
+            return engine_status::conflict;  // an error of postgres_quick_commit
+        if (state.empty() || state.starts_with("57") || state.starts_with("08")) return engine_status::unknown;
+        asker.reason = "tutti: " + abilities_.name + " takes no writes: " + PQresultErrorMessage(&r);
+        return engine_status::refused;
     }
 
-    std::unique_ptr<session> take(clock::time_point late) {
-        if (std::unique_ptr<session> s = links_.take()) return s;
-        std::string why;
-        std::unique_ptr<postgres_link> l = open(late, why);
-        return l && make_ready(*l, late) ? std::make_unique<session>(std::move(l)) : nullptr;
+    std::unique_ptr<session> acquire(clock::time_point deadline) {
+        if (std::unique_ptr<session> s = pool_.acquire()) return s;
+        std::string reason;
+        std::unique_ptr<postgres_connection> l = open(deadline, reason);
+        return l && prepare_statements(*l, deadline) ? std::make_unique<session>(std::move(l)) : nullptr;
     }
-    std::unique_ptr<postgres_link> open(clock::time_point late, std::string& why) const {
-        std::unique_ptr<postgres_link> l = postgres_link::open(address_, late, why);
+    std::unique_ptr<postgres_connection> open(clock::time_point deadline, std::string& reason) const {
+        std::unique_ptr<postgres_connection> l = postgres_connection::open(address_, deadline, reason);
         // A table without statistics would be scanned as a whole, which is slow, and so is a new plan for each
         // execution. The isolation level is part of the argument in postgres_schema.hpp, and the database's default may
         // be another one.
         if (l && !is_good(l->run("SET default_transaction_isolation = 'read committed'; SET enable_seqscan = off; "
                                  "SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = off; "
                                  "SET plan_cache_mode = force_generic_plan",
-                                 late))) {
-            why = PQerrorMessage(l->raw());
+                                 deadline))) {
+            reason = PQerrorMessage(l->raw());
             return nullptr;
         }
         return l;
     }
     /// REQUIRES: the tables exist.
-    [[nodiscard]] bool make_ready(postgres_link& l, clock::time_point late) const {
-        return is_good(l.prepare("get", get_.c_str(), late)) && is_good(l.prepare("plain", plain_.c_str(), late)) &&
-               is_good(l.prepare("commit", commit_.c_str(), late));
+    [[nodiscard]] bool prepare_statements(postgres_connection& l, clock::time_point deadline) const {
+        return is_good(l.prepare("get", get_.c_str(), deadline)) &&
+               is_good(l.prepare("plain", plain_.c_str(), deadline)) &&
+               is_good(l.prepare("commit", commit_.c_str(), deadline));
     }
 
     const postgres_address address_;
     const settings how_;
-    capabilities can_;
+    capabilities abilities_;
     std::string get_, plain_, commit_, quick_, draw_;
-    links<session> links_;
+    connection_pool<session> pool_;
 };
 
 }  // namespace

@@ -5,7 +5,7 @@
 
 namespace tutti::cluster::backend {
 
-/// Opens PostgreSQL. `url` has libpq's format. Throws refusal.
+/// Opens PostgreSQL. `url` has libpq's format. Throws engine_error.
 [[nodiscard]] std::unique_ptr<engine> open_postgres(const std::string& url, const settings& how);
 
 }  // namespace tutti::cluster::backend

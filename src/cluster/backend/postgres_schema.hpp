@@ -1,13 +1,13 @@
 // The objects in the database, made once for each prefix; @ stands for the prefix. All of them can be made again while
 // other programs run.
 //
-// Why commits have an instant, and gets see one state (B2, B3), at READ COMMITTED. A commit locks the rows of all
+// Why commits have an instant, and gets see one state (ENG2, ENG3), at READ COMMITTED. A commit locks the rows of all
 // records that it checks or writes until its end, in the order of the keys. The commit compares the versions of the
 // locked rows. So no compared row changes before the commit's writes are visible. Commits are ordered by their ends
 // (two-phase locking). The snapshot of a get, which is one statement, cuts that order at one place. A record that was
 // never written gets a row, so that it can be locked. SERIALIZABLE would only add its own conflicts.
 //
-// Why no wakeup is lost (B5): a commit notifies only while a program listens, because NOTIFY makes commits wait for
+// Why no wakeup is lost (ENG5): a commit notifies only while a program listens, because NOTIFY makes commits wait for
 // each other. A listener sets the block of versions up to which commits notify, in the sequence @_told_until. The
 // sequence's value is visible at once, and never decreases. This uses no clock.
 //

@@ -12,21 +12,21 @@
 #include <hiredis/hiredis.h>
 
 #include "base/sigpipe_guard.hpp"
-#include "cluster/backend/link.hpp"
+#include "cluster/backend/backoff_timer.hpp"
+#include "cluster/backend/connection_pool.hpp"
 #include "cluster/backend/redis_scripts.hpp"
-#include "cluster/backend/tries.hpp"
 
 namespace tutti::cluster::backend {
 namespace {
 
-struct close_link {
+struct close_connection {
     void operator()(redisContext* c) const noexcept { redisFree(c); }
 };
 struct free_reply {
     void operator()(redisReply* r) const noexcept { freeReplyObject(r); }
 };
-struct link {
-    std::unique_ptr<redisContext, close_link> to;
+struct redis_connection {
+    std::unique_ptr<redisContext, close_connection> context;
     std::chrono::milliseconds patience;  // for each answer
 };
 using reply = std::unique_ptr<redisReply, free_reply>;
@@ -47,11 +47,12 @@ bool is_error(const redisReply& r, const char* code) {
     return r.type == REDIS_REPLY_ERROR && std::strncmp(r.str, code, std::strlen(code)) == 0;
 }
 
-class subscription final : public feed {
+class subscription final : public key_feed {
 public:
-    subscription(std::unique_ptr<link> l, std::size_t prefix) : link_{std::move(l)}, prefix_{prefix} {}
+    subscription(std::unique_ptr<redis_connection> l, std::size_t prefix)
+        : connection_{std::move(l)}, prefix_{prefix} {}
     bool next(std::vector<key>& written) override {
-        redisContext* const c = link_->to.get();
+        redisContext* const c = connection_->context.get();
         while (!closed_.load(std::memory_order_relaxed)) {
             void* got = nullptr;
             if (redisGetReplyFromReader(c, &got) != REDIS_OK) return false;
@@ -70,24 +71,24 @@ public:
     void close() noexcept override { closed_.store(true, std::memory_order_relaxed); }
 
 private:
-    std::unique_ptr<link> link_;
+    std::unique_ptr<redis_connection> connection_;
     const std::size_t prefix_;  // length of the prefix, which is removed from keys
     std::atomic<bool> closed_{false};
 };
 
 class redis final : public engine {
 public:
-    redis(place at, const settings& how) : at_{std::move(at)}, how_{how}, prefix_{how.prefix + ":"} {
-        can_.name = "Redis at " + (at_.port == 0 ? at_.host : at_.host + ":" + std::to_string(at_.port));
-        std::unique_ptr<link> l = connect(how.patience);
-        if (!l) refuse_silent();
-        look_at_settings(*l);
-        links_.give_back(std::move(l));
+    redis(server_address at, const settings& how) : at_{std::move(at)}, how_{how}, prefix_{how.prefix + ":"} {
+        abilities_.name = "Redis at " + (at_.port == 0 ? at_.host : at_.host + ":" + std::to_string(at_.port));
+        std::unique_ptr<redis_connection> l = connect(how.patience);
+        if (!l) throw_unanswered();
+        check_settings(*l);
+        pool_.release(std::move(l));
     }
-    const capabilities& can() const noexcept override { return can_; }
+    const capabilities& abilities() const noexcept override { return abilities_; }
 
-    verdict get(snapshot&, freshness, std::span<const check> held, std::span<const key> wanted,
-                std::vector<record>& found) override {
+    engine_status get(read_snapshot&, freshness, std::span<const check> held, std::span<const key> wanted,
+                      std::vector<record>& found) override {
         std::vector<std::string> keys, values{std::to_string(held.size())};
         for (const check& c : held) {
             keys.push_back(prefix_ + c.of);
@@ -95,9 +96,9 @@ public:
         }
         for (const key& k : wanted) keys.push_back(prefix_ + k);
         const reply r = ask_until_answered(redis_get, get_, keys, values);
-        if (!r) return verdict::unreachable;
-        if (r->type == REDIS_REPLY_INTEGER) return verdict::conflict;
-        if (r->type != REDIS_REPLY_ARRAY || r->elements != wanted.size()) return verdict::unreachable;
+        if (!r) return engine_status::unreachable;
+        if (r->type == REDIS_REPLY_INTEGER) return engine_status::conflict;
+        if (r->type != REDIS_REPLY_ARRAY || r->elements != wanted.size()) return engine_status::unreachable;
         found.clear();
         for (std::size_t i = 0; i < r->elements; ++i) {
             const std::string_view all{r->element[i]->str, r->element[i]->len};
@@ -107,7 +108,7 @@ public:
             one.exists = all[16] == '1';
             one.bytes = all.substr(17);
         }
-        return verdict::good;
+        return engine_status::good;
     }
 
     void commit(request& r) override {
@@ -120,45 +121,47 @@ public:
             keys.push_back(prefix_ + w.of);
             values.push_back((w.exists ? "1" : "0") + w.bytes);
         }
-        tries all{how_.patience};
-        std::unique_ptr<link> l;
-        while (!(l = take(all.left()))) {
-            if (all.again()) continue;
-            r.said = verdict::unreachable;
+        backoff_timer timer{how_.patience};
+        std::unique_ptr<redis_connection> l;
+        while (!(l = acquire(timer.remaining()))) {
+            if (timer.wait()) continue;
+            r.status = engine_status::unreachable;
             return;
         }
         const reply a = run(std::move(l), redis_commit, commit_, keys, values);
         if (!a) {
-            r.said = verdict::unknown;
+            r.status = engine_status::unknown;
         } else if (a->type != REDIS_REPLY_INTEGER) {
             // Redis refuses before the script's first write, or not at all: no memory, a full disk, or a replica.
-            r.said = is_error(*a, "OOM") || is_error(*a, "MISCONF") || is_error(*a, "READONLY") ? verdict::refused
-                                                                                                : verdict::unreachable;
-            r.why = "tutti: " + can_.name + " takes no writes: " + std::string{a->str, a->len};
+            r.status = is_error(*a, "OOM") || is_error(*a, "MISCONF") || is_error(*a, "READONLY")
+                           ? engine_status::refused
+                           : engine_status::unreachable;
+            r.reason = "tutti: " + abilities_.name + " takes no writes: " + std::string{a->str, a->len};
         } else {
-            r.said = a->integer == 0 ? verdict::conflict : verdict::good;
+            r.status = a->integer == 0 ? engine_status::conflict : engine_status::good;
             r.at = static_cast<version>(a->integer);
         }
     }
 
     void forget(std::span<const key> all) noexcept override {
-        const std::unique_ptr<link> l = links_.take();
+        const std::unique_ptr<redis_connection> l = pool_.acquire();
         if (!l) return;
         const sigpipe_guard quiet;
         try {
             for (const key& k : all) {
-                const reply r{static_cast<redisReply*>(redisCommand(l->to.get(), "DEL %s", (prefix_ + k).c_str()))};
+                const reply r{
+                    static_cast<redisReply*>(redisCommand(l->context.get(), "DEL %s", (prefix_ + k).c_str()))};
                 if (!r) return;
             }
         } catch (const std::bad_alloc&) {  // the records stay
         }
     }
 
-    std::unique_ptr<feed> open_feed() override {
-        std::unique_ptr<link> l = connect(how_.patience);
+    std::unique_ptr<key_feed> open_key_feed() override {
+        std::unique_ptr<redis_connection> l = connect(how_.patience);
         if (!l) return nullptr;
         const sigpipe_guard quiet;
-        const reply r{static_cast<redisReply*>(redisCommand(l->to.get(), "SUBSCRIBE %s", channel().c_str()))};
+        const reply r{static_cast<redisReply*>(redisCommand(l->context.get(), "SUBSCRIBE %s", channel().c_str()))};
         if (!r || r->type != REDIS_REPLY_ARRAY) return nullptr;
         return std::make_unique<subscription>(std::move(l), prefix_.size());
     }
@@ -166,19 +169,19 @@ public:
 private:
     [[nodiscard]] std::string channel() const { return prefix_ + "written"; }
 
-    std::unique_ptr<link> connect(std::chrono::milliseconds patience) const {
+    std::unique_ptr<redis_connection> connect(std::chrono::milliseconds patience) const {
         const timeval t = time_of(patience);
-        auto l = std::make_unique<link>();
+        auto l = std::make_unique<redis_connection>();
         l->patience = patience;
         const bool has_brackets = at_.host.starts_with('[');  // hiredis does not accept brackets
         const std::string host = has_brackets ? at_.host.substr(1, at_.host.size() - 2) : at_.host;
-        l->to.reset(at_.port == 0 ? redisConnectUnixWithTimeout(at_.host.c_str(), t)
-                                  : redisConnectWithTimeout(host.c_str(), at_.port, t));
-        if (!l->to || l->to->err != 0 || redisSetTimeout(l->to.get(), t) != REDIS_OK) return nullptr;
+        l->context.reset(at_.port == 0 ? redisConnectUnixWithTimeout(at_.host.c_str(), t)
+                                       : redisConnectWithTimeout(host.c_str(), at_.port, t));
+        if (!l->context || l->context->err != 0 || redisSetTimeout(l->context.get(), t) != REDIS_OK) return nullptr;
         return l;
     }
-    std::unique_ptr<link> take(std::chrono::milliseconds patience) {
-        std::unique_ptr<link> l = links_.take();
+    std::unique_ptr<redis_connection> acquire(std::chrono::milliseconds patience) {
+        std::unique_ptr<redis_connection> l = pool_.acquire();
         return l ? std::move(l) : connect(patience);
     }
 
@@ -186,22 +189,22 @@ private:
     /// use. A server that was just started may still load its data.
     reply ask_until_answered(const char* script, std::string& known_as, const std::vector<std::string>& keys,
                              const std::vector<std::string>& values) {
-        tries all{how_.patience};
+        backoff_timer timer{how_.patience};
         do {
-            std::unique_ptr<link> l = take(all.left());
+            std::unique_ptr<redis_connection> l = acquire(timer.remaining());
             if (!l) continue;
             reply r = run(std::move(l), script, known_as, keys, values);
             if (r && r->type != REDIS_REPLY_ERROR) return r;
-        } while (all.again());
+        } while (timer.wait());
         return nullptr;
     }
 
     /// Runs a script. Returns null if there is no answer.
-    reply run(std::unique_ptr<link> l, const char* script, std::string& known_as, const std::vector<std::string>& keys,
-              const std::vector<std::string>& values) {
+    reply run(std::unique_ptr<redis_connection> l, const char* script, std::string& known_as,
+              const std::vector<std::string>& keys, const std::vector<std::string>& values) {
         std::string name;
         {
-            const std::lock_guard hold{names_};
+            const std::lock_guard hold{names_guard_};
             name = known_as;
         }
         const auto ask = [&](const char* how, const std::string& what) {
@@ -216,56 +219,57 @@ private:
             for (const std::string& k : keys) add(k);
             for (const std::string& v : values) add(v);
             return reply{static_cast<redisReply*>(
-                redisCommandArgv(l->to.get(), static_cast<int>(words.size()), words.data(), sizes.data()))};
+                redisCommandArgv(l->context.get(), static_cast<int>(words.size()), words.data(), sizes.data()))};
         };
         const sigpipe_guard quiet;
         reply r;
         if (!name.empty()) r = ask("EVALSHA", name);
         if (name.empty() || (r && is_error(*r, "NOSCRIPT"))) {
-            const reply loaded{
-                static_cast<redisReply*>(redisCommand(l->to.get(), "SCRIPT LOAD %b", script, std::strlen(script)))};
+            const reply loaded{static_cast<redisReply*>(
+                redisCommand(l->context.get(), "SCRIPT LOAD %b", script, std::strlen(script)))};
             if (loaded && loaded->type == REDIS_REPLY_STRING) {
                 name.assign(loaded->str, loaded->len);
-                const std::lock_guard hold{names_};
+                const std::lock_guard hold{names_guard_};
                 known_as = name;
             }
             r = loaded ? ask("EVAL", script) : nullptr;
         }
-        if (!r) links_.drop_all();
-        else if (l->patience == how_.patience) links_.give_back(std::move(l));  // not one of a late try
+        if (!r) pool_.close_all();
+        else if (l->patience == how_.patience) pool_.release(std::move(l));  // not one of a late try
         return r;
     }
 
-    [[noreturn]] void refuse_silent() const {
-        throw refusal{can_.name + " does not answer; start it, or name another"};
+    [[noreturn]] void throw_unanswered() const {
+        throw engine_error{abilities_.name + " does not answer; start it, or name another"};
     }
-    void look_at_settings(link& l) {
+    void check_settings(redis_connection& l) {
         const auto setting = [&](const char* name) {
             const sigpipe_guard quiet;
-            const reply r{static_cast<redisReply*>(redisCommand(l.to.get(), "CONFIG GET %s", name))};
-            if (!r) refuse_silent();
+            const reply r{static_cast<redisReply*>(redisCommand(l.context.get(), "CONFIG GET %s", name))};
+            if (!r) throw_unanswered();
             if (is_error(*r, "NOAUTH")) {
-                throw refusal{can_.name +
-                              " asks for a password, and none can be given: have it let programs of this machine in "
-                              "without one, or name another"};
+                throw engine_error{
+                    abilities_.name +
+                    " asks for a password, and none can be given: have it let programs of this machine in "
+                    "without one, or name another"};
             }
             if (r->type != REDIS_REPLY_ARRAY || r->elements != 2) return std::string{};
             return std::string{r->element[1]->str, r->element[1]->len};
         };
-        can_.durable = setting("appendonly") == "yes" && setting("appendfsync") == "always";
+        abilities_.durable = setting("appendonly") == "yes" && setting("appendfsync") == "always";
         const std::string memory = setting("maxmemory"), policy = setting("maxmemory-policy");
         if (!memory.empty() && memory != "0" && policy != "noeviction") {
-            throw refusal{can_.name + " forgets records when its memory is full (maxmemory-policy " + policy +
-                          "): set noeviction"};
+            throw engine_error{abilities_.name + " forgets records when its memory is full (maxmemory-policy " +
+                               policy + "): set noeviction"};
         }
     }
 
-    const place at_;
+    const server_address at_;
     const settings how_;
     const std::string prefix_;
-    capabilities can_;
-    links<link> links_;
-    std::mutex names_;  // guards the following two, which are set once
+    capabilities abilities_;
+    connection_pool<redis_connection> pool_;
+    std::mutex names_guard_;  // guards the following two, which are set once
     std::string get_, commit_;
 };
 
@@ -273,7 +277,7 @@ private:
 
 std::unique_ptr<engine> open_redis(std::string_view where, const settings& how) {
     if (where.starts_with("//")) where.remove_prefix(2);
-    return std::make_unique<redis>(parse_place(where, 6379), how);
+    return std::make_unique<redis>(parse_server_address(where, 6379), how);
 }
 
 }  // namespace tutti::cluster::backend

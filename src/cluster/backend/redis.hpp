@@ -5,7 +5,7 @@
 
 namespace tutti::cluster::backend {
 
-/// Opens Redis. `where` is //host:port, or the path of a Unix socket. Throws refusal.
+/// Opens Redis. `where` is //host:port, or the path of a Unix socket. Throws engine_error.
 [[nodiscard]] std::unique_ptr<engine> open_redis(std::string_view where, const settings& how);
 
 }  // namespace tutti::cluster::backend

@@ -29,29 +29,29 @@ namespace tutti::cluster::backend {
 
 /// Returns the number of slots of a prefix that began with that many groups: 256, or the next multiple of `groups`.
 [[nodiscard]] constexpr std::size_t slots_for(std::size_t groups) noexcept {
-    constexpr std::size_t least = 256;
-    return (least + groups - 1) / groups * groups;
+    constexpr std::size_t min_slots = 256;
+    return (min_slots + groups - 1) / groups * groups;
 }
 
-/// Some slots, and their content: objects, leases and marks. Other records of a group stay in it.
+/// Some slots, and their content: objects, leases and commit records. Other records of a group stay in it.
 struct slot_set {
-    std::uint32_t of_all = 1;
-    std::vector<std::uint32_t> some;  ///< ascending
+    std::uint32_t slot_count = 1;
+    std::vector<std::uint32_t> slots;  ///< ascending
     [[nodiscard]] bool has(std::string_view k) const noexcept {
         if (!k.starts_with('o') && !k.starts_with('l') && !k.starts_with('m')) return false;
-        return std::ranges::binary_search(some, static_cast<std::uint32_t>(stable_hash(k) % of_all));
+        return std::ranges::binary_search(slots, static_cast<std::uint32_t>(stable_hash(k) % slot_count));
     }
 };
 
 /// What a group's record says of a slot.
 struct slot_record {
     enum class state : std::uint8_t {
-        unsaid,    ///< as when the prefix began: the group's own or not
-        own,       ///< the group's own
-        closed,    ///< the group's own, but not written while it moves to `other`
-        arriving,  ///< copies of it arrive from `other`
-        gone,      ///< `other` has it
-    } is = state::unsaid;
+        unset,          ///< as when the prefix began: the group's own or not
+        owned,          ///< the group's own
+        write_blocked,  ///< the group's own, but not written while it moves to `other`
+        importing,      ///< copies of it arrive from `other`
+        moved,          ///< `other` has it
+    } is = state::unset;
     std::uint64_t other = 0;  ///< a group's number
     version at = 0;
 
@@ -60,8 +60,8 @@ struct slot_record {
     [[nodiscard]] static std::string text(state is, std::uint64_t other = 0) {
         return std::string{names[static_cast<std::size_t>(is)]} + (other == 0 ? "" : " " + std::to_string(other));
     }
-    [[nodiscard]] static slot_record read(const record& r) {
-        slot_record s{state::unsaid, 0, r.at};
+    [[nodiscard]] static slot_record parse(const record& r) {
+        slot_record s{state::unset, 0, r.at};
         const std::string_view all{r.bytes};
         const std::size_t space = std::min(all.find(' '), all.size());
         const auto* const name = std::ranges::find(names, all.substr(0, space));

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "cluster/backend/backend.hpp"
-#include "cluster/backend/group_place.hpp"
+#include "cluster/backend/member_address.hpp"
 #include "cluster/replica/data_directory.hpp"
 
 namespace tutti::cluster::replica {
@@ -28,9 +28,9 @@ address_book::address_book(const std::string& folder) : file_{folder + "/members
         all_[id] = address;
     }
     if (!good || !in.eof()) {
-        throw backend::refusal{file_ +
-                               " was not written by this release: remove it, and the member goes by the "
-                               "addresses of its log"};
+        throw backend::engine_error{file_ +
+                                    " was not written by this release: remove it, and the member goes by the "
+                                    "addresses of its log"};
     }
 }
 
@@ -62,14 +62,15 @@ void address_book::move(std::span<const std::pair<std::string, std::string>> all
         if (known == all_.end()) {
             std::string listed;
             for (const auto& [id, address] : all_) listed += (listed.empty() ? "" : ", ") + address;
-            throw backend::refusal{file_ + " has no member at " + from + "; it has " +
-                                   (listed.empty() ? "none, because no member of this release has run there" : listed)};
+            throw backend::engine_error{
+                file_ + " has no member at " + from + "; it has " +
+                (listed.empty() ? "none, because no member of this release has run there" : listed)};
         }
         moved[known->first] = to;
     }
     for (const auto& [id, address] : moved) {
         if (std::ranges::count(moved, address, [](const auto& one) { return one.second; }) > 1)
-            throw backend::refusal{"two members would be at " + address + ": nothing has been changed"};
+            throw backend::engine_error{"two members would be at " + address + ": nothing has been changed"};
     }
     all_ = std::move(moved);
 }
@@ -83,7 +84,7 @@ void address_book::write() const {
 void address_book::try_to_write() const {
     try {
         write();
-    } catch (const backend::refusal&) {  // a failing disk ends the member at the next entry of its log
+    } catch (const backend::engine_error&) {  // a failing disk ends the member at the next entry of its log
     }
 }
 

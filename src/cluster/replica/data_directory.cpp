@@ -23,7 +23,7 @@ constexpr const char* first_line = "tutti member 2";
 constexpr const char* first_line_before = "tutti member 1";  // without a checksum; the folder has no durable_record
 
 [[noreturn]] void refuse(const std::string& what, int error) {
-    throw backend::refusal{what + ": " + std::generic_category().message(error)};
+    throw backend::engine_error{what + ": " + std::generic_category().message(error)};
 }
 
 std::string text_of(const identity& who, const std::string& state) {
@@ -53,13 +53,13 @@ data_directory::data_directory(std::string folder) : folder_{std::move(folder)} 
     if (lock_ < 0) refuse("the folder " + folder_ + " cannot be used", errno);
     if (::flock(lock_, LOCK_EX | LOCK_NB) != 0) {
         ::close(lock_);
-        throw backend::refusal{"another process is the member of " + folder_ + ": each needs a folder of its own"};
+        throw backend::engine_error{"another process is the member of " + folder_ + ": each needs a folder of its own"};
     }
 }
 
 data_directory::data_directory(std::string folder, existing_only)
     : data_directory{fs::is_directory(folder) ? std::move(folder)
-                                              : throw backend::refusal{"there is no folder " + folder}} {}
+                                              : throw backend::engine_error{"there is no folder " + folder}} {}
 
 data_directory::~data_directory() { ::close(lock_); }
 
@@ -67,11 +67,12 @@ bool data_directory::read_identity(identity& who) const {
     std::ifstream file{folder_ + "/member"};
     if (!file) {
         if (fs::exists(folder_ + "/member"))
-            throw backend::refusal{folder_ + "/member cannot be read: may this user read it?"};
+            throw backend::engine_error{folder_ + "/member cannot be read: may this user read it?"};
         if (std::error_code none; fs::exists(folder_ + "/log", none) && !fs::is_empty(folder_ + "/log", none)) {
-            throw backend::refusal{folder_ +
-                                   "/member is gone, and there is a log: bring it back from a copy, or begin with an "
-                                   "empty folder, join as a new member, and remove the old one"};
+            throw backend::engine_error{
+                folder_ +
+                "/member is gone, and there is a log: bring it back from a copy, or begin with an "
+                "empty folder, join as a new member, and remove the old one"};
         }
         return false;
     }
@@ -87,9 +88,10 @@ bool data_directory::read_identity(identity& who) const {
     who.has_durable_record = line == first_line;
     if ((!who.has_durable_record && line != first_line_before) || !is_read || who.id == 0 || who.group == 0 ||
         (state != "member" && state != "founding") || (who.has_durable_record && text.str() != text_of(who, state))) {
-        throw backend::refusal{folder_ +
-                               "/member is damaged, or another release has written it: bring it back from a copy, or "
-                               "begin with an empty folder, join as a new member, and remove the old one"};
+        throw backend::engine_error{
+            folder_ +
+            "/member is damaged, or another release has written it: bring it back from a copy, or "
+            "begin with an empty folder, join as a new member, and remove the old one"};
     }
     who.is_founding = state == "founding";
     return true;

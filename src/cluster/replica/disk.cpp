@@ -66,7 +66,7 @@ disk::disk(uv_loop_t& loop, std::string folder, const std::string& promised, raf
            std::function<void(std::string)> failed)
     : folder_{std::move(folder)}, failed_{std::move(failed)}, delay_{loop}, loop_{loop}, durable_record_{promised} {
     if (const int bad = raft_uv_init(&io_, &loop, folder_.c_str(), through); bad != 0)
-        throw backend::refusal{"the folder " + folder_ + " cannot be used: " + raft_strerror(bad)};
+        throw backend::engine_error{"the folder " + folder_ + " cannot be used: " + raft_strerror(bad)};
     raft_uv_set_connect_retry_delay(&io_, 100);
     // It would put aside what it cannot read, and go on with less than this member has promised.
     raft_uv_set_auto_recovery(&io_, false);

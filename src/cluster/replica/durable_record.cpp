@@ -97,9 +97,9 @@ std::optional<durable_contents> read_durable(const std::string& file) {
     std::uint64_t turn = 0;
     c.promises = newest(*bytes, turn);
     if (turn == 0) {
-        throw backend::refusal{file +
-                               " is damaged: it says what this member has promised, and how much of its log was "
-                               "on the disk"};
+        throw backend::engine_error{file +
+                                    " is damaged: it says what this member has promised, and how much of its log was "
+                                    "on the disk"};
     }
     if (bytes->size() > ring_at) c.ring = bytes->substr(ring_at);
     return c;
@@ -110,7 +110,7 @@ void durable_record::begin(const std::string& file, const durable_promises& with
     const int to = ::open(made.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     durable_record all{with, to};
     if (to < 0 || !all.write_both() || ::fsync(to) != 0 || std::rename(made.c_str(), file.c_str()) != 0)
-        throw backend::refusal{file + " cannot be written: " + std::generic_category().message(errno)};
+        throw backend::engine_error{file + " cannot be written: " + std::generic_category().message(errno)};
     sync_folder_of(file);
 }
 
@@ -120,7 +120,7 @@ durable_record::durable_record(const std::string& file) : file_{::open(file.c_st
     if (n < 0) {
         const int error = errno;
         if (file_ >= 0) ::close(file_);
-        throw backend::refusal{file + " cannot be used: " + std::generic_category().message(error)};
+        throw backend::engine_error{file + " cannot be used: " + std::generic_category().message(error)};
     }
     promises_ = newest({slots, static_cast<std::size_t>(n)}, turn_);
 }

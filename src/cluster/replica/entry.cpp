@@ -21,12 +21,12 @@ void log_entry_builder::add_commit(std::span<const backend::check> checks, std::
     add(checks, writes);
 }
 
-void log_entry_builder::add_prepare(const backend::holder& who, std::span<const backend::check> checks,
+void log_entry_builder::add_prepare(const backend::blocking_transaction& who, std::span<const backend::check> checks,
                                     std::span<const backend::write> writes) {
     wire::writer out{all_};
     out(operation_kind::prepare);
     out(who.id);
-    out(who.decides);
+    out(who.deciding_group);
     add(checks, writes);
 }
 
@@ -44,7 +44,7 @@ void log_entry_builder::add_adopt(std::span<const backend::check> checks, std::s
     out(operation_kind::adopt);
     add(checks);
     out(count_of(records.size()));
-    for (const backend::change& c : records) out(record_view{c.of, c.is.at, c.is.exists, c.is.bytes});
+    for (const backend::change& c : records) out(record_view{c.of, c.value.at, c.value.exists, c.value.bytes});
     out(absence);
     ++operations_;
 }

@@ -34,7 +34,7 @@ public:
     log_entry_builder();
     void add_commit(std::span<const backend::check> checks, std::span<const backend::write> writes);
     void add_forget(std::span<const key> keys);
-    void add_prepare(const backend::holder& who, std::span<const backend::check> checks,
+    void add_prepare(const backend::blocking_transaction& who, std::span<const backend::check> checks,
                      std::span<const backend::write> writes);
     void add_finish(std::string_view id, bool commits);
     void add_adopt(std::span<const backend::check> checks, std::span<const backend::change> records, version absence);

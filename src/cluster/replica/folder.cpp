@@ -70,7 +70,7 @@ listing list(const std::string& folder) {
         else if (is_named(name, "open-%llu%n", o.count)) all.open.push_back(o);
     }
     if (failed && failed != std::errc::no_such_file_or_directory)
-        throw backend::refusal{folder + " cannot be read: " + failed.message()};
+        throw backend::engine_error{folder + " cannot be read: " + failed.message()};
     std::ranges::sort(all.closed, {}, &closed_name::first);
     std::ranges::sort(all.open, {}, &open_name::count);
     std::ranges::sort(all.snapshots, [](const snapshot_name& a, const snapshot_name& b) {
@@ -113,7 +113,7 @@ private:
         try {
             promises_ = read_durable(names_.durable());
             if (promises_) found_.known = promises_->promises;
-        } catch (const backend::refusal& r) {
+        } catch (const backend::engine_error& r) {
             found_.damage.emplace_back(r.what());
         }
     }
@@ -426,7 +426,7 @@ void cut_torn_ends(const folder_contents& of) {
             if (file >= 0) ::close(file);
             errno = error;
         }
-        if (!good) throw backend::refusal{t.file + " cannot be cut: " + std::generic_category().message(errno)};
+        if (!good) throw backend::engine_error{t.file + " cannot be cut: " + std::generic_category().message(errno)};
         sync_folder_of(t.file);
     }
 }

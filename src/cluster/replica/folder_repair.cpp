@@ -31,12 +31,12 @@ void write_new(const std::string& file, std::string_view bytes) {
     good = good && ::fsync(to) == 0;
     const int error = errno;
     if (to >= 0) ::close(to);
-    if (!good) throw backend::refusal{file + " cannot be written: " + std::generic_category().message(error)};
+    if (!good) throw backend::engine_error{file + " cannot be written: " + std::generic_category().message(error)};
 }
 
 void rename_to(const std::string& from, const std::string& to) {
     if (std::rename(from.c_str(), to.c_str()) != 0)
-        throw backend::refusal{from + " cannot be named " + to + ": " + std::generic_category().message(errno)};
+        throw backend::engine_error{from + " cannot be named " + to + ": " + std::generic_category().message(errno)};
 }
 
 std::string unused_name(const std::string& log) {
@@ -56,7 +56,7 @@ void write_log(const std::string& to, const std::string& from, const folder_cont
     std::error_code failed;
     fs::remove_all(to, failed);
     if (!failed) fs::create_directory(to, failed);
-    if (failed) throw backend::refusal{to + " cannot be made: " + failed.message()};
+    if (failed) throw backend::engine_error{to + " cannot be made: " + failed.message()};
     write_new(to + "/metadata1", metadata_of(p.term, p.vote));
     if (!found.snapshot.empty()) {
         for (const char* const part : {"", ".meta"})
@@ -102,9 +102,9 @@ folder_repair repair_folder(const std::string& folder, bool promised) {
     if (found.damage.empty()) return {};
     durable_promises p = found.known.value_or(durable_promises{.term = found.term, .vote = found.vote});
     if (const std::string why = hopeless(found, p); !why.empty()) {
-        throw backend::refusal{"nothing of " + names.log() + " can be used, since " + why +
-                               ". 'tutti member remove' this member, and start a new one with an empty folder and "
-                               "--join; nothing was changed"};
+        throw backend::engine_error{"nothing of " + names.log() + " can be used, since " + why +
+                                    ". 'tutti member remove' this member, and start a new one with an empty folder and "
+                                    "--join; nothing was changed"};
     }
     const std::uint64_t has = std::max(found.last, found.snapshot_index);
     folder_repair done{unused_name(names.log()), false, found.max_acknowledged};

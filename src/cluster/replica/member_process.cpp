@@ -5,10 +5,10 @@
 #include <mutex>
 
 #include "base/sigpipe_guard.hpp"
-#include "cluster/backend/group_caller.hpp"
-#include "cluster/backend/group_link.hpp"
+#include "cluster/backend/backoff_timer.hpp"
+#include "cluster/backend/group_client.hpp"
+#include "cluster/backend/member_connection.hpp"
 #include "cluster/backend/tls_files.hpp"
-#include "cluster/backend/tries.hpp"
 #include "cluster/replica/folder.hpp"
 
 namespace tutti::cluster::replica {
@@ -24,8 +24,8 @@ constexpr unsigned clock_ms = 50;
 
 member_process::member_process(const member_options& how, cluster::member::say log_callback, force_mode forced)
     : log_callback_{std::move(log_callback)},
-      credentials_{group::credentials::of({files_of(how.tls), how.group_name}, group::speaker::member)},
-      sessions_{[this](const std::shared_ptr<session>& from, group::question what, std::string_view body) {
+      credentials_{group::credentials::of({files_of(how.tls), how.group_name}, group::peer_kind::member)},
+      sessions_{[this](const std::shared_ptr<session>& from, group::request_kind what, std::string_view body) {
           requests_->serve(from, what, body);
       }},
       event_loop_{clock_ms, [this] { on_clock_tick(); }, [this] { requests_->flush(); },
@@ -98,27 +98,28 @@ void member_process::load_identity(const member_options& how) {
     if (data_directory_->read_identity(identity_)) return set_addresses(how);
     if (!how.address.empty() && how.advertise.empty()) group::check_member_address(how.address, encrypted);
     if (how.address.empty())
-        throw backend::refusal{data_directory_->folder() +
-                               " is new, and a new member needs an address, such as 127.0.0.1:7001"};
+        throw backend::engine_error{data_directory_->folder() +
+                                    " is new, and a new member needs an address, such as 127.0.0.1:7001"};
     const bool elsewhere = !how.advertise.empty() && how.advertise != how.address;
     identity_ = {random_number(), 0, elsewhere ? how.advertise : how.address, how.founds, elsewhere ? how.address : ""};
     if (how.founds == !how.joins.empty()) {
-        throw backend::refusal{data_directory_->folder() +
-                               " is new: say whether its member begins a group, or which one it joins"};
+        throw backend::engine_error{data_directory_->folder() +
+                                    " is new: say whether its member begins a group, or which one it joins"};
     }
     if (how.founds) {
         identity_.group = random_number();
     } else {
         // A member that is busy or starting is asked again.
         std::string why;
-        backend::tries all{10s};
+        backend::backoff_timer all{10s};
         const auto ask = [&](const std::string& address) {
-            if (const auto to = group::link::open(address, 0, all.late(), why, credentials_.get()); to)
+            if (const auto to = group::member_connection::open(address, 0, all.deadline(), why, credentials_.get()); to)
                 identity_.group = to->group();
             return identity_.group != 0;
         };
-        while (std::ranges::none_of(how.joins, ask) && all.again()) {}
-        if (identity_.group == 0) throw backend::refusal{"no member of the group that is to be joined answers: " + why};
+        while (std::ranges::none_of(how.joins, ask) && all.wait()) {}
+        if (identity_.group == 0)
+            throw backend::engine_error{"no member of the group that is to be joined answers: " + why};
     }
     durable_record::begin(folder_names{data_directory_->folder()}.durable(), {});
     data_directory_->write_identity(identity_);
@@ -130,11 +131,11 @@ void member_process::set_addresses(const member_options& how) {
     if (!apart && !how.address.empty()) group::check_member_address(how.address, credentials_ != nullptr);
     const std::string& known_by = !how.advertise.empty() ? how.advertise : apart ? identity_.address : how.address;
     if (!known_by.empty() && known_by != identity_.address) {
-        throw backend::refusal{"the others know the member of " + data_directory_->folder() + " as " +
-                               identity_.address + ", and not as " + known_by +
-                               ": start it there; or, if it has moved, 'tutti member "
-                               "readdress --folder " +
-                               data_directory_->folder() + " " + identity_.address + "=" + known_by + "' says so"};
+        throw backend::engine_error{"the others know the member of " + data_directory_->folder() + " as " +
+                                    identity_.address + ", and not as " + known_by +
+                                    ": start it there; or, if it has moved, 'tutti member "
+                                    "readdress --folder " +
+                                    data_directory_->folder() + " " + identity_.address + "=" + known_by + "' says so"};
     }
     if (!apart) return;
     if (!how.address.empty() && how.address != identity_.listen) {
@@ -146,7 +147,7 @@ void member_process::set_addresses(const member_options& how) {
 
 std::uint64_t member_process::check_log() {
     const folder_contents found = read_folder(data_directory_->folder(), identity_.has_durable_record);
-    if (!found.damage.empty()) throw backend::refusal{damage_of_member(data_directory_->folder(), found)};
+    if (!found.damage.empty()) throw backend::engine_error{damage_of_member(data_directory_->folder(), found)};
     for (const std::string& line : found.notes) log_callback_(severity::warning, line);
     for (const torn_end& t : found.torn) {
         log_callback_(severity::warning,
@@ -172,7 +173,7 @@ std::uint64_t member_process::check_log() {
 void member_process::run() {
     const base::sigpipe_guard none;  // libuv writes without MSG_NOSIGNAL
     event_loop_.run();
-    if (!shutdown_reason_.empty()) throw backend::refusal{shutdown_reason_};
+    if (!shutdown_reason_.empty()) throw backend::engine_error{shutdown_reason_};
 }
 
 void member_process::stop() noexcept { event_loop_.call(); }
@@ -184,7 +185,7 @@ void member_process::on_clock_tick() {
     address_book_->match_members(raft_node_->members());
     address_book_->update(identity_.id, identity_.address);  // the log has the address that it had when it joined
     {
-        group::status_answer now = requests_->status();
+        group::status_reply now = requests_->status();
         const std::lock_guard hold{status_guard_};
         status_ = std::move(now);
     }
@@ -196,7 +197,7 @@ void member_process::on_clock_tick() {
         if (!leads) sessions_.for_each_follower([](session& one) { one.end(); });
     }
     if (credentials_) {
-        if (std::string says = credentials_->trouble(); says != reload_error_) {
+        if (std::string says = credentials_->error(); says != reload_error_) {
             reload_error_ = std::move(says);
             if (!reload_error_.empty())
                 log_callback_(severity::warning,
@@ -243,8 +244,8 @@ void member_process::join(const std::vector<std::string>& addresses, const std::
     while (!over.stop_requested()) {
         std::string why;
         // The change continues where it was begun. A member that has to end does not wait for it.
-        if (group::ask_for_change(addresses, credentials_, identity_.group, group::question::add,
-                                  {identity_.id, identity_.address}, 2s, why)) {
+        if (group::request_member_change(addresses, credentials_, identity_.group, group::request_kind::add,
+                                         {identity_.id, identity_.address}, 2s, why)) {
             log_callback_(severity::info, "the group has let this member in, as a voter");
             return;
         }

@@ -2,7 +2,7 @@
 //
 //   MBR1  Requests are collected, and sent together (requests.hpp).
 //   MBR2  Only the leader reports changes. A member that stops leading disconnects its followers, which look for the
-//       leader again (B5).
+//       leader again (ENG5).
 //   MBR3  A member whose disk refuses a write ends. The member has promised only what it has stored. The others continue.
 //   MBR4  The folder is checked before C-Raft opens it. Damage ends the start without changing anything (folder.hpp).
 #pragma once
@@ -47,7 +47,7 @@ public:
         return loop_iterations_.load(std::memory_order_relaxed);
     }
     /// Returns this member's status, as of its latest look at the clock. Any thread may call this.
-    [[nodiscard]] backend::group::status_answer status() const {
+    [[nodiscard]] backend::group::status_reply status() const {
         const std::lock_guard hold{status_guard_};
         return status_;
     }
@@ -84,7 +84,7 @@ private:
     std::string disk_error_;       // MBR3
     std::atomic<std::uint64_t> loop_iterations_{0};
     mutable std::mutex status_guard_;
-    backend::group::status_answer status_;
+    backend::group::status_reply status_;
     event_loop event_loop_;  // destroyed first, because its handles refer to the members above
     std::jthread joining_;
 };

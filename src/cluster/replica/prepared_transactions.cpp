@@ -21,8 +21,8 @@ const prepared_transaction* prepared_transactions::find(std::string_view id) con
     return at == all_.end() ? nullptr : &at->second;
 }
 
-std::vector<backend::holder> prepared_transactions::list(std::size_t max_transactions) const {
-    std::vector<backend::holder> all;
+std::vector<backend::blocking_transaction> prepared_transactions::list(std::size_t max_transactions) const {
+    std::vector<backend::blocking_transaction> all;
     for (auto one = all_.begin(); one != all_.end() && all.size() < max_transactions; ++one)
         all.push_back(one->second.who);
     return all;
@@ -118,7 +118,7 @@ void prepared_transactions::save(wire::writer& out) const {
     out(std::uint64_t{all ? all_.size() : 0});
     if (!all) return;
     for (const auto& [id, t] : all_) {
-        saved s{id, t.who.decides, t.since, t.reads, {}};
+        saved s{id, t.who.deciding_group, t.since, t.reads, {}};
         for (const backend::write& w : t.writes) s.writes.push_back({w.of, w.exists, w.bytes});
         out(s);
     }

@@ -24,7 +24,7 @@ struct key_hash {
 };
 
 struct prepared_transaction {
-    backend::holder who;
+    backend::blocking_transaction who;
     version since = 0;       ///< the version of the state that it was prepared in
     std::vector<key> reads;  ///< keys that it reads and does not write
     std::vector<backend::write> writes;
@@ -33,7 +33,7 @@ struct prepared_transaction {
 class prepared_transactions {
 public:
     [[nodiscard]] std::size_t count() const noexcept { return all_.size(); }
-    [[nodiscard]] std::vector<backend::holder> list(std::size_t max_transactions) const;
+    [[nodiscard]] std::vector<backend::blocking_transaction> list(std::size_t max_transactions) const;
     [[nodiscard]] const prepared_transaction* find(std::string_view id) const;
     /// Returns the transaction that writes the key, or null.
     [[nodiscard]] const prepared_transaction* writer_of(std::string_view k) const;

@@ -9,7 +9,7 @@
 
 namespace tutti::cluster::replica {
 
-using backend::verdict;
+using backend::engine_status;
 
 namespace {
 
@@ -47,7 +47,7 @@ raft_node::impl::impl(raft_node& of, raft_io& io, raft_settings how)
     fsm_.snapshot_finalize = snapshot_finalize;
     shim::allow_images(io);
     if (const int failed = raft_init(&raft_, &io, &fsm_, how_.self.id, how_.self.address.c_str()); failed != 0)
-        throw backend::refusal{"this member cannot start: " + reason_of(failed)};
+        throw backend::engine_error{"this member cannot start: " + reason_of(failed)};
     shim_ = std::make_unique<shim>(raft_, io, how_.message_bytes, how_.lost_upto);
     shim_->write_images_by([this] { image_writer_.write([this](int status) { shim_->end_image(status); }); });
     raft_set_election_timeout(&raft_, how_.election_ms);
@@ -154,7 +154,7 @@ int raft_node::impl::restore(raft_fsm* fsm, raft_buffer* saved) {
     raft_node& self = *static_cast<raft_node*>(fsm->data);
     try {
         self.state_machine_.load(view(*saved));
-    } catch (const backend::refusal& r) {
+    } catch (const backend::engine_error& r) {
         self.unreadable_reason_ = r.what();
         return RAFT_MALFORMED;
     } catch (const std::bad_alloc&) {
@@ -170,7 +170,7 @@ int raft_node::impl::restore(raft_fsm* fsm, raft_buffer* saved) {
 }
 
 void raft_node::impl::refuse(std::vector<reply_to_commit>& commits, int status) {
-    const reply r{verdict::unreachable, 0, reason_of(status), status == RAFT_NOTLEADER, {}};
+    const reply r{engine_status::unreachable, 0, reason_of(status), status == RAFT_NOTLEADER, {}};
     for (const reply_to_commit& answer : commits) {
         if (answer) answer(r);
     }
@@ -200,7 +200,7 @@ void raft_node::impl::send(log_entry_builder& e, std::vector<reply_to_commit>& a
     }
     if (injected(fault::early_answer)) {
         for (reply_to_commit& answer : w->commits) {
-            if (answer) answer({verdict::good, of_.state_machine_.latest() + 1, {}, false, {}});
+            if (answer) answer({engine_status::good, of_.state_machine_.latest() + 1, {}, false, {}});
             answer = nullptr;
         }
     }
@@ -242,7 +242,7 @@ void raft_node::impl::finish_commits(pending_entry& w, int status, const applied
     for (std::size_t i = 0; i < w.commits.size(); ++i) {
         if (!w.commits[i]) continue;
         if (status != 0) {
-            w.commits[i]({injected(fault::lost_is_conflict) ? verdict::conflict : verdict::unknown,
+            w.commits[i]({injected(fault::lost_is_conflict) ? engine_status::conflict : engine_status::unknown,
                           0,
                           reason_of(status),
                           false,
@@ -258,11 +258,11 @@ void raft_node::impl::finish_gets(std::vector<pending_get>& gets, int status) {
     for (pending_get& g : gets) {
         if (status != 0) {
             const bool elsewhere = status == RAFT_NOTLEADER || status == RAFT_LEADERSHIPLOST;
-            g.answer({verdict::unreachable, 0, reason_of(status), elsewhere, {}}, g.of, {});
+            g.answer({engine_status::unreachable, 0, reason_of(status), elsewhere, {}}, g.of, {});
             continue;
         }
         std::vector<backend::record> found;
-        const verdict said = of_.state_machine_.get(g.of, g.how, g.held, g.wanted, found);
+        const engine_status said = of_.state_machine_.get(g.of, g.how, g.held, g.wanted, found);
         g.answer({said, g.of.at, {}, false, {}}, g.of, std::move(found));
     }
 }
@@ -281,7 +281,7 @@ void raft_node::bootstrap(std::span<const member> all) {
     }
     if (failed == 0) failed = raft_bootstrap(&impl_->raft_, &first);
     raft_configuration_close(&first);
-    if (failed != 0) throw backend::refusal{"the group cannot begin here: " + impl_->reason_of(failed)};
+    if (failed != 0) throw backend::engine_error{"the group cannot begin here: " + impl_->reason_of(failed)};
 }
 
 void raft_node::recover_alone(const member& self) {
@@ -290,13 +290,13 @@ void raft_node::recover_alone(const member& self) {
     int failed = raft_configuration_add(&alone, self.id, self.address.c_str(), RAFT_VOTER);
     if (failed == 0) failed = raft_recover(&impl_->raft_, &alone);
     raft_configuration_close(&alone);
-    if (failed != 0) throw backend::refusal{"the group cannot begin anew here: " + impl_->reason_of(failed)};
+    if (failed != 0) throw backend::engine_error{"the group cannot begin anew here: " + impl_->reason_of(failed)};
 }
 
 void raft_node::start() {
     if (const int failed = raft_start(&impl_->raft_); failed != 0) {
-        throw backend::refusal{"this member cannot start: " +
-                               (unreadable_reason_.empty() ? impl_->reason_of(failed) : unreadable_reason_)};
+        throw backend::engine_error{"this member cannot start: " +
+                                    (unreadable_reason_.empty() ? impl_->reason_of(failed) : unreadable_reason_)};
     }
 }
 
@@ -317,8 +317,8 @@ void raft_node::commit(std::vector<backend::check> checks, std::vector<backend::
         {operation_kind::commit, {}, false, std::move(checks), std::move(writes), std::move(answer)});
 }
 
-void raft_node::prepare(backend::holder who, std::vector<backend::check> checks, std::vector<backend::write> writes,
-                        reply_to_commit answer) {
+void raft_node::prepare(backend::blocking_transaction who, std::vector<backend::check> checks,
+                        std::vector<backend::write> writes, reply_to_commit answer) {
     impl_->commits_.push_back(
         {operation_kind::prepare, std::move(who), false, std::move(checks), std::move(writes), std::move(answer)});
 }
@@ -344,7 +344,7 @@ void raft_node::impl::pending_commit::add_to(log_entry_builder& e) const {
 
 void raft_node::forget(std::vector<key> keys) { impl_->forgets_.push_back(std::move(keys)); }
 
-void raft_node::get(backend::snapshot of, backend::freshness how, std::vector<backend::check> held,
+void raft_node::get(backend::read_snapshot of, backend::freshness how, std::vector<backend::check> held,
                     std::vector<key> wanted, reply_to_get answer) {
     impl_->gets_.push_back({of, how, std::move(held), std::move(wanted), std::move(answer)});
 }

@@ -63,14 +63,15 @@ struct raft_settings {
 
 /// The result of one request.
 struct reply {
-    backend::verdict status = backend::verdict::unreachable;
-    version at = 0;                ///< of a commit
-    std::string why;               ///< for refused and unreachable
-    bool is_not_leader = false;    ///< unreachable because this member does not lead; nothing was done
-    backend::holder blocked_by{};  ///< conflict of a commit or prepare: the transaction in its way, or none
+    backend::engine_status status = backend::engine_status::unreachable;
+    version at = 0;              ///< of a commit
+    std::string why;             ///< for refused and unreachable
+    bool is_not_leader = false;  ///< unreachable because this member does not lead; nothing was done
+    backend::blocking_transaction
+        blocked_by{};  ///< conflict of a commit or prepare: the transaction in its way, or none
 };
 using reply_to_commit = std::function<void(reply)>;
-using reply_to_get = std::function<void(reply, backend::snapshot, std::vector<backend::record>)>;
+using reply_to_get = std::function<void(reply, backend::read_snapshot, std::vector<backend::record>)>;
 
 class raft_node {
 public:
@@ -95,16 +96,16 @@ public:
 
     void commit(std::vector<backend::check> checks, std::vector<backend::write> writes, reply_to_commit answer);
     /// Prepares this group's part of a transaction of several groups (RSM5). A transaction may be prepared only once.
-    void prepare(backend::holder who, std::vector<backend::check> checks, std::vector<backend::write> writes,
-                 reply_to_commit answer);
+    void prepare(backend::blocking_transaction who, std::vector<backend::check> checks,
+                 std::vector<backend::write> writes, reply_to_commit answer);
     /// Carries out the decision about a prepared transaction (RSM6). The answer is good even if it is not prepared.
     void finish(std::string id, bool commits, reply_to_commit answer);
     /// Adopts records of another group, and raises the absence to at least `absence` (RSM7).
     void import_records(std::vector<backend::check> checks, std::vector<backend::change> records, version absence,
                         reply_to_commit answer);
     void forget(std::vector<key> keys);
-    void get(backend::snapshot of, backend::freshness how, std::vector<backend::check> held, std::vector<key> wanted,
-             reply_to_get answer);
+    void get(backend::read_snapshot of, backend::freshness how, std::vector<backend::check> held,
+             std::vector<key> wanted, reply_to_get answer);
     /// Sends the collected requests (RFT4). Call it when the loop has nothing else to do.
     void flush();
 

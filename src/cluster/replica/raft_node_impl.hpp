@@ -11,8 +11,8 @@ namespace tutti::cluster::replica {
 struct raft_node::impl {
     struct pending_commit {
         operation_kind is = operation_kind::commit;
-        backend::holder who;   // of prepare and finish
-        bool commits = false;  // of finish
+        backend::blocking_transaction who;  // of prepare and finish
+        bool commits = false;               // of finish
         std::vector<backend::check> checks;
         std::vector<backend::write> writes;
         reply_to_commit answer;
@@ -21,7 +21,7 @@ struct raft_node::impl {
         void add_to(log_entry_builder& e) const;
     };
     struct pending_get {
-        backend::snapshot of;
+        backend::read_snapshot of;
         backend::freshness how = backend::freshness::same;
         std::vector<backend::check> held;
         std::vector<key> wanted;

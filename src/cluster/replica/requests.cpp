@@ -7,7 +7,7 @@
 
 namespace tutti::cluster::replica {
 
-using backend::verdict;
+using backend::engine_status;
 namespace group = backend::group;
 using group::frame;
 
@@ -18,33 +18,34 @@ constexpr std::size_t max_changes_at_once = 1000;  // changes in one message
 constexpr unsigned max_batches = 2;                // pending at once (MBR1)
 constexpr std::size_t max_listed = 4096;           // buckets of the table that one question looks at
 
-std::string text(group::outcome what, const std::string& words) { return frame(what, group::text_answer{words}); }
+std::string text(group::reply_status what, const std::string& words) { return frame(what, group::text_reply{words}); }
 
 void give(const std::weak_ptr<session>& to, std::string answer) {
     if (const auto one = to.lock()) one->answer(std::move(answer));
 }
 
-std::vector<backend::check> checks_of(std::vector<group::seen>& all) {
+std::vector<backend::check> checks_of(std::vector<group::version_check>& all) {
     std::vector<backend::check> made;
     made.reserve(all.size());
-    for (group::seen& s : all) made.push_back({std::move(s.of), s.at});
+    for (group::version_check& s : all) made.push_back({std::move(s.of), s.at});
     return made;
 }
 
-std::vector<backend::write> writes_of(std::vector<group::written>& all) {
+std::vector<backend::write> writes_of(std::vector<group::record_write>& all) {
     std::vector<backend::write> made;
     made.reserve(all.size());
-    for (group::written& w : all) made.push_back({std::move(w.of), w.exists, std::move(w.bytes)});
+    for (group::record_write& w : all) made.push_back({std::move(w.of), w.exists, std::move(w.bytes)});
     return made;
 }
 
 group::held_record sent(backend::record& r) { return {r.exists, r.at, std::move(r.bytes)}; }
 
-group::transaction_name sent(const backend::holder& h) { return {h.id, h.decides}; }
+group::transaction_name sent(const backend::blocking_transaction& h) { return {h.id, h.deciding_group}; }
 
 /// Returns as many records as fit. The program asks for the others at the same version.
-group::get_answer answer_of(verdict said, version at, const backend::holder& met, std::vector<backend::record>& found) {
-    group::get_answer all{said == verdict::good, at, {}, sent(met)};
+group::get_reply answer_of(engine_status said, version at, const backend::blocking_transaction& met,
+                           std::vector<backend::record>& found) {
+    group::get_reply all{said == engine_status::good, at, {}, sent(met)};
     std::size_t bytes = 0;
     for (backend::record& r : found) {
         bytes += r.bytes.size();
@@ -54,17 +55,17 @@ group::get_answer answer_of(verdict said, version at, const backend::holder& met
     return all;
 }
 
-std::size_t bytes_of(const group::transaction& t) {
+std::size_t bytes_of(const group::transaction_request& t) {
     std::size_t bytes = 0;
-    for (const group::seen& s : t.checks) bytes += s.of.size() + sizeof s.at;
-    for (const group::written& w : t.writes) bytes += w.of.size() + w.bytes.size();
+    for (const group::version_check& s : t.checks) bytes += s.of.size() + sizeof s.at;
+    for (const group::record_write& w : t.writes) bytes += w.of.size() + w.bytes.size();
     return bytes;
 }
 
-std::size_t bytes_of(const group::adopt_request& a) {
+std::size_t bytes_of(const group::import_request& a) {
     std::size_t bytes = 0;
-    for (const group::seen& s : a.checks) bytes += s.of.size() + sizeof s.at;
-    for (const group::told_record& r : a.records) bytes += r.of.size() + sizeof r.is.at + r.is.bytes.size();
+    for (const group::version_check& s : a.checks) bytes += s.of.size() + sizeof s.at;
+    for (const group::changed_record& r : a.records) bytes += r.of.size() + sizeof r.value.at + r.value.bytes.size();
     return bytes;
 }
 
@@ -80,7 +81,7 @@ bool changes_of(const state_machine& of, version& place, const std::function<boo
         if (place == before) break;
         for (backend::change& c : commit) {
             if (!wanted(c.of)) continue;
-            bytes += c.of.size() + c.is.bytes.size();
+            bytes += c.of.size() + c.value.bytes.size();
             all.push_back(std::move(c));
         }
     }
@@ -92,9 +93,9 @@ template <class Request>
 bool refuse_large(const std::shared_ptr<session>& from, std::span<const Request> all) {
     std::size_t bytes = 0;
     for (const Request& r : all) bytes += bytes_of(r);
-    if (bytes <= group::most_commit_bytes + (group::most_commit_bytes >> 2)) return false;
-    from->answer(text(group::outcome::refused, "a commit of " + std::to_string(bytes) + " bytes is more than " +
-                                                   std::to_string(group::most_commit_bytes)));
+    if (bytes <= group::max_commit_bytes + (group::max_commit_bytes >> 2)) return false;
+    from->answer(text(group::reply_status::refused, "a commit of " + std::to_string(bytes) + " bytes is more than " +
+                                                        std::to_string(group::max_commit_bytes)));
     return true;
 }
 
@@ -126,28 +127,28 @@ struct requests::combined_commit : std::enable_shared_from_this<requests::combin
 
 private:
     void settle(std::size_t i, const reply& r) {
-        if (r.status == verdict::good || r.status == verdict::conflict) {
-            const bool good = r.status == verdict::good;
+        if (r.status == engine_status::good || r.status == engine_status::conflict) {
+            const bool good = r.status == engine_status::good;
             answer_.all[i] = {good, good ? r.at : of_.raft_node_.state().latest(), sent(r.blocked_by)};
         } else {
             // If one commit of an entry is refused or lost, all commits of that entry are. Of several entries, a lost
             // one decides the answer: the program must not be told that nothing was done.
-            if (!none_ || r.status == verdict::unknown) worst_ = r;
+            if (!none_ || r.status == engine_status::unknown) worst_ = r;
             none_ = true;
         }
         if (--left_ == 0) give(to_, whole());
     }
     [[nodiscard]] std::string whole() const {
-        if (!none_) return frame(group::outcome::done, answer_);
-        const bool mixed = std::ranges::any_of(answer_.all, [](const group::committed& c) { return c.at != 0; });
-        if (worst_.status == verdict::unknown || mixed) return text(group::outcome::lost, worst_.why);
-        if (worst_.status == verdict::refused) return text(group::outcome::refused, worst_.why);
+        if (!none_) return frame(group::reply_status::done, answer_);
+        const bool mixed = std::ranges::any_of(answer_.all, [](const group::commit_result& c) { return c.at != 0; });
+        if (worst_.status == engine_status::unknown || mixed) return text(group::reply_status::lost, worst_.why);
+        if (worst_.status == engine_status::refused) return text(group::reply_status::refused, worst_.why);
         return of_.leader_address();
     }
 
     requests& of_;
     const std::weak_ptr<session> to_;
-    group::commit_answer answer_;
+    group::commit_reply answer_;
     std::size_t left_;
     reply worst_;  // a commit without a verdict
     bool none_ = false;
@@ -163,43 +164,46 @@ requests::requests(raft_node& by, sessions& from, const identity& who, std::shar
 
 requests::~requests() = default;
 
-void requests::serve(const std::shared_ptr<session>& from, group::question what, std::string_view body) {
+void requests::serve(const std::shared_ptr<session>& from, group::request_kind what, std::string_view body) {
     const auto with = [&]<class Request>(Request asked, auto&& serve_it) {
         if (wire::decode(body, asked)) serve_it(std::move(asked));
         else from->end();  // invalid bytes
     };
     if (shuts_down_) return redirect_to_leader(from);
     switch (what) {
-        case group::question::get:
+        case group::request_kind::get:
             return with(group::get_request{}, [&](group::get_request r) { serve_get(from, std::move(r)); });
-        case group::question::commit:
+        case group::request_kind::commit:
             return with(group::commit_request{}, [&](group::commit_request r) { serve_commit(from, std::move(r)); });
-        case group::question::forget:
+        case group::request_kind::forget:
             return with(group::forget_request{}, [&](group::forget_request r) {
                 if (!raft_node_.is_leader()) return redirect_to_leader(from);
                 raft_node_.forget(std::move(r.keys));
-                from->answer(frame(group::outcome::done, group::nothing{}));
+                from->answer(frame(group::reply_status::done, group::empty_body{}));
             });
-        case group::question::follow:
+        case group::request_kind::follow:
             return with(group::follow_request{}, [&](const group::follow_request& r) { serve_follow(from, r); });
-        case group::question::status: return with(group::nothing{}, [&](const group::nothing&) { serve_status(from); });
-        case group::question::add:
-        case group::question::remove:
-            return with(group::change_request{},
-                        [&](const group::change_request& r) { serve_change(from, what == group::question::add, r); });
-        case group::question::prepare:
+        case group::request_kind::status:
+            return with(group::empty_body{}, [&](const group::empty_body&) { serve_status(from); });
+        case group::request_kind::add:
+        case group::request_kind::remove:
+            return with(group::change_request{}, [&](const group::change_request& r) {
+                serve_change(from, what == group::request_kind::add, r);
+            });
+        case group::request_kind::prepare:
             return with(group::prepare_request{}, [&](group::prepare_request r) { serve_prepare(from, std::move(r)); });
-        case group::question::finish:
+        case group::request_kind::finish:
             return with(group::finish_request{}, [&](group::finish_request r) { serve_finish(from, std::move(r)); });
-        case group::question::list:
+        case group::request_kind::list:
             return with(group::list_request{}, [&](group::list_request r) { serve_list(from, std::move(r)); });
-        case group::question::adopt:
-            return with(group::adopt_request{}, [&](group::adopt_request r) { serve_adopt(from, std::move(r)); });
+        case group::request_kind::import_records:
+            return with(group::import_request{}, [&](group::import_request r) { serve_adopt(from, std::move(r)); });
     }
 }
 
 std::string requests::leader_address() const {
-    return text(group::outcome::elsewhere, raft_node_.is_leader() ? std::string{} : address_of(raft_node_.leader()));
+    return text(group::reply_status::not_leader,
+                raft_node_.is_leader() ? std::string{} : address_of(raft_node_.leader()));
 }
 
 void requests::redirect_to_leader(const std::shared_ptr<session>& to) { to->answer(leader_address()); }
@@ -225,19 +229,20 @@ void requests::serve_get(const std::shared_ptr<session>& from, group::get_reques
     std::vector<backend::check> held = checks_of(asked.held);
     // A state that a program has seen never changes. So every member that has applied it may show it.
     if (asked.at != 0 && raft_node_.state().latest() >= asked.at) {
-        backend::snapshot of{.at = asked.at};
+        backend::read_snapshot of{.at = asked.at};
         std::vector<backend::record> found;
-        const verdict said = raft_node_.state().get(of, backend::freshness::same, held, asked.wanted, found);
-        const version at = said == verdict::good ? of.at : raft_node_.state().latest();
-        return from->answer(frame(group::outcome::done, answer_of(said, at, of.met, found)));
+        const engine_status said = raft_node_.state().get(of, backend::freshness::same, held, asked.wanted, found);
+        const version at = said == engine_status::good ? of.at : raft_node_.state().latest();
+        return from->answer(frame(group::reply_status::done, answer_of(said, at, of.blocked_by, found)));
     }
     if (!raft_node_.is_leader()) return redirect_to_leader(from);
     raft_node_.get({.at = asked.at}, backend::freshness::same, std::move(held), std::move(asked.wanted),
-                   [this, to = std::weak_ptr{from}, hold = current_batch()](const reply& r, backend::snapshot of,
+                   [this, to = std::weak_ptr{from}, hold = current_batch()](const reply& r, backend::read_snapshot of,
                                                                             std::vector<backend::record> found) {
-                       if (r.status == verdict::good || r.status == verdict::conflict) {
-                           const version at = r.status == verdict::good ? of.at : raft_node_.state().latest();
-                           return give(to, frame(group::outcome::done, answer_of(r.status, at, of.met, found)));
+                       if (r.status == engine_status::good || r.status == engine_status::conflict) {
+                           const version at = r.status == engine_status::good ? of.at : raft_node_.state().latest();
+                           return give(to,
+                                       frame(group::reply_status::done, answer_of(r.status, at, of.blocked_by, found)));
                        }
                        if (const auto one = to.lock()) redirect_to_leader(one);
                    });
@@ -245,21 +250,21 @@ void requests::serve_get(const std::shared_ptr<session>& from, group::get_reques
 
 void requests::serve_commit(const std::shared_ptr<session>& from, group::commit_request asked) {
     if (!raft_node_.is_leader()) return redirect_to_leader(from);
-    if (refuse_large<group::transaction>(from, asked.all)) return;
-    if (asked.all.empty()) return from->answer(frame(group::outcome::done, group::commit_answer{}));
+    if (refuse_large<group::transaction_request>(from, asked.all)) return;
+    if (asked.all.empty()) return from->answer(frame(group::reply_status::done, group::commit_reply{}));
     const auto all = std::make_shared<combined_commit>(*this, from, asked.all.size());
     for (std::size_t i = 0; i < asked.all.size(); ++i) {
-        group::transaction& t = asked.all[i];
+        group::transaction_request& t = asked.all[i];
         raft_node_.commit(checks_of(t.checks), writes_of(t.writes), all->answer_to(i));
     }
 }
 
 void requests::serve_prepare(const std::shared_ptr<session>& from, group::prepare_request asked) {
     if (!raft_node_.is_leader()) return redirect_to_leader(from);
-    if (refuse_large<group::transaction>(from, {&asked.what, 1})) return;
+    if (refuse_large<group::transaction_request>(from, {&asked.content, 1})) return;
     const auto all = std::make_shared<combined_commit>(*this, from, 1);
-    raft_node_.prepare({std::move(asked.who.id), asked.who.decides}, checks_of(asked.what.checks),
-                       writes_of(asked.what.writes), all->answer_to(0));
+    raft_node_.prepare({std::move(asked.transaction.id), asked.transaction.deciding_group},
+                       checks_of(asked.content.checks), writes_of(asked.content.writes), all->answer_to(0));
 }
 
 void requests::serve_finish(const std::shared_ptr<session>& from, group::finish_request asked) {
@@ -270,47 +275,48 @@ void requests::serve_finish(const std::shared_ptr<session>& from, group::finish_
 
 void requests::serve_list(const std::shared_ptr<session>& from, group::list_request asked) {
     if (!raft_node_.is_leader()) return redirect_to_leader(from);
-    if (asked.slots == 0) return from->answer(text(group::outcome::refused, "there is a slot at least"));
-    std::ranges::sort(asked.some);
+    if (asked.slots == 0) return from->answer(text(group::reply_status::refused, "there is a slot at least"));
+    std::ranges::sort(asked.wanted_slots);
     raft_node_.get(
         {}, backend::freshness::now, {}, {},
         [this, to = std::weak_ptr{from}, hold = current_batch(), prefix = std::move(asked.prefix),
-         which = backend::slot_set{asked.slots, std::move(asked.some)}, after = asked.after,
+         which = backend::slot_set{asked.slots, std::move(asked.wanted_slots)}, after = asked.after,
          place = state_machine::list_position{asked.member == identity_.id ? asked.buckets : 0, asked.next}](
-            const reply& r, const backend::snapshot&, const std::vector<backend::record>&) mutable {
+            const reply& r, const backend::read_snapshot&, const std::vector<backend::record>&) mutable {
             const auto one = to.lock();
             if (!one) return;
-            if (r.status != verdict::good) return redirect_to_leader(one);
+            if (r.status != engine_status::good) return redirect_to_leader(one);
             const state_machine& now = raft_node_.state();
             const auto is_wanted = [&](std::string_view k) {
                 return k.starts_with(prefix) && which.has(k.substr(prefix.size()));
             };
             std::vector<backend::change> all;
-            group::list_answer answer;
+            group::list_reply answer;
             if (after == 0) {
                 now.list(place, max_listed, max_found, is_wanted, all);
                 answer = {
                     true, now.latest(), place.next == place.buckets, identity_.id, place.buckets, place.next, {}, {},
                     0};
-                for (const backend::holder& h : now.prepared(wire::max_elements)) answer.prepared.push_back(sent(h));
+                for (const backend::blocking_transaction& h : now.prepared(wire::max_elements))
+                    answer.prepared.push_back(sent(h));
             } else {
-                answer.known = changes_of(now, after, is_wanted, all);
+                answer.is_known = changes_of(now, after, is_wanted, all);
                 answer.at = after;
-                answer.over = after == now.latest();
+                answer.is_finished = after == now.latest();
             }
             answer.absence = now.absence();
-            for (backend::change& c : all) answer.all.push_back({std::move(c.of), sent(c.is)});
-            one->answer(frame(group::outcome::done, answer));
+            for (backend::change& c : all) answer.all.push_back({std::move(c.of), sent(c.value)});
+            one->answer(frame(group::reply_status::done, answer));
         });
 }
 
-void requests::serve_adopt(const std::shared_ptr<session>& from, group::adopt_request asked) {
+void requests::serve_adopt(const std::shared_ptr<session>& from, group::import_request asked) {
     if (!raft_node_.is_leader()) return redirect_to_leader(from);
-    if (refuse_large<group::adopt_request>(from, {&asked, 1})) return;
+    if (refuse_large<group::import_request>(from, {&asked, 1})) return;
     std::vector<backend::change> records;
     records.reserve(asked.records.size());
-    for (group::told_record& r : asked.records)
-        records.push_back({std::move(r.of), {r.is.exists, r.is.at, std::move(r.is.bytes)}});
+    for (group::changed_record& r : asked.records)
+        records.push_back({std::move(r.of), {r.value.exists, r.value.at, std::move(r.value.bytes)}});
     const auto all = std::make_shared<combined_commit>(*this, from, 1);
     raft_node_.import_records(checks_of(asked.checks), std::move(records), asked.absence, all->answer_to(0));
 }
@@ -320,9 +326,10 @@ void requests::serve_follow(const std::shared_ptr<session>& from, const group::f
     const state_machine& now = raft_node_.state();
     const version after = asked.after == group::from_now ? now.latest() : asked.after;
     if (after < now.floor() || after > now.latest())
-        return from->answer(text(group::outcome::refused, "what was written after that version is not kept any more"));
+        return from->answer(
+            text(group::reply_status::refused, "what was written after that version is not kept any more"));
     from->follows = std::make_unique<session::followed>(session::followed{asked.from, asked.to, after, asked.values});
-    from->answer(frame(group::outcome::done, group::nothing{}));
+    from->answer(frame(group::reply_status::done, group::empty_body{}));
     if (from->follows) send_changes(*from);
 }
 
@@ -333,13 +340,13 @@ void requests::send_changes(session& to) {
         const version before = what.place;
         if (!raft_node_.state().changes_after(what.place, max_changes_at_once, all)) return to.end();
         if (what.place == before) return;
-        group::told_answer told;
+        group::stream_reply told;
         for (backend::change& c : all) {
             if (c.of < what.from || c.of >= what.to) continue;
-            if (!what.values) c.is.bytes.clear();
-            told.all.push_back({std::move(c.of), sent(c.is)});
+            if (!what.values) c.value.bytes.clear();
+            told.all.push_back({std::move(c.of), sent(c.value)});
         }
-        if (!told.all.empty() && !to.send_update(frame(group::outcome::told, told))) return;
+        if (!told.all.empty() && !to.send_update(frame(group::reply_status::stream, told))) return;
     }
 }
 
@@ -347,10 +354,10 @@ void requests::send_changes_to_followers() {
     sessions_.for_each_follower([this](session& one) { send_changes(one); });
 }
 
-group::status_answer requests::status() const {
+group::status_reply requests::status() const {
     const raft_node::log_status s = raft_node_.status();
     const state_statistics h = raft_node_.state().statistics();
-    group::status_answer all;
+    group::status_reply all;
     all.id = identity_.id;
     all.address = identity_.address;
     all.state = s.role_name;
@@ -371,22 +378,23 @@ group::status_answer requests::status() const {
 }
 
 void requests::serve_status(const std::shared_ptr<session>& from) {
-    from->answer(frame(group::outcome::done, status()));
+    from->answer(frame(group::reply_status::done, status()));
 }
 
 void requests::serve_change(const std::shared_ptr<session>& from, bool add, const group::change_request& asked) {
     if (!from->has_member_rights()) {
-        return from->answer(
-            text(group::outcome::refused, "members are let in and removed with the certificate of a member, made for " +
-                                              credentials_->name_of(group::speaker::member) + ": give one of these"));
+        return from->answer(text(group::reply_status::refused,
+                                 "members are let in and removed with the certificate of a member, made for " +
+                                     credentials_->name_of(group::peer_kind::member) + ": give one of these"));
     }
     if (!raft_node_.is_leader()) return redirect_to_leader(from);
     const auto all = raft_node_.members();
     const auto one = std::ranges::find(all, asked.id, [](const raft_node::role& r) { return r.who.id; });
     const bool as_it_is = add ? one != all.end() && one->votes : one == all.end();
-    if (as_it_is) return from->answer(frame(group::outcome::done, group::nothing{}));
+    if (as_it_is) return from->answer(frame(group::reply_status::done, group::empty_body{}));
     const auto told = [to = std::weak_ptr{from}](const std::string& why) {
-        give(to, why.empty() ? frame(group::outcome::done, group::nothing{}) : text(group::outcome::refused, why));
+        give(to, why.empty() ? frame(group::reply_status::done, group::empty_body{})
+                             : text(group::reply_status::refused, why));
     };
     if (add) raft_node_.admit({asked.id, asked.address}, told);
     else raft_node_.remove(asked.id, told);

@@ -38,7 +38,7 @@ public:
     /// Makes messages name members with the addresses of that book instead of the log's. The book outlives this object.
     void name_members_by(const address_book& where) noexcept { address_book_ = &where; }
     /// Answers a request, now or later. Ends the connection if the body does not match the question.
-    void serve(const std::shared_ptr<session>& from, backend::group::question what, std::string_view body);
+    void serve(const std::shared_ptr<session>& from, backend::group::request_kind what, std::string_view body);
     /// Sends the collected requests (MBR1). Call it when the loop has nothing else to do.
     void flush();
     /// Tells followers that the state has changed.
@@ -47,7 +47,7 @@ public:
     void begin_shutdown() noexcept { shuts_down_ = true; }
 
     /// Returns this member's status.
-    [[nodiscard]] backend::group::status_answer status() const;
+    [[nodiscard]] backend::group::status_reply status() const;
 
 private:
     struct request_batch;  // MBR1
@@ -58,7 +58,7 @@ private:
     void serve_prepare(const std::shared_ptr<session>& from, backend::group::prepare_request asked);
     void serve_finish(const std::shared_ptr<session>& from, backend::group::finish_request asked);
     void serve_list(const std::shared_ptr<session>& from, backend::group::list_request asked);
-    void serve_adopt(const std::shared_ptr<session>& from, backend::group::adopt_request asked);
+    void serve_adopt(const std::shared_ptr<session>& from, backend::group::import_request asked);
     void serve_follow(const std::shared_ptr<session>& from, const backend::group::follow_request& asked);
     void serve_status(const std::shared_ptr<session>& from);
     void serve_change(const std::shared_ptr<session>& from, bool add, const backend::group::change_request& asked);

@@ -99,12 +99,12 @@ void state_machine::load(std::string_view saved) {
     std::uint8_t of = 0;
     switch (read_checksummed(saved, name, oldest_format, format, content, of)) {
         case checksum_result::valid: break;
-        case checksum_result::other_content: throw backend::refusal{"these bytes are no snapshot of a group"};
+        case checksum_result::other_content: throw backend::engine_error{"these bytes are no snapshot of a group"};
         case checksum_result::unsupported_format:
-            throw backend::refusal{
+            throw backend::engine_error{
                 "the snapshot of the group is of another release: have all members run the same one"};
         case checksum_result::damaged:
-            throw backend::refusal{
+            throw backend::engine_error{
                 "the snapshot of the group was damaged: its checksum is another; remove this member, empty its folder, "
                 "and let it join anew"};
     }
@@ -133,7 +133,7 @@ void state_machine::load(std::string_view saved) {
     }
     if (of >= first_with_prepared) fresh.prepared_.load(in, fresh.latest_);
     fresh.statistics_.prepared = fresh.prepared_.count();
-    if (!in.is_valid()) throw backend::refusal{"the snapshot of the group says other than it begins to say"};
+    if (!in.is_valid()) throw backend::engine_error{"the snapshot of the group says other than it begins to say"};
     shards_ = std::move(fresh.shards_);
     erased_ = std::move(fresh.erased_);
     absences_ = std::move(fresh.absences_);

@@ -9,7 +9,7 @@ namespace {
 
 using namespace backend::group;
 
-constexpr std::size_t max_waiting_bytes = most_answer;  // bytes that a follower has not taken
+constexpr std::size_t max_waiting_bytes = max_reply;  // bytes that a follower has not taken
 constexpr std::size_t read_at_once = 65536;
 constexpr std::size_t max_sessions = 4096;
 
@@ -87,20 +87,20 @@ void session::handle_frame() {
     if (input_.size() < sizeof length) return;
     std::memcpy(&length, input_.data(), sizeof length);
     if (follows || length == 0) return end();  // a follower must not send requests
-    if (length > most_frame) {
-        static_cast<void>(send(
-            frame(outcome::refused, text_answer{"a request of " + std::to_string(length) + " bytes is more than the " +
-                                                std::to_string(most_frame) + " that a member takes"})));
+    if (length > max_frame) {
+        static_cast<void>(send(frame(reply_status::refused,
+                                     text_reply{"a request of " + std::to_string(length) + " bytes is more than the " +
+                                                std::to_string(max_frame) + " that a member takes"})));
         return end();
     }
     if (input_.size() < sizeof length + length) return;
     const std::string message = input_.substr(sizeof length, length);
     input_.erase(0, sizeof length + length);
     std::string_view rest{message};
-    question what{};
+    request_kind what{};
     if (!take_head(rest, what)) return end();
     has_request_ = true;
-    if (what != question::follow) ::uv_read_stop(stream(socket_));
+    if (what != request_kind::follow) ::uv_read_stop(stream(socket_));
     of_.serve_(shared_from_this(), what, rest);
 }
 
@@ -120,11 +120,11 @@ void sessions::add(identified_connection a) {
 void sessions::send_due_keepalives() {
     const auto now = std::chrono::steady_clock::now();
     if (now < next_keepalive_) return;
-    next_keepalive_ = now + sign_of_life;
+    next_keepalive_ = now + keep_alive_interval;
     for (auto next = all_.begin(); next != all_.end();) {
         const std::shared_ptr<session> one = *next++;
         if ((one->has_request_ || one->follows) && one->waiting_bytes_ == 0)
-            static_cast<void>(one->send_update(frame(outcome::alive, nothing{})));
+            static_cast<void>(one->send_update(frame(reply_status::keep_alive, empty_body{})));
     }
 }
 

@@ -69,12 +69,12 @@ private:
 
 class sessions {
 public:
-    using serve = std::function<void(const std::shared_ptr<session>&, backend::group::question, std::string_view)>;
+    using serve = std::function<void(const std::shared_ptr<session>&, backend::group::request_kind, std::string_view)>;
     explicit sessions(serve how) : serve_{std::move(how)} {}
 
     /// Takes a connection that has been welcomed. Closes and frees it later.
     void add(identified_connection a);
-    /// Sends a keep-alive to waiting programs, if it is due (P2).
+    /// Sends a keep-alive to waiting programs, if it is due (GPR2).
     void send_due_keepalives();
     template <class F>
     void for_each_follower(F&& what) {

@@ -7,8 +7,8 @@
 namespace tutti::cluster::replica {
 namespace {
 
+using backend::engine_status;
 using backend::record;
-using backend::verdict;
 
 constexpr std::uint8_t first_format_that_drops = 4;
 
@@ -30,7 +30,7 @@ applied_entry state_machine::apply(std::string_view bytes) {
             case operation_kind::adopt: said.results.push_back(import_records(o)); break;
             case operation_kind::forget:
                 forget(o);
-                said.results.push_back({verdict::good, latest_, {}});
+                said.results.push_back({engine_status::good, latest_, {}});
                 break;
             default: said.results.push_back(commit(o)); break;
         }
@@ -68,43 +68,43 @@ const record& state_machine::absent_in(version at) const {
 operation_result state_machine::commit(const operation& o) {
     if (!checks_pass(o)) {
         if (injected(fault::writes_in_parts) && !o.writes.empty()) put(o.writes.front(), ++latest_);
-        return {verdict::conflict, 0, {}};
+        return {engine_status::conflict, 0, {}};
     }
     if (const prepared_transaction* const t = prepared_.find_blocking(o.checks, o.writes))
-        return {verdict::conflict, 0, {}, t->who};
-    if (o.writes.empty()) return {verdict::good, latest_, {}};
+        return {engine_status::conflict, 0, {}, t->who};
+    if (o.writes.empty()) return {engine_status::good, latest_, {}};
     if (!injected(fault::same_version) || (latest_ % 2) == 0) ++latest_;
     for (const write_view& w : o.writes) put(w, latest_);
-    return {verdict::good, latest_, {}};
+    return {engine_status::good, latest_, {}};
 }
 
 operation_result state_machine::prepare(const operation& o) {
-    if (prepared_.find(o.id) != nullptr) return {verdict::good, latest_, {}};
-    if (!checks_pass(o)) return {verdict::conflict, 0, {}};
+    if (prepared_.find(o.id) != nullptr) return {engine_status::good, latest_, {}};
+    if (!checks_pass(o)) return {engine_status::conflict, 0, {}};
     if (const prepared_transaction* const t = prepared_.find_blocking(o.checks, o.writes))
-        return {verdict::conflict, 0, {}, t->who};
+        return {engine_status::conflict, 0, {}, t->who};
     if (!injected(fault::prepared_uncounted)) ++latest_;
     prepared_.add(o, latest_);
     statistics_.prepared = prepared_.count();
-    return {verdict::good, latest_, {}};
+    return {engine_status::good, latest_, {}};
 }
 
 operation_result state_machine::finish(const operation& o) {
     const auto t = prepared_.remove(o.id);
     statistics_.prepared = prepared_.count();
-    if (!t || !o.commits || t->writes.empty()) return {verdict::good, latest_, {}};
+    if (!t || !o.commits || t->writes.empty()) return {engine_status::good, latest_, {}};
     ++latest_;
     for (const backend::write& w : t->writes) put({w.of, w.exists, w.bytes}, latest_, t->since);
-    return {verdict::good, latest_, {}};
+    return {engine_status::good, latest_, {}};
 }
 
 operation_result state_machine::import_records(const operation& o) {
-    if (!checks_pass(o)) return {verdict::conflict, 0, {}};
+    if (!checks_pass(o)) return {engine_status::conflict, 0, {}};
     if (const prepared_transaction* const t = prepared_.find_blocking(o.checks, o.writes))
-        return {verdict::conflict, 0, {}, t->who};
+        return {engine_status::conflict, 0, {}, t->who};
     constexpr version most = version{1} << 62;  // more than commits will ever count
     if (o.absence >= most || std::ranges::any_of(o.adopted, [](const record_view& r) { return r.at >= most; }))
-        return {verdict::refused, 0, "a record has a version that no group has come to"};
+        return {engine_status::refused, 0, "a record has a version that no group has come to"};
     if (!injected(fault::adopted_uncounted)) {
         latest_ = std::max(latest_, o.absence);
         for (const record_view& r : o.adopted) latest_ = std::max(latest_, r.at);
@@ -117,7 +117,7 @@ operation_result state_machine::import_records(const operation& o) {
         if (known == r.at || (r.at != 0 && known > r.at && !injected(fault::adopts_older))) continue;
         put(r.of, {r.exists, r.at, std::string{r.bytes}}, latest_, no_version);
     }
-    return {verdict::good, latest_, {}};
+    return {engine_status::good, latest_, {}};
 }
 
 const state_machine::versioned_record* state_machine::find(std::string_view k) const {
@@ -233,11 +233,12 @@ state_machine::visible_state state_machine::as_of(std::string_view k, version at
             at >= after->held_from && !injected(fault::prepared_ignored)};
 }
 
-verdict state_machine::get(backend::snapshot& of, backend::freshness how, std::span<const backend::check> held,
-                           std::span<const key> wanted, std::vector<record>& found) const {
+engine_status state_machine::get(backend::read_snapshot& of, backend::freshness how,
+                                 std::span<const backend::check> held, std::span<const key> wanted,
+                                 std::vector<record>& found) const {
     const version at = how == backend::freshness::same && of.at != 0 ? of.at : latest_;
     // A version that there was not yet is of another group, or of one that has lost its log.
-    if ((at < floor_ || at > latest_) && !injected(fault::old_below_window)) return verdict::conflict;
+    if ((at < floor_ || at > latest_) && !injected(fault::old_below_window)) return engine_status::conflict;
     const prepared_transaction* by = nullptr;
     bool sealed = false;
     const auto look = [&](const key& k) -> const record& {
@@ -247,15 +248,15 @@ verdict state_machine::get(backend::snapshot& of, backend::freshness how, std::s
         return s.is;
     };
     for (const backend::check& c : held) {
-        if (look(c.of).at != c.at) return verdict::conflict;
+        if (look(c.of).at != c.at) return engine_status::conflict;
     }
     found.clear();
     found.reserve(wanted.size());
     for (const key& k : wanted) found.push_back(look(k));
-    if (by != nullptr) of.met = by->who;
-    if (sealed) return verdict::conflict;
+    if (by != nullptr) of.blocked_by = by->who;
+    if (sealed) return engine_status::conflict;
     of.at = at;
-    return verdict::good;
+    return engine_status::good;
 }
 
 bool state_machine::changes_after(version& place, std::size_t max_changes, std::vector<backend::change>& all) const {

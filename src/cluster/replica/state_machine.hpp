@@ -3,18 +3,18 @@
 //
 //   RSM1  the version of a record is the number of the commit that wrote it last. Commits that wrote something are
 //       counted from 2 on, the empty state being 1, and with them what is prepared (RSM5), so versions ascend in the
-//       order of the log, also within one entry, and never come again: a save carries the count (B1, B6)
+//       order of the log, also within one entry, and never come again: a save carries the count (ENG1, ENG6)
 //   RSM2  a commit is judged against the state that everything before it has left, within its entry, too; it writes all
-//       of it, or nothing (B3)
+//       of it, or nothing (ENG3)
 //   RSM3  an erased record stays as its version, without bytes, until `forget`, or until more than `max_erased` records
 //       are erased. An entry that leaves more drops the ones with the lowest versions, down to half of `max_erased`.
 //       `absence` is the highest version among the dropped ones, 0 at first. A key without a record answers as absent
 //       with that version. So a program that read "absent" before the record was made notices that the record has been
-//       there (B1): the record is in the table, or `absence` has grown beyond the version that the program read. A save
+//       there (ENG1): the record is in the table, or `absence` has grown beyond the version that the program read. A save
 //       carries `absence`, and so does an adopt (RSM7). What is dropped depends on the table and on the entry alone, so
 //       members stay equal. A drop has a version of its own, so states of the window show what was known in them (RSM4).
 //       A check of version `unwritten` asks whether there is no record
-//   RSM4  the states of a *window* of versions can still be read (B2): from `floor` to `latest`. What a commit replaces
+//   RSM4  the states of a *window* of versions can still be read (ENG2): from `floor` to `latest`. What a commit replaces
 //       is kept until the window has grown over its bounds. The window is no part of what members agree on, and not
 //       saved: a member that has loaded begins with an empty one
 //   RSM5  a *prepared* transaction is one of several groups that this group has judged, and whose decision is in another:
@@ -27,7 +27,7 @@
 //       program sends a prepare twice. A finished one is a commit of that moment (RSM1)
 //   RSM7  *adopt* has records be here as they were in another group, with their versions: those that come from one group
 //       to another keep them, and the count is raised above them, so what is written here later has another version
-//       than it ever had there (B1). A record that is newer already stays, so an adopt that comes late does no harm.
+//       than it ever had there (ENG1). A record that is newer already stays, so an adopt that comes late does no harm.
 //       Of version 0 a record is as if it had never been here, but in states before. In which state a record came is
 //       another number than its version, then, and the states of the window go by that one (RSM4). An adopt also carries
 //       the `absence` of the group that the records come from, which raises this one's and the count. So what that
@@ -67,10 +67,10 @@ struct history_window {
 
 /// What became of one operation of an entry; a forget is always good, and so is a finish.
 struct operation_result {
-    backend::verdict status = backend::verdict::refused;  ///< good, conflict, or refused
-    version at = 0;                                       ///< of what it wrote; of one that wrote nothing, the latest
-    std::string why;                                      ///< it was refused
-    backend::holder blocked_by{};  ///< of a conflict: the transaction that was in its way (RSM5), or none
+    backend::engine_status status = backend::engine_status::refused;  ///< good, conflict, or refused
+    version at = 0;                              ///< of what it wrote; of one that wrote nothing, the latest
+    std::string why;                             ///< it was refused
+    backend::blocking_transaction blocked_by{};  ///< of a conflict: the transaction that was in its way (RSM5), or none
 };
 
 struct applied_entry {
@@ -99,12 +99,12 @@ public:
     /// nothing: a member that meets them has a log that is not what the leader wrote, and should stop.
     applied_entry apply(std::string_view entry);
 
-    /// B2 for the state of `of.at`, if the caller takes that and it is not 0, or else for the latest, which `of` is
+    /// ENG2 for the state of `of.at`, if the caller takes that and it is not 0, or else for the latest, which `of` is
     /// set to. good, or conflict: something held has another version in that state, or the window does not reach it,
     /// or a transaction holds a record of it, which is named in `of.blocked_by` if it is not finished (RSM5).
-    [[nodiscard]] backend::verdict get(backend::snapshot& of, backend::freshness how,
-                                       std::span<const backend::check> held, std::span<const key> wanted,
-                                       std::vector<backend::record>& found) const;
+    [[nodiscard]] backend::engine_status get(backend::read_snapshot& of, backend::freshness how,
+                                             std::span<const backend::check> held, std::span<const key> wanted,
+                                             std::vector<backend::record>& found) const;
 
     /// A piece of what is held now, of those keys: from the place on that the caller was told, or from the begin if
     /// that is another machine's. Whole shards, until `most` records were looked at or there are `max_bytes`.
@@ -120,7 +120,7 @@ public:
     [[nodiscard]] bool changes_after(version& place, std::size_t max_changes, std::vector<backend::change>& all) const;
 
     /// Those that wait to be finished (RSM5), so many at most.
-    [[nodiscard]] std::vector<backend::holder> prepared(std::size_t max_transactions) const {
+    [[nodiscard]] std::vector<backend::blocking_transaction> prepared(std::size_t max_transactions) const {
         return prepared_.list(max_transactions);
     }
 

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "cluster/backend/backend.hpp"
-#include "cluster/backend/group_link.hpp"
+#include "cluster/backend/member_connection.hpp"
 #include "cluster/replica/injected_conditions.hpp"
 #include "cluster/replica/throttled_log.hpp"
 #include "cluster/replica/tls_relays.hpp"
@@ -229,7 +229,7 @@ struct transport::impl {
         half_open_connection& h = add(socket);
         if (::uv_accept(stream(listener), stream(socket)) != 0 || closing) return end(h, RAFT_NOCONNECTION);
         set_up(socket);
-        if (own.credentials) h.tls = own.credentials->answer();
+        if (own.credentials) h.tls = own.credentials->server_session();
         read(h, hello::size);
     }
     void evict_oldest() {
@@ -242,7 +242,7 @@ struct transport::impl {
     void receive_hello(half_open_connection& h) {
         hello said;
         if (!wire::decode(std::string_view{h.input}.substr(0, hello::size), said) || said.magic != hello_magic ||
-            said.text_length > most_hello_text || (said.who != speaker::program && said.who != speaker::member))
+            said.text_length > max_hello_text || (said.kind != peer_kind::program && said.kind != peer_kind::member))
             return receive_other_than_hello(h);
         const std::size_t whole = hello::size + said.text_length;
         if (h.input.size() < whole) return read(h, whole);
@@ -250,24 +250,24 @@ struct transport::impl {
         h.input.erase(0, whole);
         welcome answer;
         answer.group = own.group;
-        answer.self = own.id;
+        answer.own_id = own.id;
         answer.text = refusal_of(h, said);
         answer.refused = answer.text.empty() ? 0 : 1;
         if (!send(h, frame(answer))) return end(h, RAFT_NOCONNECTION);
         if (answer.refused != 0) {
             log_rejection(
-                (said.who == speaker::member ? address + " was refused: it " : whereabouts_of(h.socket) + " ") +
+                (said.kind == peer_kind::member ? address + " was refused: it " : whereabouts_of(h.socket) + " ") +
                 answer.text);
             return await_close(h);
         }
         identified_connection a{h.socket, std::move(h.tls), std::move(h.input), true};
-        if (a.tls) a.has_member_rights = own.credentials->objection(*a.tls, speaker::member).empty();
+        if (a.tls) a.has_member_rights = own.credentials->reason_to_reject(*a.tls, peer_kind::member).empty();
         drop(h);
-        if (said.who == speaker::member) where->update(said.self, address);
-        if (said.who == speaker::program) return take(std::move(a));
+        if (said.kind == peer_kind::member) where->update(said.own_id, address);
+        if (said.kind == peer_kind::program) return take(std::move(a));
         set_send_timeout(a.socket);
         if (uv_stream_t* const to = for_raft(std::move(a)); to != nullptr)
-            accept(&face, said.self, address.c_str(), to);
+            accept(&face, said.own_id, address.c_str(), to);
     }
     /// What C-Raft reads and writes; null: there is none, and the connection is being closed.
     uv_stream_t* for_raft(identified_connection a) {
@@ -279,24 +279,24 @@ struct transport::impl {
         if (h.tls || !wire::looks_like_handshake(h.input)) return refuse(h, "speaks like no member and no program");
         welcome answer;
         answer.refused = 1;
-        answer.text = speaks_tls;
+        answer.text = peer_uses_tls;
         if (!send(h, frame(answer))) return end(h, RAFT_NOCONNECTION);
-        refuse(h, speaks_tls);
+        refuse(h, peer_uses_tls);
     }
     std::string refusal_of(const half_open_connection& h, const hello& said) const {
         if (said.version != protocol_version)
             return "speaks version " + std::to_string(said.version) + " of the protocol, and " + own.address +
                    " version " + std::to_string(protocol_version) + ": run the same release on both sides";
         if (h.tls) {
-            if (std::string why = own.credentials->objection(*h.tls, said.who); !why.empty()) return why;
+            if (std::string why = own.credentials->reason_to_reject(*h.tls, said.kind); !why.empty()) return why;
         }
         if (said.group != 0 && said.group != own.group)
             return "belongs to another group than " + own.address + ": look at the addresses";
-        if (said.who == speaker::member && said.wanted != own.id)
-            return "wants member " + std::to_string(said.wanted) + ", and at " + own.address + " there is member " +
-                   std::to_string(own.id) +
+        if (said.kind == peer_kind::member && said.expected_id != own.id)
+            return "wants member " + std::to_string(said.expected_id) + ", and at " + own.address +
+                   " there is member " + std::to_string(own.id) +
                    ": if that one's disk was lost, remove the old member and let the new one join";
-        if (said.who == speaker::member && (accept == nullptr || said.self == 0)) return "comes too early";
+        if (said.kind == peer_kind::member && (accept == nullptr || said.own_id == 0)) return "comes too early";
         return {};
     }
 
@@ -315,9 +315,9 @@ struct transport::impl {
         const std::string to = injected_route_to(h.address);
         std::string host;
         int port = 0;
-        socket_place number;
+        socket_address number;
         if (!parse_member_address(to, host, port, own.credentials != nullptr)) refuse(h, beyond_loopback);
-        else if (place_of_number(to, number)) call(h, *number.raw());
+        else if (parse_numeric_address(to, number)) call(h, *number.raw());
         else look_up(h, host, port);
         return 0;
     }
@@ -360,16 +360,16 @@ struct transport::impl {
     void begin(half_open_connection& h) {
         set_up(h.socket);
         if (!own.credentials) return send_hello(h);
-        h.tls = own.credentials->call();
+        h.tls = own.credentials->client_session();
         if (!h.tls->decrypt({}, h.input) || !send_pending(h)) return end(h, RAFT_NOCONNECTION);
         read(h, std::numeric_limits<std::size_t>::max());  // until the handshake is over
     }
     void send_hello(half_open_connection& h) {
         hello ours;
-        ours.who = speaker::member;
+        ours.kind = peer_kind::member;
         ours.group = own.group;
-        ours.self = own.id;
-        ours.wanted = h.wanted;
+        ours.own_id = own.id;
+        ours.expected_id = h.wanted;
         ours.text_length = static_cast<std::uint32_t>(own.address.size());
         if (!send(h, wire::encode(ours) + own.address)) return end(h, RAFT_NOCONNECTION);
         read(h, 4);
@@ -378,7 +378,7 @@ struct transport::impl {
         std::uint32_t length = 0;
         std::memcpy(&length, h.input.data(), 4);
         if (length > max_welcome_bytes) {
-            if (!h.tls && wire::looks_like_alert(h.input)) return refuse(h, speaks_tls);
+            if (!h.tls && wire::looks_like_alert(h.input)) return refuse(h, peer_uses_tls);
             return end(h, RAFT_MALFORMED);
         }
         if (h.input.size() < 4 + length) return read(h, 4 + length);
@@ -439,7 +439,7 @@ transport::transport(uv_loop_t& loop, self who, address_book& where, on_program_
     };
     std::string why;
     const std::string& at = b.own.listen.empty() ? b.own.address : b.own.listen;
-    const std::vector<socket_place> places = places_of(at, b.own.credentials != nullptr, why);
+    const std::vector<socket_address> places = resolve_addresses(at, b.own.credentials != nullptr, why);
     int failed = UV_EINVAL;
     for (std::size_t i = 0; i < places.size() && failed != 0; ++i) {
         b.listener = make_socket(&loop);
@@ -454,7 +454,7 @@ transport::transport(uv_loop_t& loop, self who, address_book& where, on_program_
         if (failed == 0) return;
         ::uv_close(handle(b.listener), [](uv_handle_t* l) { raft_free(l); });
     }
-    throw backend::refusal{"cannot listen on " + at + ": " + (places.empty() ? why : ::uv_strerror(failed))};
+    throw backend::engine_error{"cannot listen on " + at + ": " + (places.empty() ? why : ::uv_strerror(failed))};
 }
 
 transport::~transport() = default;

@@ -14,7 +14,7 @@ namespace tutti::cluster::replica {
 
 std::optional<std::string> read_whole(const std::string& file) {
     const auto fail = [&file](int error) {
-        throw backend::refusal{file + " cannot be read: " + std::generic_category().message(error)};
+        throw backend::engine_error{file + " cannot be read: " + std::generic_category().message(error)};
     };
     const int from = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
     if (from < 0) {
@@ -45,7 +45,7 @@ void sync_folder_of(const std::string& file) {
     const bool good = folder >= 0 && ::fsync(folder) == 0;
     const int error = errno;
     if (folder >= 0) ::close(folder);
-    if (!good) throw backend::refusal{name + " cannot be written: " + std::generic_category().message(error)};
+    if (!good) throw backend::engine_error{name + " cannot be written: " + std::generic_category().message(error)};
 }
 
 }  // namespace tutti::cluster::replica

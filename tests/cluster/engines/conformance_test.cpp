@@ -69,23 +69,23 @@ TEST_F(engine, no_write_skew_between_objects) {
     if (!blocks_meet()) GTEST_SKIP() << alone;
     EXPECT_EQ(no_skew_between_objects(which_), "");
 }
-TEST_F(engine, writes_are_whole) { EXPECT_EQ(writes_are_whole(which_, rounds(2000, 40)), ""); }
-TEST_F(engine, held_reads_stay_true) {
+TEST_F(engine, writes_each_commit_as_a_whole) { EXPECT_EQ(writes_are_whole(which_, rounds(2000, 40)), ""); }
+TEST_F(engine, keeps_held_reads_current) {
     if (!blocks_meet()) GTEST_SKIP() << alone;
     EXPECT_EQ(held_reads_stay_true(which_), "");
 }
-TEST_F(engine, rolled_back_reads_take_a_new_state) {
+TEST_F(engine, takes_a_new_state_after_a_roll_back) {
     if (!blocks_meet()) GTEST_SKIP() << alone;
     EXPECT_EQ(rolled_back_reads_take_a_new_state(which_), "");
 }
-TEST_F(engine, absent_twice_differs) { EXPECT_EQ(absent_twice_differs(which_), ""); }
-TEST_F(engine, retry_wakes) { EXPECT_EQ(retry_wakes(which_, std::chrono::seconds{60}), ""); }
-TEST_F(engine, lost_answers_are_found_out) { EXPECT_EQ(lost_answers_are_found_out(which_, rounds(500, 40)), ""); }
-TEST_F(engine, marks_are_forgotten) { EXPECT_EQ(marks_are_forgotten(which_), ""); }
+TEST_F(engine, gives_each_absence_its_own_version) { EXPECT_EQ(absent_twice_differs(which_), ""); }
+TEST_F(engine, wakes_retry_on_writes) { EXPECT_EQ(retry_wakes(which_, std::chrono::seconds{60}), ""); }
+TEST_F(engine, resolves_lost_replies) { EXPECT_EQ(lost_answers_are_found_out(which_, rounds(500, 40)), ""); }
+TEST_F(engine, forgets_commit_records) { EXPECT_EQ(marks_are_forgotten(which_), ""); }
 TEST_F(engine, irrevocable_blocks_run_once) { EXPECT_EQ(irrevocable_blocks_run_once(which_, rounds(200, 15)), ""); }
-TEST_F(engine, too_large_is_refused) { EXPECT_EQ(too_large_is_refused(which_), ""); }
+TEST_F(engine, rejects_commits_that_are_too_large) { EXPECT_EQ(too_large_is_refused(which_), ""); }
 
-TEST_F(engine, objects_are_published_read_written_and_erased) {
+TEST_F(engine, publishes_reads_writes_and_erases_objects) {
     node here{which_.options()};
     const ref<account> alice{here, "alice"};
     EXPECT_THROW(atomically([&](tx& t) { return alice.read(t).balance; }), cluster::no_such_object);
@@ -103,7 +103,7 @@ TEST_F(engine, objects_are_published_read_written_and_erased) {
     EXPECT_EQ(atomically([&](tx& t) { return text.read(t); }), awkward);
 }
 
-TEST_F(engine, nested_blocks_roll_back_their_writes) {
+TEST_F(engine, rolls_back_writes_of_nested_blocks) {
     node here{which_.options()};
     const ref<account> a{here, "a"}, b{here, "b"};
     atomically([&](tx& t) { a.publish(t, {1}); });
@@ -121,7 +121,7 @@ TEST_F(engine, nested_blocks_roll_back_their_writes) {
     EXPECT_EQ(atomically([&](tx& t) { return a.read(t).balance; }), 12);
 }
 
-TEST_F(engine, an_open_nested_block_is_seen_at_once_and_undone_with_the_block_around_it) {
+TEST_F(engine, commits_open_nested_blocks_and_undoes_them) {
     const cluster::engine_options how = which_.options();
     node here{how}, elsewhere{how};
     const ref<account> count{here, "open"}, same{elsewhere, "open"};
@@ -141,7 +141,7 @@ TEST_F(engine, an_open_nested_block_is_seen_at_once_and_undone_with_the_block_ar
     EXPECT_EQ(atomically([&](tx& t) { return same.read(t).balance; }), 21);
 }
 
-TEST_F(engine, a_checkpoint_goes_back_to_the_objects_as_they_were) {
+TEST_F(engine, restores_objects_at_a_checkpoint) {
     if (!blocks_meet()) GTEST_SKIP() << alone;
     node here{which_.options()};
     const ref<account> a{here, "a"}, b{here, "b"};
@@ -177,7 +177,7 @@ TEST_F(engine, a_checkpoint_goes_back_to_the_objects_as_they_were) {
     EXPECT_EQ(attempts, 1u) << "it has started over, and this test has tested nothing";
 }
 
-TEST_F(engine, an_alternative_wakes_for_what_either_branch_read) {
+TEST_F(engine, wakes_alternatives_for_reads_of_both_branches) {
     node here{which_.options()};
     const ref<account> a{here, "a"}, b{here, "b"};
     atomically([&](tx& t) {
@@ -197,7 +197,7 @@ TEST_F(engine, an_alternative_wakes_for_what_either_branch_read) {
     EXPECT_EQ(got, 7);
 }
 
-TEST_F(engine, an_exception_leaves_nothing_behind) {
+TEST_F(engine, leaves_nothing_behind_after_an_exception) {
     node here{which_.options()};
     var<long> local{0};
     const ref<account> a{here, "a"};
@@ -211,7 +211,7 @@ TEST_F(engine, an_exception_leaves_nothing_behind) {
     EXPECT_EQ(local.load(), 0);
 }
 
-TEST_F(engine, a_connection_that_has_ended_is_replaced) {
+TEST_F(engine, replaces_ended_connections) {
     if (!server_) GTEST_SKIP() << "it has no connections";
     proxies between{server_->places_to_reach(), 1};
     cluster::engine_options how = which_.options();
@@ -226,7 +226,7 @@ TEST_F(engine, a_connection_that_has_ended_is_replaced) {
     EXPECT_EQ(atomically([&](tx& t) { return a.read(t).balance; }), 5);
 }
 
-TEST_F(engine, is_not_waited_for_beyond_the_patience) {
+TEST_F(engine, is_not_waited_for_beyond_the_timeout) {
     if (!server_) GTEST_SKIP() << "it has no connections";
     proxies between{server_->places_to_reach(), 1};
     cluster::engine_options how = which_.options();
@@ -258,7 +258,7 @@ TEST_F(engine, is_not_waited_for_beyond_the_patience) {
     EXPECT_TRUE(found == 5 || found == size) << found;
 }
 
-TEST_F(engine, an_irrevocable_block_that_fails_leaves_nothing_behind) {
+TEST_F(engine, leaves_nothing_of_a_failed_irrevocable_block) {
     const cluster::engine_options how = which_.options();
     node here{how}, there{how};
     const ref<account> a{here, "a"}, b{here, "b"}, a_there{there, "a"}, b_there{there, "b"};
@@ -280,7 +280,7 @@ TEST_F(engine, an_irrevocable_block_that_fails_leaves_nothing_behind) {
 }
 
 // Catches a block that is irrevocable although it has not reserved its objects.
-TEST_F(engine, a_block_that_has_opened_objects_becomes_irrevocable_from_its_begin) {
+TEST_F(engine, restarts_blocks_that_become_irrevocable) {
     node here{which_.options()};
     const ref<account> a{here, "a"}, b{here, "b"};
     atomically([&](tx& t) { a.publish(t, {1}); });
@@ -297,7 +297,7 @@ TEST_F(engine, a_block_that_has_opened_objects_becomes_irrevocable_from_its_begi
     EXPECT_EQ(atomically([&](tx& t) { return a.read(t).balance * 10 + b.read(t).balance; }), 22);
 }
 
-TEST_F(engine, an_irrevocable_block_that_takes_longer_than_others_wait_loses) {
+TEST_F(engine, breaks_reservations_of_slow_irrevocable_blocks) {
     if (!blocks_meet()) GTEST_SKIP() << alone;
     cluster::engine_options how = which_.options();
     how.lease = std::chrono::milliseconds{50};
@@ -317,7 +317,7 @@ TEST_F(engine, an_irrevocable_block_that_takes_longer_than_others_wait_loses) {
 }
 
 /// Not a test: the program that the next test kills.
-TEST(holder, DISABLED_holds_until_it_is_killed) {
+TEST(lease_holder, DISABLED_holds_until_it_is_killed) {
     cluster::engine_options how;
     how.address = std::getenv("TUTTI_HOLD_AT");
     how.prefix = std::getenv("TUTTI_HOLD_PREFIX");
@@ -331,7 +331,7 @@ TEST(holder, DISABLED_holds_until_it_is_killed) {
     });
 }
 
-TEST_F(engine, what_a_killed_program_held_is_free_again) {
+TEST_F(engine, frees_leases_of_killed_programs) {
     if (!server_) GTEST_SKIP() << "it ends with its program";
     const cluster::engine_options how = which_.options();
     node here{how};
@@ -340,7 +340,7 @@ TEST_F(engine, what_a_killed_program_held_is_free_again) {
     ::setenv("TUTTI_HOLD_AT", how.address.c_str(), 1);
     ::setenv("TUTTI_HOLD_PREFIX", how.prefix.c_str(), 1);
     const std::string log = ::testing::TempDir() + "tutti-holder-" + std::to_string(::getpid());
-    process holder{{"/proc/self/exe", "--gtest_also_run_disabled_tests", "--gtest_filter=holder.*"}, log};
+    process holder{{"/proc/self/exe", "--gtest_also_run_disabled_tests", "--gtest_filter=lease_holder.*"}, log};
     for (std::string line; line != "it holds";) {
         ASSERT_FALSE(holder.has_ended());
         std::ifstream said{log};
@@ -354,7 +354,7 @@ TEST_F(engine, what_a_killed_program_held_is_free_again) {
     ::unlink(log.c_str());
 }
 
-TEST_F(engine, is_refused_beside_another_that_decides) {
+TEST_F(engine, is_rejected_beside_another_deciding_engine) {
     node here{which_.options()}, there{which_.options()};
     const ref<account> a{here, "a"}, b{there, "b"};
     EXPECT_THROW(atomically([&](tx& t) {
@@ -365,9 +365,9 @@ TEST_F(engine, is_refused_beside_another_that_decides) {
     EXPECT_TRUE(atomically([&](tx& t) { return a.find(t) == nullptr && b.find(t) == nullptr; }));
 }
 
-// ---- copies of read objects; caching_test.cpp has the broken variants
+// ---- copies of read objects; caching_engine_test.cpp has the broken variants
 
-TEST_F(engine, copies_answer_and_follow_what_others_write) {
+TEST_F(engine, answers_from_copies_that_follow_other_writes) {
     cluster::engine_options how = which_.options();
     if (how.staleness.count() == 0) GTEST_SKIP() << "nothing is kept";
     node here{how}, there{how};
@@ -388,7 +388,7 @@ TEST_F(engine, copies_answer_and_follow_what_others_write) {
 
 // ---- tests of the tests: the suite notices each broken variant of the embedded engine
 
-class broken_engine : public ::testing::Test {
+class engine_fault_injection_test : public ::testing::Test {
 protected:
     void SetUp() override {
         if (chosen() != "memory") GTEST_SKIP() << "steps are left out of the embedded engine alone";
@@ -408,37 +408,38 @@ protected:
     static inline const under_test memory{"memory:broken", "memory"};
 };
 
-TEST_F(broken_engine, stale_reads_are_caught) {
+TEST_F(engine_fault_injection_test, detects_stale_reads) {
     expect_caught(fault::stale_read, [] { return held_reads_stay_true(memory); });
 }
-TEST_F(broken_engine, torn_reads_are_caught) {
+TEST_F(engine_fault_injection_test, detects_torn_reads) {
     expect_caught(fault::torn_read, [] { return writes_are_whole(memory, support::rounds(500)); });
 }
-TEST_F(broken_engine, torn_writes_are_caught) {
+TEST_F(engine_fault_injection_test, detects_torn_writes) {
     expect_caught(fault::torn_write, [] { return writes_are_whole(memory, support::rounds(500)); });
 }
-TEST_F(broken_engine, commits_that_check_nothing_are_caught) {
+TEST_F(engine_fault_injection_test, detects_commits_without_checks) {
     expect_caught(fault::no_check, [] { return no_skew_between_objects(memory); });
 }
-TEST_F(broken_engine, write_skew_is_caught) {
+TEST_F(engine_fault_injection_test, detects_write_skew) {
     expect_caught(fault::half_check, [] { return no_skew_between_objects(memory); });
 }
-TEST_F(broken_engine, erasure_that_forgets_is_caught) {
+TEST_F(engine_fault_injection_test, detects_forgotten_erasures) {
     expect_caught(fault::erase_forgets, [] { return absent_twice_differs(memory); });
 }
-TEST_F(broken_engine, commits_that_are_run_again_are_caught) {
-    expect_caught(fault::forget_marks, [] { return lost_answers_are_found_out(memory, support::rounds(200)); });
+TEST_F(engine_fault_injection_test, detects_repeated_commits) {
+    expect_caught(fault::forget_commit_records,
+                  [] { return lost_answers_are_found_out(memory, support::rounds(200)); });
 }
-TEST_F(broken_engine, late_commits_that_are_not_voided_are_caught) {
+TEST_F(engine_fault_injection_test, detects_late_commits_that_are_not_aborted) {
     expect_caught(fault::no_fence, [] { return lost_answers_are_found_out(memory, support::rounds(200)); });
 }
-TEST_F(broken_engine, leases_that_nobody_heeds_are_caught) {
+TEST_F(engine_fault_injection_test, detects_ignored_leases) {
     expect_caught(fault::lease_ignored, [] { return irrevocable_blocks_run_once(memory, support::rounds(200)); });
 }
-TEST_F(broken_engine, local_reads_without_protection_are_caught) {
+TEST_F(engine_fault_injection_test, detects_unprotected_local_reads) {
     expect_caught(fault::unprotected_reads, [] { return no_skew_with_variables(memory, 50); });
 }
-TEST_F(broken_engine, a_silent_feed_is_caught) {
+TEST_F(engine_fault_injection_test, detects_a_silent_feed) {
     expect_caught(fault::silent_feed, [] { return retry_wakes(memory, std::chrono::seconds{1}); });
 }
 

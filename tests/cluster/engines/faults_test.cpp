@@ -39,7 +39,7 @@ protected:
     std::unique_ptr<server> server_;
 };
 
-TEST_F(engine_faults, killed_and_started_again) {
+TEST_F(engine_faults, survives_a_kill_and_restart) {
     stress_clients all{server_->address(), 1, server_->tls()};
     for (std::size_t i = 0; i < times(); ++i) {
         all.let_commit(40);
@@ -51,7 +51,7 @@ TEST_F(engine_faults, killed_and_started_again) {
 }
 
 // This process knows the server only through the connections of clients that wait for it.
-TEST_F(engine_faults, all_of_it_is_started_again) {
+TEST_F(engine_faults, survives_a_restart_of_all_processes) {
     stress_clients all{server_->address(), 4, server_->tls()};
     all.let_commit(40);
     for (std::size_t i = 0; i < server_->processes(); ++i) server_->kill();
@@ -62,7 +62,7 @@ TEST_F(engine_faults, all_of_it_is_started_again) {
     EXPECT_EQ(all.judge(server_->address()), "");
 }
 
-TEST_F(engine_faults, stopped_for_longer_than_anybody_waits) {
+TEST_F(engine_faults, survives_a_long_stop) {
     stress_clients all{server_->address(), 2, server_->tls()};
     for (std::size_t i = 0; i < times(); ++i) {
         all.let_commit(40);
@@ -75,7 +75,7 @@ TEST_F(engine_faults, stopped_for_longer_than_anybody_waits) {
     EXPECT_EQ(all.judge(server_->address()), "");
 }
 
-TEST_F(engine_faults, a_network_that_cuts_delays_and_is_silent) {
+TEST_F(engine_faults, survives_network_cuts_delays_and_silence) {
     proxies between{server_->places_to_reach(), 3};
     stress_clients all{server_->address_by_all(between.places()), 3, server_->tls()};
     support::random dice{3};

@@ -21,14 +21,14 @@ namespace {
 using namespace std::chrono_literals;
 namespace backend = tutti::cluster::backend;
 namespace group = backend::group;
+using backend::engine_status;
 using backend::fault;
-using backend::verdict;
 
 /// Accepts every connection and answers each request with the result of `answer`. Closes the connection if that result
 /// is empty.
 class false_member {
 public:
-    using answer = std::function<std::string(group::question)>;
+    using answer = std::function<std::string(group::request_kind)>;
     explicit false_member(answer how, std::string welcome = {}) : how_{std::move(how)}, welcome_{std::move(welcome)} {
         listening_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
         sockaddr_in a{};
@@ -90,8 +90,8 @@ private:
             if (!take(s, head, 4)) return;
             std::memcpy(&length, head.data(), 4);
             if (!take(s, body, length)) return;
-            const auto what = static_cast<group::question>(body[0]);
-            if (what == group::question::commit) ++commits_;
+            const auto what = static_cast<group::request_kind>(body[0]);
+            if (what == group::request_kind::commit) ++commits_;
             const std::string said = how_(what);
             if (said.empty()) return;
             give(s, said);
@@ -108,93 +108,93 @@ private:
 };
 
 /// Returns the answer with one record: this group alone has the objects.
-std::string got() { return group::frame(group::outcome::done, group::get_answer{true, 5, {{true, 4, "7"}}}); }
+std::string got() { return group::frame(group::reply_status::done, group::get_reply{true, 5, {{true, 4, "7"}}}); }
 
 /// Returns the verdict of a commit.
-verdict commit_to(const std::string& places) {
+engine_status commit_to(const std::string& places) {
     const auto e = backend::open_engine("tutti://" + places, {"g", 1500ms});
     const backend::write w{"o1", true, "x"};
     backend::request r;
     r.writes = {&w, 1};
     e->commit(r);
-    return r.said;
+    return r.status;
 }
 
 /// Plays two members that close the connection when they get a commit. Returns the number of commits that they got
 /// together.
-int sent_where_answers_are_lost(verdict& said) {
-    const auto hang_up = [](group::question q) { return q == group::question::get ? got() : std::string{}; };
+int sent_where_answers_are_lost(engine_status& said) {
+    const auto hang_up = [](group::request_kind q) { return q == group::request_kind::get ? got() : std::string{}; };
     false_member one{hang_up}, two{hang_up};
     said = commit_to(one.place() + "," + two.place());
     return one.commits() + two.commits();
 }
 
-class group_client : public ::testing::Test {
+class group_client_test : public ::testing::Test {
 protected:
     void TearDown() override { backend::injected_fault = fault::none; }
     tutti::support::watchdog guard_{"group_client", 60s};
 };
 
-TEST_F(group_client, a_commit_whose_answer_is_lost_is_sent_once) {
-    verdict said{};
+TEST_F(group_client_test, sends_a_commit_once_despite_a_lost_reply) {
+    engine_status said{};
     EXPECT_EQ(sent_where_answers_are_lost(said), 1);
-    EXPECT_EQ(said, verdict::unknown);
+    EXPECT_EQ(said, engine_status::unknown);
     // A test of the test.
     backend::injected_fault = fault::commit_twice;
     EXPECT_GT(sent_where_answers_are_lost(said), 1);
 }
 
-TEST_F(group_client, what_is_done_nowhere_is_asked_again_where_it_may_be_done) {
+TEST_F(group_client_test, repeats_rejected_requests_at_another_member) {
     // No member leads. The program asks again until its patience is over, and nothing is written.
-    const std::string nobody = group::frame(group::outcome::elsewhere, group::text_answer{});
-    false_member lost{[&](group::question q) { return q == group::question::get ? got() : nobody; }};
+    const std::string nobody = group::frame(group::reply_status::not_leader, group::text_reply{});
+    false_member lost{[&](group::request_kind q) { return q == group::request_kind::get ? got() : nobody; }};
     // If the patience ends between a request and its answer, the outcome is unknown. That happens by chance, not each
     // time.
-    verdict said{};
-    for (int i = 0; i < 5 && said != verdict::unreachable; ++i) said = commit_to(lost.place());
-    EXPECT_EQ(said, verdict::unreachable);
+    engine_status said{};
+    for (int i = 0; i < 5 && said != engine_status::unreachable; ++i) said = commit_to(lost.place());
+    EXPECT_EQ(said, engine_status::unreachable);
     EXPECT_GT(lost.commits(), 3);
     // The answer names the leader.
-    group::commit_answer good;
+    group::commit_reply good;
     good.all = {{true, 6}};
-    const std::string done = group::frame(group::outcome::done, good);
-    false_member leads{[&](group::question q) { return q == group::question::get ? got() : done; }};
-    const std::string there = group::frame(group::outcome::elsewhere, group::text_answer{leads.place()});
-    false_member follows{[&](group::question q) { return q == group::question::get ? got() : there; }};
-    EXPECT_EQ(commit_to(follows.place()), verdict::good);
+    const std::string done = group::frame(group::reply_status::done, good);
+    false_member leads{[&](group::request_kind q) { return q == group::request_kind::get ? got() : done; }};
+    const std::string there = group::frame(group::reply_status::not_leader, group::text_reply{leads.place()});
+    false_member follows{[&](group::request_kind q) { return q == group::request_kind::get ? got() : there; }};
+    EXPECT_EQ(commit_to(follows.place()), engine_status::good);
     EXPECT_EQ(follows.commits(), 1);
     EXPECT_EQ(leads.commits(), 1);
 }
 
-TEST_F(group_client, signs_of_life_are_no_answers) {
-    group::commit_answer good;
+TEST_F(group_client_test, does_not_take_keep_alives_for_replies) {
+    group::commit_reply good;
     good.all = {{true, 6}};
-    const std::string done = group::frame(group::outcome::done, good);
+    const std::string done = group::frame(group::reply_status::done, good);
     const std::string alive{"\1\0\0\0\0", 5};
     // A member that waits for its disk sends signs of life.
-    false_member slow{[&](group::question q) {
-        if (q == group::question::get) return got();
+    false_member slow{[&](group::request_kind q) {
+        if (q == group::request_kind::get) return got();
         std::string all;
         return all + alive + alive + done;
     }};
-    EXPECT_EQ(commit_to(slow.place()), verdict::good);
+    EXPECT_EQ(commit_to(slow.place()), engine_status::good);
 }
 
-TEST_F(group_client, bytes_that_are_none_end_the_connection) {
-    const auto never = [](group::question) { return std::string{}; };
+TEST_F(group_client_test, closes_connections_after_invalid_bytes) {
+    const auto never = [](group::request_kind) { return std::string{}; };
     for (const std::string& welcome : {std::string{"\3\0\0\0abc", 7}, std::string{"\xff\xff\xff\xff", 4}}) {
         false_member strange{never, welcome};
         try {
             static_cast<void>(backend::open_engine("tutti://" + strange.place(), {"g", 300ms}));
             ADD_FAILURE() << "it was taken for a member";
-        } catch (const backend::refusal& r) {
+        } catch (const backend::engine_error& r) {
             EXPECT_NE(std::string{r.what()}.find(strange.place()), std::string::npos) << r.what();
         }
     }
     for (const std::string& answer :
          {std::string{"\1\0\0\0\1", 5}, std::string{"\2\0\0\0\x63\0", 6}, std::string{"\xff\xff\xff\xff", 4}}) {
-        false_member strange{[&](group::question q) { return q == group::question::get ? got() : answer; }};
-        EXPECT_EQ(commit_to(strange.place()), verdict::unknown);
+        false_member strange{[&](group::request_kind q) { return q == group::request_kind::get ? got() : answer; }};
+        EXPECT_EQ(commit_to(strange.place()), engine_status::unknown);
         EXPECT_EQ(strange.commits(), 1);
     }
 }

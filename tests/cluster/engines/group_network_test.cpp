@@ -32,7 +32,7 @@ protected:
 INSTANTIATE_TEST_SUITE_P(, group_network, ::testing::Bool(),
                          [](const auto& named) { return named.param ? "under_tls" : "in_the_clear"; });
 
-TEST_P(group_network, members_that_hear_or_are_heard_by_none_change_nothing) {
+TEST_P(group_network, is_unaffected_by_isolated_members) {
     group_server g{size, 0, files()};
     member_network all{g, 40};
     g.start();
@@ -58,7 +58,7 @@ TEST_P(group_network, members_that_hear_or_are_heard_by_none_change_nothing) {
     EXPECT_EQ(clients.judge(g.address()), "");
 }
 
-TEST_P(group_network, links_of_any_pair_are_silent_late_and_cut) {
+TEST_P(group_network, tolerates_silent_late_and_cut_links) {
     group_server g{size, 0, files()};
     member_network all{g, 50};
     g.start();
@@ -106,11 +106,9 @@ std::string lone_leaders(fault with, const cluster::testing::group_tls& files) {
     return clients.judge(g.address());
 }
 
-TEST_P(group_network, leaders_that_are_alone_are_replaced_and_mislead_nobody) {
-    EXPECT_EQ(lone_leaders(fault::none, files()), "");
-}
+TEST_P(group_network, replaces_isolated_leaders) { EXPECT_EQ(lone_leaders(fault::none, files()), ""); }
 // The test above would notice this fault.
-TEST_P(group_network, leaders_that_answer_before_a_majority_has_it_are_caught) {
+TEST_P(group_network, detects_replies_before_a_majority_has_the_entry) {
     EXPECT_NE(lone_leaders(fault::early_answer, files()), "");
 }
 
@@ -123,7 +121,7 @@ void slow_down(group_server& g, std::size_t i, std::chrono::milliseconds by) {
 
 // The delay is longer than a leader may be silent, and than a program waits for a silent member. Heartbeats and signs
 // of life keep both waiting.
-TEST(group_disk, disks_that_take_longer_than_anybody_may_be_silent_are_waited_for) {
+TEST(group_disk, waits_for_disks_slower_than_the_silence_timeout) {
     const support::watchdog guard{"slow_disks", 100s};
     group_server g{size};
     g.start();
@@ -137,11 +135,11 @@ TEST(group_disk, disks_that_take_longer_than_anybody_may_be_silent_are_waited_fo
         took = std::chrono::steady_clock::now() - begun;
         return good;
     });
-    EXPECT_GE(took, cluster::backend::group::silence);
+    EXPECT_GE(took, cluster::backend::group::silence_timeout);
     EXPECT_EQ(look(*e, "o1"), "x");
 }
 
-TEST(group_disk, one_slow_disk_of_three_holds_nobody_up_and_loses_nothing) {
+TEST(group_disk, tolerates_one_slow_disk_of_three) {
     const support::watchdog guard{"one_slow_disk", 100s};
     group_server g{size};
     g.start();

@@ -48,7 +48,7 @@ long resident_kib(pid_t p) {
     return 0;
 }
 
-TEST_P(group_strangers, silent_ones_end_and_make_room) {
+TEST_P(group_strangers, disconnects_silent_clients) {
     group_server g{1, 0, files()};
     g.start();
     stress_clients all{g.address(), 31, g.tls()};
@@ -65,7 +65,7 @@ TEST_P(group_strangers, silent_ones_end_and_make_room) {
     await_line(g, 0, "had to make room for others");
 }
 
-TEST_P(group_strangers, slow_ones_are_given_up) {
+TEST_P(group_strangers, disconnects_slow_clients) {
     group_server g{1, 0, files()};
     g.start();
     stress_clients all{g.address(), 32, g.tls()};
@@ -73,7 +73,7 @@ TEST_P(group_strangers, slow_ones_are_given_up) {
     const std::string record{"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", 11};
     std::vector<unknown_client> slow;
     for (const std::string& bytes :
-         {hello_of(group::speaker::program).substr(0, 20), record, record.substr(0, 3), std::string{"\x16\x03"}}) {
+         {hello_of(group::peer_kind::program).substr(0, 20), record, record.substr(0, 3), std::string{"\x16\x03"}}) {
         slow.push_back(unknown_client::connect_to(port_of(g.places()[0])));
         slow.back().send(bytes);
     }
@@ -88,10 +88,11 @@ TEST_P(group_strangers, slow_ones_are_given_up) {
 std::string some_bytes(support::random& dice) {
     std::string bytes;
     switch (dice.below(4)) {
-        case 0: bytes = hello_of(group::speaker::program); break;
-        case 1: bytes = hello_of(static_cast<group::speaker>(dice.below(5))); break;
+        case 0: bytes = hello_of(group::peer_kind::program); break;
+        case 1: bytes = hello_of(static_cast<group::peer_kind>(dice.below(5))); break;
         case 2:
-            bytes = hello_of(group::speaker::program) + group::frame(group::question::status, group::nothing{});
+            bytes =
+                hello_of(group::peer_kind::program) + group::frame(group::request_kind::status, group::empty_body{});
             break;
         default:
             bytes = std::string{"\x16\x03\x01", 3};
@@ -103,7 +104,7 @@ std::string some_bytes(support::random& dice) {
     return bytes;
 }
 
-TEST_P(group_strangers, any_bytes_end_their_connection_and_nothing_else) {
+TEST_P(group_strangers, closes_only_the_connection_of_invalid_bytes) {
     group_server g{1, 0, files()};
     g.start();
     stress_clients all{g.address(), 33, g.tls()};
@@ -139,14 +140,14 @@ TEST_P(group_strangers, any_bytes_end_their_connection_and_nothing_else) {
 }
 
 // A peer that calls itself neither a member nor a program is refused.
-TEST_P(group_strangers, nobody_is_taken_for_a_member_by_an_unknown_word) {
+TEST_P(group_strangers, treats_no_unknown_peer_kind_as_member) {
     group_server g{1, 0, files()};
     g.start();
     unknown_client one = unknown_client::connect_to(port_of(g.places()[0]));
     if (GetParam()) {
         ASSERT_TRUE(one.encrypt(ours().program()));
     }
-    one.send(hello_of(static_cast<group::speaker>(3)));
+    one.send(hello_of(static_cast<group::peer_kind>(3)));
     EXPECT_EQ(one.receive(), "");
     await_line(g, 0, "speaks like no member and no program");
 }

@@ -19,8 +19,8 @@
 
 #include "cli/port.hpp"
 #include "cluster/backend/address.hpp"
-#include "cluster/backend/group_link.hpp"
-#include "cluster/backend/replicated.hpp"
+#include "cluster/backend/member_connection.hpp"
+#include "cluster/backend/raft_group_engine.hpp"
 #include "cluster/engines/servers.hpp"
 #include "cluster/engines/stress_clients.hpp"
 #include "cluster/replica/fault_injection.hpp"
@@ -36,7 +36,7 @@ using namespace std::chrono_literals;
 namespace backend = cluster::backend;
 namespace group = backend::group;
 using cluster::replica::fault;
-using group::link;
+using group::member_connection;
 
 std::string whole(const std::string& file) {
     std::ostringstream all;
@@ -49,7 +49,7 @@ void until(Test&& test) {
     while (!test()) std::this_thread::sleep_for(5ms);
 }
 
-class groups : public ::testing::Test {
+class raft_group_test : public ::testing::Test {
 protected:
     support::watchdog guard_{"groups", 100s};
 };
@@ -63,32 +63,35 @@ bool put(backend::engine& e, const std::string& k, const std::string& bytes) {
     backend::request r;
     r.writes = {&w, 1};
     e.commit(r);
-    return r.said == backend::verdict::good;
+    return r.status == backend::engine_status::good;
 }
 
 backend::record look(backend::engine& e, const std::string& k) {
-    backend::snapshot any;
+    backend::read_snapshot any;
     std::vector<backend::record> found;
-    if (e.get(any, backend::freshness::now, {}, {&k, 1}, found) != backend::verdict::good)
+    if (e.get(any, backend::freshness::now, {}, {&k, 1}, found) != backend::engine_status::good)
         throw std::runtime_error{"it cannot be read"};
     return found.front();
 }
 
-std::unique_ptr<link> link_to(const std::string& place) {
+std::unique_ptr<member_connection> link_to(const std::string& place) {
     std::string why;
-    std::unique_ptr<link> made = link::open(place, 0, link::clock::now() + 5s, why);
+    std::unique_ptr<member_connection> made =
+        member_connection::open(place, 0, member_connection::clock::now() + 5s, why);
     if (!made) throw std::runtime_error{why};
     return made;
 }
 
-bool ask(link& to, const std::string& request) { return to.send(request, link::clock::now() + 5s); }
+bool ask(member_connection& to, const std::string& request) {
+    return to.send(request, member_connection::clock::now() + 5s);
+}
 
-/// Returns the outcome that the member sends within `within`; `alive` also stands for silence.
-group::outcome hear(link& from, std::string& rest, std::chrono::milliseconds within) {
+/// Returns the outcome that the member sends within `within`; `keep_alive` also stands for silence.
+group::reply_status hear(member_connection& from, std::string& rest, std::chrono::milliseconds within) {
     std::string message;
-    if (!from.receive(message, link::clock::now() + within)) return group::outcome::alive;
+    if (!from.receive(message, member_connection::clock::now() + within)) return group::reply_status::keep_alive;
     std::string_view view{message};
-    group::outcome said{};
+    group::reply_status said{};
     static_cast<void>(group::take_head(view, said));
     rest = view;
     return said;
@@ -97,25 +100,25 @@ group::outcome hear(link& from, std::string& rest, std::chrono::milliseconds wit
 std::string get_of(const char* k) {
     group::get_request all;
     all.wanted = {k};
-    return group::frame(group::question::get, all);
+    return group::frame(group::request_kind::get, all);
 }
 
 std::string commit_of(const char* k, const char* bytes) {
     group::commit_request all;
     all.all.resize(1);
     all.all[0].writes = {{k, true, bytes}};
-    return group::frame(group::question::commit, all);
+    return group::frame(group::request_kind::commit, all);
 }
 
-bool was_read(group::outcome said, const std::string& rest, const std::string& bytes) {
-    group::get_answer a;
-    return said == group::outcome::done && wire::decode(rest, a) && a.current && a.found.size() == 1 &&
+bool was_read(group::reply_status said, const std::string& rest, const std::string& bytes) {
+    group::get_reply a;
+    return said == group::reply_status::done && wire::decode(rest, a) && a.current && a.found.size() == 1 &&
            a.found[0].bytes == bytes;
 }
 
-bool was_acknowledged(group::outcome said, const std::string& rest) {
-    group::commit_answer a;
-    return said == group::outcome::done && wire::decode(rest, a) && a.all.size() == 1 && a.all[0].good;
+bool was_acknowledged(group::reply_status said, const std::string& rest) {
+    group::commit_reply a;
+    return said == group::reply_status::done && wire::decode(rest, a) && a.all.size() == 1 && a.all[0].good;
 }
 
 // ---- split brain, first way: the leader is stopped, another one is elected, and the first one goes on
@@ -134,9 +137,9 @@ std::string stopped_leader_misleads(fault with) {
     if (!ask(*reads, get_of("g/o1")) || !ask(*writes, commit_of("g/o2", "late"))) return "it takes no bytes";
     g.at(old).send(SIGCONT);
     std::string rest;
-    const group::outcome read = hear(*reads, rest, 10s);
+    const group::reply_status read = hear(*reads, rest, 10s);
     if (was_read(read, rest, "old")) return "a leader that was deposed has shown an old state";
-    const group::outcome written = hear(*writes, rest, 10s);
+    const group::reply_status written = hear(*writes, rest, 10s);
     if (was_acknowledged(written, rest) && look(*after, "o2").bytes != "late")
         return "a leader that was deposed has acknowledged what is lost";
     if (look(*after, "o1").bytes != "new") return "an acknowledged commit is lost";
@@ -157,8 +160,8 @@ std::string lone_leader_answers(fault with) {
     }
     if (!ask(*reads, get_of("g/o1")) || !ask(*writes, commit_of("g/o1", "alone"))) return "it takes no bytes";
     std::string rest;
-    if (hear(*reads, rest, 5s) == group::outcome::done) return "a leader that is alone has answered a read";
-    if (hear(*writes, rest, 5s) == group::outcome::done) return "a leader that is alone has acknowledged a commit";
+    if (hear(*reads, rest, 5s) == group::reply_status::done) return "a leader that is alone has answered a read";
+    if (hear(*writes, rest, 5s) == group::reply_status::done) return "a leader that is alone has acknowledged a commit";
     for (std::size_t i = 0; i < 3; ++i) {
         if (i != leads) g.at(i).send(SIGCONT);
     }
@@ -170,15 +173,15 @@ std::string lone_leader_answers(fault with) {
     return look(*after, "o1").bytes == found ? "" : "the state changes by itself";
 }
 
-TEST_F(groups, a_leader_that_was_stopped_misleads_nobody) { EXPECT_EQ(stopped_leader_misleads(fault::none), ""); }
-TEST_F(groups, a_leader_that_is_alone_answers_nothing) { EXPECT_EQ(lone_leader_answers(fault::none), ""); }
+TEST_F(raft_group_test, ignores_a_stopped_leader) { EXPECT_EQ(stopped_leader_misleads(fault::none), ""); }
+TEST_F(raft_group_test, gets_no_answer_from_an_isolated_leader) { EXPECT_EQ(lone_leader_answers(fault::none), ""); }
 
 // Tests of the tests: members that skip a step are noticed.
-TEST_F(groups, reads_without_a_barrier_are_caught) { EXPECT_NE(lone_leader_answers(fault::no_barrier), ""); }
-TEST_F(groups, answers_before_the_commit_are_caught) { EXPECT_NE(lone_leader_answers(fault::early_answer), ""); }
+TEST_F(raft_group_test, detects_reads_without_a_barrier) { EXPECT_NE(lone_leader_answers(fault::no_barrier), ""); }
+TEST_F(raft_group_test, detects_replies_before_the_commit) { EXPECT_NE(lone_leader_answers(fault::early_answer), ""); }
 // ---- under load
 
-TEST_F(groups, leaders_are_killed) {
+TEST_F(raft_group_test, survives_killed_leaders) {
     group_server g{3};
     g.start();
     stress_clients all{g.address(), 11};
@@ -195,7 +198,7 @@ TEST_F(groups, leaders_are_killed) {
     EXPECT_EQ(all.judge(g.address()), "");
 }
 
-TEST_F(groups, a_leader_that_is_asked_to_end_hands_over) {
+TEST_F(raft_group_test, transfers_leadership_at_shutdown) {
     group_server g{3};
     g.start();
     stress_clients all{g.address(), 12};
@@ -208,7 +211,7 @@ TEST_F(groups, a_leader_that_is_asked_to_end_hands_over) {
     EXPECT_EQ(all.judge(g.address()), "");
 }
 
-TEST_F(groups, members_come_and_go) {
+TEST_F(raft_group_test, adds_and_removes_members) {
     group_server g{3};
     g.start();
     stress_clients all{g.address(), 13};
@@ -247,11 +250,11 @@ void replace_members(group_server& g, std::size_t count, const std::function<voi
     }
 }
 
-TEST_F(groups, a_program_that_was_given_one_address_keeps_a_group_whose_members_are_all_replaced) {
+TEST_F(raft_group_test, follows_a_group_whose_members_are_all_replaced) {
     group_server g{3};
     g.start();
     const std::string first = g.places().front();
-    const auto e = backend::open_group({first}, {"g", 20s});
+    const auto e = backend::open_raft_group({first}, {"g", 20s});
     ASSERT_TRUE(put(*e, "o1", "old"));
     std::size_t there = 3;
     replace_members(g, 3, [&] {
@@ -267,7 +270,7 @@ TEST_F(groups, a_program_that_was_given_one_address_keeps_a_group_whose_members_
     EXPECT_EQ(look(*e, "o1").bytes, "new");
 }
 
-TEST_F(groups, one_member_of_a_group_that_has_lost_the_others_begins_a_new_one_with_what_it_has) {
+TEST_F(raft_group_test, restarts_from_the_last_surviving_member) {
     group_server g{3};
     g.start();
     const auto before = engine_at(g.address());
@@ -298,7 +301,7 @@ TEST_F(groups, one_member_of_a_group_that_has_lost_the_others_begins_a_new_one_w
 
 std::string free_place() { return "127.0.0.1:" + std::to_string(cli::free_port()); }
 
-TEST_F(groups, a_group_whose_members_have_all_moved_has_what_it_had) {
+TEST_F(raft_group_test, keeps_records_when_all_addresses_change) {
     group_server g{3};
     g.start();
     const auto before = engine_at(g.address());
@@ -330,7 +333,7 @@ TEST_F(groups, a_group_whose_members_have_all_moved_has_what_it_had) {
     EXPECT_EQ(cluster::ask_group(g.places(), 2000ms).members.size(), 4u);
 }
 
-TEST_F(groups, a_member_that_has_moved_alone_tells_the_others) {
+TEST_F(raft_group_test, announces_a_changed_address_to_other_members) {
     group_server g{3};
     g.start();
     const std::size_t moves = (g.leader() + 1) % 3;
@@ -360,7 +363,7 @@ bool has_ipv6() {
     return has;
 }
 
-TEST_F(groups, members_are_known_by_names_and_by_numbers_of_ipv6) {
+TEST_F(raft_group_test, accepts_host_names_and_ipv6_addresses) {
     const std::string folder = ::testing::TempDir() + "tutti-names-" + std::to_string(::getpid());
     std::filesystem::remove_all(folder);
     const auto silent = [](cluster::member::weight, const std::string&) {};
@@ -376,7 +379,7 @@ TEST_F(groups, members_are_known_by_names_and_by_numbers_of_ipv6) {
         std::thread runs_one{[&] { one.run(); }};
         cluster::member two{{.folder = folder + "/1", .address = second, .founds = false, .joins = {name}}, silent};
         std::thread runs_two{[&] { two.run(); }};
-        const auto e = backend::open_group({name}, {"g", 20s});
+        const auto e = backend::open_raft_group({name}, {"g", 20s});
         until([&] { return put(*e, "o1", "x"); });
         until([&] { return std::ranges::is_permutation(e->members(), std::vector{name, second}); });
         until([&] {
@@ -409,7 +412,7 @@ std::vector<cluster::exported_object> objects_of(const cluster::engine_options& 
     return all;
 }
 
-TEST_F(groups, objects_are_saved_of_one_state_while_programs_write_and_restored_with_their_versions) {
+TEST_F(raft_group_test, saves_one_state_and_restores_its_versions) {
     group_server g{1}, fresh{1};
     g.start();
     fresh.start();
@@ -425,7 +428,7 @@ TEST_F(groups, objects_are_saved_of_one_state_while_programs_write_and_restored_
     backend::request erasure;
     erasure.writes = {&erased, 1};
     e->commit(erasure);
-    ASSERT_EQ(erasure.said, backend::verdict::good);
+    ASSERT_EQ(erasure.status, backend::engine_status::good);
     // Two objects are equal in every state.
     std::atomic<bool> over{false};
     std::thread writes{[&] {
@@ -471,7 +474,7 @@ TEST_F(groups, objects_are_saved_of_one_state_while_programs_write_and_restored_
     std::filesystem::remove(file);
 }
 
-TEST_F(groups, a_member_that_has_lost_its_disk_is_another_one) {
+TEST_F(raft_group_test, treats_a_member_without_its_disk_as_new) {
     group_server g{3};
     g.start();
     stress_clients all{g.address(), 14};
@@ -499,7 +502,7 @@ TEST_F(groups, a_member_that_has_lost_its_disk_is_another_one) {
     EXPECT_EQ(all.judge(g.address()), "");
 }
 
-TEST_F(groups, a_member_whose_disk_is_full_says_so_and_the_others_go_on) {
+TEST_F(raft_group_test, continues_while_one_disk_is_full) {
     group_server g{3};
     g.start();
     stress_clients all{g.address(), 15};
@@ -532,7 +535,7 @@ std::string damage_log(const std::string& folder) {
     throw std::runtime_error{"nothing was written to " + folder};
 }
 
-TEST_F(groups, a_member_with_a_damaged_log_does_not_start_until_it_is_repaired) {
+TEST_F(raft_group_test, refuses_to_start_with_a_damaged_log) {
     group_server g{3};
     g.start();
     stress_clients all{g.address(), 16};
@@ -582,11 +585,11 @@ void expect_woken(const std::function<void(group_server&, std::size_t)>& go) {
     sleeper.join();
 }
 
-TEST_F(groups, sleepers_wake_when_the_leader_is_stopped) {
+TEST_F(raft_group_test, wakes_sleepers_when_the_leader_is_stopped) {
     expect_woken([](group_server& g, std::size_t leads) { g.at(leads).send(SIGSTOP); });
 }
 // The former leader still sends signs of life, but no changes.
-TEST_F(groups, sleepers_wake_when_the_leader_leads_no_more) {
+TEST_F(raft_group_test, wakes_sleepers_when_the_leader_steps_down) {
     expect_woken([](group_server& g, std::size_t leads) {
         for (const cluster::member_facts& m : cluster::ask_group(g.places(), 2000ms).members) {
             if (m.address == g.places()[leads]) return cluster::remove_member(g.places(), m.id, 20s);
@@ -596,11 +599,11 @@ TEST_F(groups, sleepers_wake_when_the_leader_leads_no_more) {
 
 // ---- large data
 
-TEST_F(groups, a_log_of_large_commits_does_not_grow_for_good) {
+TEST_F(raft_group_test, compacts_a_log_of_large_commits) {
     group_server g{1};
     g.start();
     const auto e = engine_at(g.address());
-    const std::string large(group::most_commit_bytes - 100, 'x');
+    const std::string large(group::max_commit_bytes - 100, 'x');
     constexpr int commits = 60;  // 240 MiB
     // On a busy machine an answer may be lost, and then the commit is repeated.
     for (int i = 0; i < commits; ++i) until([&] { return put(*e, "o1", large); });
@@ -625,7 +628,7 @@ TEST_F(groups, a_log_of_large_commits_does_not_grow_for_good) {
     EXPECT_TRUE(g.at(second).running());
 }
 
-TEST_F(groups, what_was_erased_does_not_stay) {
+TEST_F(raft_group_test, drops_erased_records) {
     constexpr std::size_t most = cluster::replica::state_machine::default_max_erased, at_once = 500;
     group_server g{3};
     g.start();
@@ -638,7 +641,7 @@ TEST_F(groups, what_was_erased_does_not_stay) {
         backend::request r;
         r.writes = all;
         e->commit(r);
-        return r.said == backend::verdict::good;
+        return r.status == backend::engine_status::good;
     };
     const std::size_t objects = support::rounds(4 * most);
     for (std::size_t i = 0; i < objects; i += at_once) {
@@ -669,7 +672,7 @@ TEST_F(groups, what_was_erased_does_not_stay) {
 
 // ---- strangers
 
-TEST_F(groups, strangers_are_refused) {
+TEST_F(raft_group_test, rejects_unknown_clients) {
     group_server g{1}, other{1};
     g.start();
     other.start();
@@ -677,32 +680,34 @@ TEST_F(groups, strangers_are_refused) {
     ASSERT_TRUE(put(*e, "o1", "x"));
     std::string why;
     // The number of another group.
-    EXPECT_EQ(link::open(g.places()[0], link_to(other.places()[0])->group(), link::clock::now() + 5s, why), nullptr);
+    EXPECT_EQ(member_connection::open(g.places()[0], link_to(other.places()[0])->group(),
+                                      member_connection::clock::now() + 5s, why),
+              nullptr);
     EXPECT_NE(why.find("another group"), std::string::npos) << why;
     // A request that is too large, invalid bytes, and an empty frame.
     std::string rest;
     const auto large = link_to(g.places()[0]);
     ASSERT_TRUE(ask(*large, std::string("\xff\xff\xff\x7f", 4)));
-    EXPECT_EQ(hear(*large, rest, 5s), group::outcome::refused);
+    EXPECT_EQ(hear(*large, rest, 5s), group::reply_status::refused);
     for (const std::string& bytes :
          {std::string(4, '\0'), std::string{"\1\0\0\0\x63", 5}, std::string{"\2\0\0\0\0\7", 6}}) {
         const auto one = link_to(g.places()[0]);
         ASSERT_TRUE(ask(*one, bytes));
-        EXPECT_EQ(hear(*one, rest, 5s), group::outcome::alive);
+        EXPECT_EQ(hear(*one, rest, 5s), group::reply_status::keep_alive);
     }
     // A commit beyond the limit is refused, and nothing of it is written.
-    const std::string bytes(group::most_commit_bytes * 2, 'x');
+    const std::string bytes(group::max_commit_bytes * 2, 'x');
     const backend::write w{"o1", true, bytes};
     backend::request r;
     r.writes = {&w, 1};
     e->commit(r);
-    EXPECT_EQ(r.said, backend::verdict::refused);
+    EXPECT_EQ(r.status, backend::engine_status::refused);
     EXPECT_EQ(look(*e, "o1").bytes, "x");
-    EXPECT_THROW(static_cast<void>(engine_at("tutti://10.1.2.3:7001")), backend::refusal);
-    EXPECT_THROW(static_cast<void>(engine_at("tutti://")), backend::refusal);
+    EXPECT_THROW(static_cast<void>(engine_at("tutti://10.1.2.3:7001")), backend::engine_error);
+    EXPECT_THROW(static_cast<void>(engine_at("tutti://")), backend::engine_error);
 }
 
-TEST_F(groups, a_folder_is_one_members) {
+TEST_F(raft_group_test, locks_the_data_directory_of_a_member) {
     group_server g{1};
     g.start();
     const auto refused = [&](cluster::member_options how) {

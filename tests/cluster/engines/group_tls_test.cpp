@@ -27,7 +27,7 @@ using namespace tutti;
 using namespace tutti::cluster::testing;
 using namespace std::chrono_literals;
 namespace backend = cluster::backend;
-using backend::group::link;
+using backend::group::member_connection;
 using strangers::certificates;
 using strangers::strange_listener;
 using strangers::unknown_client;
@@ -39,7 +39,7 @@ protected:
 
 // ---- valid peers
 
-TEST_F(group_tls, members_and_programs_work_as_in_the_clear) {
+TEST_F(group_tls, serves_members_and_programs) {
     group_server g{3, 0, {ours().folder}};
     g.start();
     stress_clients all{g.address(), 21, g.tls()};
@@ -61,11 +61,11 @@ TEST_F(group_tls, members_and_programs_work_as_in_the_clear) {
 
 // A TLS record holds 16 KiB, and a local socket buffers some hundred KiB. Larger data takes many turns in both
 // directions.
-TEST_F(group_tls, what_is_large_arrives_whole) {
+TEST_F(group_tls, transfers_large_messages_intact) {
     group_server g{2, 0, {ours().folder}};
     g.start();
     const auto e = engine_at(g.address(), g.tls());
-    const std::string large(backend::group::most_commit_bytes - 100, 'x');
+    const std::string large(backend::group::max_commit_bytes - 100, 'x');
     for (int i = 0; i < 8; ++i) until([&] { return put(*e, "o" + std::to_string(i % 2), large); });
     EXPECT_EQ(look(*e, "o0"), large);
     const auto equal = [&] {
@@ -80,7 +80,7 @@ TEST_F(group_tls, what_is_large_arrives_whole) {
     });
 }
 
-TEST_F(group_tls, members_listen_beyond_loopback) {
+TEST_F(group_tls, lets_members_listen_beyond_loopback) {
     const std::string host = address_beyond_loopback();
     const std::string somewhere = (host.empty() ? "192.0.2.1" : host) + ":" + std::to_string(cli::free_port());
     cluster::member_options how;
@@ -123,7 +123,7 @@ TEST_F(group_tls, members_listen_beyond_loopback) {
     EXPECT_SAYS(refused(), "is beyond loopback") << "it has been there under TLS, and is not in the clear now";
 }
 
-TEST_F(group_tls, members_speak_the_versions_and_ciphers_that_they_were_given) {
+TEST_F(group_tls, uses_the_configured_versions_and_ciphers) {
     cluster::member_options how;
     how.folder = ours().folder + "/protocol";
     how.address = "127.0.0.1:" + std::to_string(cli::free_port());
@@ -174,7 +174,7 @@ TEST_F(group_tls, members_speak_the_versions_and_ciphers_that_they_were_given) {
     runs.join();
 }
 
-TEST_F(group_tls, programs_refuse_ciphers_that_openssl_does_not_know) {
+TEST_F(group_tls, rejects_ciphers_unknown_to_openssl) {
     for (const char* const address : {"tutti://127.0.0.1:7001", "redis://127.0.0.1:6379", "memory:ciphers"}) {
         cluster::engine_options how = engine_options_of(address, {});
         how.tls.ciphers = "swordfish";
@@ -187,7 +187,7 @@ TEST_F(group_tls, programs_refuse_ciphers_that_openssl_does_not_know) {
 
 // ---- permissions
 
-TEST_F(group_tls, a_programs_certificate_does_not_change_who_the_members_are) {
+TEST_F(group_tls, denies_membership_changes_to_program_certificates) {
     group_server g{1, 0, {ours().folder}};
     g.start();
     const std::size_t second = g.add();
@@ -209,7 +209,7 @@ TEST_F(group_tls, a_programs_certificate_does_not_change_who_the_members_are) {
 
 /// Returns true if a member welcomes a caller that has these files, or none, and sends a hello as `who`. Otherwise
 /// checks that the member reports `says` to its operator.
-bool welcomes(const group_server& g, const std::string& files, backend::group::speaker who, const std::string& says) {
+bool welcomes(const group_server& g, const std::string& files, backend::group::peer_kind who, const std::string& says) {
     const auto facts = cluster::ask_group(g.places(), 5000ms, g.tls()).members;
     const std::uint64_t id = facts.empty() ? 0 : facts[0].id;
     std::string told;
@@ -235,7 +235,7 @@ std::string lets_in(wire::fault with) {
     if (!welcomes(g, ours().member(1), program, "")) return "a member that asks as a program is refused";
     const struct {
         std::string files;
-        backend::group::speaker who;
+        backend::group::peer_kind who;
         const char* says;
     } all[] = {
         {ours().program(), member, "is made for program.tutti, and a member's must be made for member.tutti"},
@@ -254,11 +254,11 @@ std::string lets_in(wire::fault with) {
     return put(*e, "o1", "x") ? "" : "it has taken harm";
 }
 
-TEST_F(group_tls, whoever_has_no_certificate_for_what_it_is_gets_refused) { EXPECT_EQ(lets_in(wire::fault::none), ""); }
-TEST_F(group_tls, members_that_look_at_no_name_are_caught) { EXPECT_NE(lets_in(wire::fault::no_name_check), ""); }
-TEST_F(group_tls, members_that_ask_no_authority_are_caught) { EXPECT_NE(lets_in(wire::fault::no_authority_check), ""); }
+TEST_F(group_tls, rejects_peers_without_a_matching_certificate) { EXPECT_EQ(lets_in(wire::fault::none), ""); }
+TEST_F(group_tls, detects_members_that_check_no_name) { EXPECT_NE(lets_in(wire::fault::no_name_check), ""); }
+TEST_F(group_tls, detects_members_that_check_no_authority) { EXPECT_NE(lets_in(wire::fault::no_authority_check), ""); }
 
-TEST_F(group_tls, whoever_answers_must_be_a_member) {
+TEST_F(group_tls, accepts_only_members_as_servers) {
     const auto why = [](const std::string& files) {
         const int port = cli::free_port();
         strange_listener at{port};
@@ -267,9 +267,10 @@ TEST_F(group_tls, whoever_answers_must_be_a_member) {
             if (one.encrypt(files, false)) one.receive();
         }};
         std::string said;
-        const auto how =
-            backend::group::credentials::of(tls_of(ours().options(ours().program())), backend::group::speaker::program);
-        EXPECT_EQ(link::open("127.0.0.1:" + std::to_string(port), 0, link::clock::now() + 5s, said, how.get()),
+        const auto how = backend::group::credentials::of(tls_of(ours().options(ours().program())),
+                                                         backend::group::peer_kind::program);
+        EXPECT_EQ(member_connection::open("127.0.0.1:" + std::to_string(port), 0, member_connection::clock::now() + 5s,
+                                          said, how.get()),
                   nullptr);
         called.join();
         return said;
@@ -280,7 +281,7 @@ TEST_F(group_tls, whoever_answers_must_be_a_member) {
     EXPECT_SAYS(why(ours().member(0)), "said nothing") << "this one is right, but is no member";
 }
 
-TEST_F(group_tls, a_member_of_another_authority_does_not_join) {
+TEST_F(group_tls, rejects_members_of_another_authority) {
     group_server g{1, 0, {ours().folder}};
     g.start();
     EXPECT_SAYS(why_not(engine_options_of(g.address(), theirs().options(theirs().program()))),
@@ -302,7 +303,7 @@ TEST_F(group_tls, a_member_of_another_authority_does_not_join) {
 
 // ---- TLS on one side only
 
-TEST_F(group_tls, who_is_in_the_clear_and_who_is_not_both_say_so) {
+TEST_F(group_tls, reports_unencrypted_peers_on_both_sides) {
     group_server secured{1, 0, {ours().folder}}, clear{1};
     secured.start();
     clear.start();
@@ -312,11 +313,11 @@ TEST_F(group_tls, who_is_in_the_clear_and_who_is_not_both_say_so) {
     await_line(clear, 0, "a connection from 127.0.0.1 speaks TLS, and this side does not: give");
     // A stranger without TLS receives a TLS alert.
     unknown_client one = unknown_client::connect_to(port_of(secured.places()[0]));
-    one.send(hello_of(backend::group::speaker::member));
+    one.send(hello_of(backend::group::peer_kind::member));
     EXPECT_EQ(one.receive(), wire::alert_in_the_clear());
 }
 
-TEST_F(group_tls, a_member_that_is_started_without_its_certificate_is_told) {
+TEST_F(group_tls, tells_a_member_that_lacks_its_certificate) {
     group_server g{3, 0, {ours().folder}};
     g.start();
     const std::size_t follows = (g.leader() + 1) % 3;
@@ -343,7 +344,7 @@ std::string copy_of(const std::string& from, const std::string& to) {
     return to;
 }
 
-TEST_F(group_tls, files_that_change_are_used_by_the_next_connection) {
+TEST_F(group_tls, uses_changed_files_for_the_next_connection) {
     const certificates mine{"tls-changing", "tutti", "member"};
     group_server g{1, 0, {mine.folder}};
     g.start();
@@ -366,7 +367,7 @@ TEST_F(group_tls, files_that_change_are_used_by_the_next_connection) {
     EXPECT_EQ(shown(), "member.tutti, freshest.tutti");
 }
 
-TEST_F(group_tls, a_program_uses_new_files_when_it_connects_again) {
+TEST_F(group_tls, uses_new_files_when_a_program_reconnects) {
     const certificates mine{"tls-renewed", "tutti", "member"};
     const std::string files = copy_of(mine.program(), mine.folder + "/renewed");
     group_server g{1, 0, {mine.folder}};

@@ -42,15 +42,15 @@ class local_group final : public backend::group_engine {
 public:
     explicit local_group(std::shared_ptr<local_store> at) : at_{std::move(at)} {
         can_.name = "the group at " + std::to_string(at_->number);
-        can_.old_versions = can_.batches = can_.drops_erased = true;
+        can_.keeps_old_versions = can_.batches = can_.drops_erased = true;
     }
-    const backend::capabilities& can() const noexcept override { return can_; }
+    const backend::capabilities& abilities() const noexcept override { return can_; }
     std::uint64_t number() const noexcept override { return at_->number; }
-    backend::verdict get(backend::snapshot& of, backend::freshness how, std::span<const backend::check> held,
-                         std::span<const backend::key> wanted, std::vector<backend::record>& found) override {
+    backend::engine_status get(backend::read_snapshot& of, backend::freshness how, std::span<const backend::check> held,
+                               std::span<const backend::key> wanted, std::vector<backend::record>& found) override {
         ++gets;
         if (hides_decisions && std::ranges::any_of(wanted, [](const backend::key& k) { return k.starts_with("t"); }))
-            return backend::verdict::unreachable;
+            return backend::engine_status::unreachable;
         const std::lock_guard hold{at_->guard};
         return at_->records.get(of, how, held, wanted, found);
     }
@@ -60,7 +60,7 @@ public:
         e.add_commit(r.checks, r.writes);
         settle(r, std::move(e), lose_commit);
     }
-    std::function<void()> begin_prepare(const backend::holder& who, backend::request& r,
+    std::function<void()> begin_prepare(const backend::blocking_transaction& who, backend::request& r,
                                         std::chrono::milliseconds) override {
         ++prepares;
         if (const auto first = std::exchange(before_prepare, nullptr)) first();
@@ -82,39 +82,40 @@ public:
         e.add_forget(all);
         static_cast<void>(at_->apply(std::move(e)));
     }
-    backend::verdict list(backend::listing& from, const backend::slot_set& slots,
-                          std::vector<backend::change>& found) override {
+    backend::engine_status list(backend::list_cursor& from, const backend::slot_set& slots,
+                                std::vector<backend::change>& found) override {
         const std::lock_guard hold{at_->guard};
         replica::state_machine::list_position place{from.buckets, from.next};
         at_->records.list(place, 4, 1u << 20, [&](std::string_view k) { return slots.has(k); }, found);
-        from = {from.begun == 0 ? at_->records.latest() : from.begun,
+        from = {from.as_of == 0 ? at_->records.latest() : from.as_of,
                 place.next == place.buckets,
                 at_->records.absence(),
                 at_->records.prepared(100),
                 0,
                 place.buckets,
                 place.next};
-        return backend::verdict::good;
+        return backend::engine_status::good;
     }
-    backend::verdict changed(backend::listing& from, const backend::slot_set& slots,
-                             std::vector<backend::change>& found) override {
+    backend::engine_status list_changes(backend::list_cursor& from, const backend::slot_set& slots,
+                                        std::vector<backend::change>& found) override {
         if (const auto first = std::exchange(before_changed, nullptr)) first();
         const std::lock_guard hold{at_->guard};
         std::vector<backend::change> some;
-        if (!at_->records.changes_after(from.begun, 1000, some)) return backend::verdict::conflict;
-        from.over = from.begun == at_->records.latest();
+        if (!at_->records.changes_after(from.as_of, 1000, some)) return backend::engine_status::conflict;
+        from.is_finished = from.as_of == at_->records.latest();
         from.absence = at_->records.absence();
         for (backend::change& c : some) {
             if (slots.has(c.of)) found.push_back(std::move(c));
         }
-        return backend::verdict::good;
+        return backend::engine_status::good;
     }
-    void adopt(backend::request& r, std::span<const backend::change> records, backend::version absence) override {
+    void import_records(backend::request& r, std::span<const backend::change> records,
+                        backend::version absence) override {
         replica::log_entry_builder e;
         e.add_adopt(r.checks, records, absence);
         settle(r, std::move(e), lose_adopt);
     }
-    std::unique_ptr<backend::feed> open_feed() override { return std::make_unique<told>(at_); }
+    std::unique_ptr<backend::key_feed> open_key_feed() override { return std::make_unique<told>(at_); }
 
     /// Loses the answer of the next request. The request takes effect anyway, or not, or when `late` is called.
     enum class loss : std::uint8_t { none, after, before, late };
@@ -126,7 +127,7 @@ public:
     std::atomic<unsigned> gets{0}, commits{0}, prepares{0};
 
 private:
-    class told final : public backend::feed {
+    class told final : public backend::key_feed {
     public:
         explicit told(std::shared_ptr<local_store> at) : at_{std::move(at)} {
             const std::lock_guard hold{at_->guard};
@@ -153,7 +154,7 @@ private:
     };
     void settle(backend::request& r, replica::log_entry_builder e, std::atomic<loss>& lost) {
         const loss how = lost.exchange(loss::none);
-        r.said = backend::verdict::unknown;
+        r.status = backend::engine_status::unknown;
         if (how == loss::before) return;
         if (how == loss::late) {
             late = [this, kept = std::make_shared<replica::log_entry_builder>(std::move(e))] {
@@ -163,9 +164,9 @@ private:
         }
         const replica::operation_result said = at_->apply(std::move(e));
         if (how == loss::after) return;
-        r.said = said.status;
+        r.status = said.status;
         r.at = said.at;
-        r.met = said.blocked_by;
+        r.blocked_by = said.blocked_by;
     }
 
     const std::shared_ptr<local_store> at_;

@@ -15,12 +15,12 @@ using namespace tutti::cluster;
 using namespace tutti::cluster::testing;
 using namespace std::chrono_literals;
 
-TEST(postgres_feed, breaks_where_more_has_been_committed_than_it_foresaw) {
+TEST(postgres_feed, breaks_after_more_commits_than_announced) {
     ASSERT_EQ(missing_for("postgres"), "") << "is needed, and not installed";
     const tutti::support::watchdog guard{"postgres_feed"};
     const auto server = make_server("postgres");
     const auto engine = backend::open_engine(server->address(), {"g", 20s});
-    const auto feed = engine->open_feed();
+    const auto feed = engine->open_key_feed();
     ASSERT_NE(feed, nullptr);
     const std::unique_ptr<PGconn, decltype(&PQfinish)> by_hand{PQconnectdb(server->address().c_str()), &PQfinish};
     PGresult* const moved = PQexec(by_hand.get(), "SELECT setval('g_versions', t.last_value + 1) FROM g_told_until t");
@@ -30,7 +30,7 @@ TEST(postgres_feed, breaks_where_more_has_been_committed_than_it_foresaw) {
     backend::request r;
     r.writes = {&w, 1};
     engine->commit(r);
-    ASSERT_EQ(r.said, backend::verdict::good);
+    ASSERT_EQ(r.status, backend::engine_status::good);
     // The notification is missing. The feed reports this, and every sleeper looks again.
     std::vector<backend::key> written;
     while (feed->next(written)) ASSERT_TRUE(written.empty()) << "it was told of: is the bound not looked at?";

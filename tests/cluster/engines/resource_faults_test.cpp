@@ -161,7 +161,7 @@ std::string slow_disk() {
 TEST_F(resource_faults_test, a_disk_is_slow) { EXPECT_EQ(slow_disk(), ""); }
 // A block whose answer is lost runs again. Chance may hide a double effect, but not each time.
 TEST_F(resource_faults_test, commits_that_are_not_looked_up_are_caught) {
-    cluster::backend::injected_fault = cluster::backend::fault::forget_marks;
+    cluster::backend::injected_fault = cluster::backend::fault::forget_commit_records;
     std::string said;
     while (said.empty()) said = slow_disk();
     cluster::backend::injected_fault = cluster::backend::fault::none;

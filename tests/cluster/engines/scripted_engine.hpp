@@ -64,14 +64,14 @@ public:
 class scripted_engine final : public backend::engine {
 public:
     /// Creates an engine. Engines that share a tide belong to one process.
-    scripted_engine(std::shared_ptr<scripted_store> at, std::shared_ptr<backend::tide> of)
+    scripted_engine(std::shared_ptr<scripted_store> at, std::shared_ptr<backend::version_watermark> of)
         : at_{std::move(at)}, tide_{std::move(of)} {
         can_.name = "a chronicle";
-        can_.old_versions = can_.follows = true;
+        can_.keeps_old_versions = can_.has_record_feed = true;
     }
-    const backend::capabilities& can() const noexcept override { return can_; }
-    backend::verdict get(backend::snapshot& of, backend::freshness how, std::span<const backend::check> held,
-                         std::span<const backend::key> wanted, std::vector<backend::record>& found) override {
+    const backend::capabilities& abilities() const noexcept override { return can_; }
+    backend::engine_status get(backend::read_snapshot& of, backend::freshness how, std::span<const backend::check> held,
+                               std::span<const backend::key> wanted, std::vector<backend::record>& found) override {
         if (before_get) before_get(wanted);
         {
             const std::lock_guard hold{at_->guard};
@@ -80,7 +80,7 @@ public:
             for (const backend::check& c : held) {
                 if (back || as_of(c.of, when).at == c.at) continue;
                 tide_->raise(when);
-                return backend::verdict::conflict;
+                return backend::engine_status::conflict;
             }
             found.clear();
             for (const backend::key& k : wanted) {
@@ -91,7 +91,7 @@ public:
             if (!wanted.empty()) tide_->raise(when);
         }
         if (after_get) after_get(wanted);
-        return backend::verdict::good;
+        return backend::engine_status::good;
     }
     void commit(backend::request& r) override {
         backend::request* one = &r;
@@ -106,22 +106,22 @@ public:
             if (!any) return;
             ++at_->latest;
         }
-        if (witness_ != nullptr) witness_->see(all);
+        if (witness_ != nullptr) witness_->on_commits(all);
         for (const backend::request* const r : all) tide_->raise(r->at);
         const std::lock_guard hold{at_->guard};
         at_->more.notify_all();
     }
     void forget(std::span<const backend::key>) noexcept override {}
-    std::unique_ptr<backend::feed> open_feed() override { return nullptr; }
-    std::unique_ptr<backend::changes> follow(backend::version after) override {
+    std::unique_ptr<backend::key_feed> open_key_feed() override { return nullptr; }
+    std::unique_ptr<backend::record_feed> open_record_feed(backend::version after) override {
         const std::lock_guard hold{at_->guard};
         if (at_->refuses) return nullptr;
         ++at_->feeds;
         at_->more.notify_all();
         return std::make_unique<scripted_changes>(at_, after);
     }
-    backend::tide* tide() noexcept override { return tide_.get(); }
-    bool show_commits_to(backend::witness* w) noexcept override {
+    backend::version_watermark* watermark() noexcept override { return tide_.get(); }
+    bool set_commit_observer(backend::commit_observer* w) noexcept override {
         witness_ = w;
         return true;
     }
@@ -131,7 +131,7 @@ public:
     std::atomic<bool> loses_pulses{false};
 
 private:
-    class scripted_changes final : public backend::changes {
+    class scripted_changes final : public backend::record_feed {
     public:
         scripted_changes(std::shared_ptr<scripted_store> at, backend::version after)
             : at_{std::move(at)}, place_{after}, born_{at_->broken} {}
@@ -141,7 +141,7 @@ private:
             if (is_over()) return false;
             const backend::version until = std::min(at_->reported, at_->latest);
             for (const backend::change& c : at_->log) {
-                if (c.is.at > place_ && c.is.at <= until) written.push_back(c);
+                if (c.value.at > place_ && c.value.at <= until) written.push_back(c);
             }
             place_ = until;
             return true;
@@ -171,15 +171,15 @@ private:
 
     bool decide(backend::request& r, backend::version at) {
         if (loses_pulses && r.writes.front().of.starts_with('n')) {
-            r.said = backend::verdict::unreachable;
+            r.status = backend::engine_status::unreachable;
             return false;
         }
-        r.said = backend::verdict::conflict;
+        r.status = backend::engine_status::conflict;
         for (const backend::check& c : r.checks) {
             if (as_of(c.of, at_->latest).at != c.at) return false;
         }
         r.at = at;
-        r.said = backend::verdict::good;
+        r.status = backend::engine_status::good;
         for (const backend::write& w : r.writes) {
             at_->records[w.of].push_back({w.exists, r.at, w.bytes});
             at_->log.push_back({w.of, at_->records[w.of].back()});
@@ -188,8 +188,8 @@ private:
     }
 
     const std::shared_ptr<scripted_store> at_;
-    const std::shared_ptr<backend::tide> tide_;
-    backend::witness* witness_ = nullptr;
+    const std::shared_ptr<backend::version_watermark> tide_;
+    backend::commit_observer* witness_ = nullptr;
     backend::capabilities can_;
 };
 

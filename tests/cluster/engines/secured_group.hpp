@@ -13,7 +13,7 @@
 
 #include "cli/port.hpp"
 #include "cluster/backend/address.hpp"
-#include "cluster/backend/group_link.hpp"
+#include "cluster/backend/member_connection.hpp"
 #include "cluster/certificates.hpp"
 #include "cluster/engine_settings.hpp"
 #include "cluster/engines/servers.hpp"
@@ -88,23 +88,23 @@ inline bool put(backend::engine& e, const std::string& k, const std::string& byt
     backend::request r;
     r.writes = {&w, 1};
     e.commit(r);
-    return r.said == backend::verdict::good;
+    return r.status == backend::engine_status::good;
 }
 
 inline std::string look(backend::engine& e, const std::string& k) {
-    backend::snapshot any;
+    backend::read_snapshot any;
     std::vector<backend::record> found;
-    if (e.get(any, backend::freshness::now, {}, {&k, 1}, found) != backend::verdict::good)
+    if (e.get(any, backend::freshness::now, {}, {&k, 1}, found) != backend::engine_status::good)
         throw std::runtime_error{"it cannot be read"};
     return found.front().bytes;
 }
 
 /// Returns the hello of a program, or of a member that wants the member `wanted`.
-inline std::string hello_of(backend::group::speaker who, std::uint64_t wanted = 0) {
+inline std::string hello_of(backend::group::peer_kind who, std::uint64_t wanted = 0) {
     backend::group::hello all;
-    all.who = who;
-    all.self = 7;
-    all.wanted = wanted;
+    all.kind = who;
+    all.own_id = 7;
+    all.expected_id = wanted;
     return wire::encode(all);
 }
 

@@ -39,8 +39,8 @@ std::string absent_twice_differs(const under_test& e) {
     const backend::key one{"o1"};
     std::vector<backend::record> found;
     const auto look = [&] {
-        backend::snapshot any;
-        if (engine->get(any, backend::freshness::now, {}, {&one, 1}, found) != backend::verdict::good)
+        backend::read_snapshot any;
+        if (engine->get(any, backend::freshness::now, {}, {&one, 1}, found) != backend::engine_status::good)
             throw std::runtime_error{"it cannot be read"};
         return found.front();
     };
@@ -51,15 +51,15 @@ std::string absent_twice_differs(const under_test& e) {
         r.checks = {&c, 1};
         r.writes = {&w, 1};
         engine->commit(r);
-        return r.said;
+        return r.status;
     };
     if (look().exists || look().at != 0) return "what nobody wrote exists";
-    if (set(0, true) != backend::verdict::good) return "it cannot be made";
-    if (set(0, true) != backend::verdict::conflict) return "it is made twice";
-    if (set(look().at, false) != backend::verdict::good || look().exists) return "it cannot be erased";
+    if (set(0, true) != backend::engine_status::good) return "it cannot be made";
+    if (set(0, true) != backend::engine_status::conflict) return "it is made twice";
+    if (set(look().at, false) != backend::engine_status::good || look().exists) return "it cannot be erased";
     const backend::version first = look().at;
     if (first == 0) return "an erased record has the version of one that was never written";
-    if (set(first, true) != backend::verdict::good || set(look().at, false) != backend::verdict::good)
+    if (set(first, true) != backend::engine_status::good || set(look().at, false) != backend::engine_status::good)
         return "it cannot be made again";
     if (look().at == first) return "two absences have one version";
     return {};

@@ -26,7 +26,7 @@ public:
         } else if (what != 2) {
             wrapped::commit(r);
         }
-        if (what <= 2) r.said = backend::verdict::unknown;
+        if (what <= 2) r.status = backend::engine_status::unknown;
     }
 
 private:
@@ -57,7 +57,7 @@ public:
             if (w.of.starts_with("m")) mark = w.of;
         }
         if (!std::exchange(lose_next, false)) return wrapped::commit(r);
-        r.said = backend::verdict::unknown;  // the commit may take effect later
+        r.status = backend::engine_status::unknown;  // the commit may take effect later
     }
     backend::key mark;
     bool lose_next = false;
@@ -74,8 +74,8 @@ std::string lost_answers_are_found_out(const under_test& e, std::size_t rounds) 
     const backend::key one{"ocount"};
     std::vector<backend::record> found;
     const auto look = [&] {
-        backend::snapshot any;
-        if (judge->get(any, backend::freshness::now, {}, {&one, 1}, found) != backend::verdict::good)
+        backend::read_snapshot any;
+        if (judge->get(any, backend::freshness::now, {}, {&one, 1}, found) != backend::engine_status::good)
             throw std::runtime_error{"it cannot be read"};
         return found.front();
     };
@@ -87,9 +87,9 @@ std::string lost_answers_are_found_out(const under_test& e, std::size_t rounds) 
             std::vector<backend::write> writes{
                 {one, true, std::to_string((now.bytes.empty() ? 0 : std::stoull(now.bytes)) + 1)}};
             backend::version at = 0;
-            const backend::verdict said = committer.commit(checks, writes, at);
-            if (said == backend::verdict::unknown) return "an outcome stays unknown, although the engine answers";
-            if (said == backend::verdict::good) break;
+            const backend::engine_status said = committer.commit(checks, writes, at);
+            if (said == backend::engine_status::unknown) return "an outcome stays unknown, although the engine answers";
+            if (said == backend::engine_status::good) break;
         }
         ++acknowledged;
         // Checks after each commit, so that one extra and one missing increment do not cancel out.
@@ -110,12 +110,12 @@ std::string marks_are_forgotten(const under_test& e) {
             std::vector<backend::check> checks;
             std::vector<backend::write> writes{{"o1", true, "x"}};
             backend::version at = 0;
-            if ((committer.commit(checks, writes, at) == backend::verdict::good) == lost)
+            if ((committer.commit(checks, writes, at) == backend::engine_status::good) == lost)
                 throw std::runtime_error{"the outcome is another than the one that was arranged"};
         }
-        backend::snapshot any;
+        backend::read_snapshot any;
         std::vector<backend::record> found;
-        if (engine.get(any, backend::freshness::now, {}, {&engine.mark, 1}, found) != backend::verdict::good)
+        if (engine.get(any, backend::freshness::now, {}, {&engine.mark, 1}, found) != backend::engine_status::good)
             throw std::runtime_error{"it cannot be read"};
         return found.front().at == 0;
     };

@@ -90,7 +90,7 @@ protected:
     static inline under_test which_;
 };
 
-TEST_F(tpcc_over_objects, the_load_is_consistent_whoever_does_which_part) {
+TEST_F(tpcc_over_objects, loads_consistently_in_any_division) {
     const node here{which_.options()};
     const remote::tables db{here};
     const auto rows = loaded();
@@ -99,7 +99,7 @@ TEST_F(tpcc_over_objects, the_load_is_consistent_whoever_does_which_part) {
     EXPECT_EQ(violated(db, moment::after_load), std::set<int>{});
 }
 
-TEST_F(tpcc_over_objects, all_conditions_hold_after_several_clients) {
+TEST_F(tpcc_over_objects, keeps_all_conditions_under_several_clients) {
     const tutti::cluster::engine_options how = which_.options();
     node nodes[2]{node{how}, node{how}};
     remote::publish(*loaded(), remote::tables{nodes[0]});
@@ -123,7 +123,7 @@ TEST_F(tpcc_over_objects, all_conditions_hold_after_several_clients) {
     EXPECT_GT(nodes[0].statistics().commits + nodes[1].statistics().commits, 4 * transactions() / 2);
 }
 
-TEST_F(tpcc_over_objects, a_new_order_of_an_item_that_does_not_exist_leaves_nothing) {
+TEST_F(tpcc_over_objects, leaves_nothing_of_an_invalid_new_order) {
     const node here{which_.options()};
     const remote::tables db{here};
     remote::publish(*loaded(), db);
@@ -137,7 +137,7 @@ TEST_F(tpcc_over_objects, a_new_order_of_an_item_that_does_not_exist_leaves_noth
     EXPECT_EQ(violated(db, moment::after_load), std::set<int>{}) << "one more order, and one more that is pending";
 }
 
-TEST_F(tpcc_over_objects, delivery_takes_the_oldest_of_each_district_until_there_is_none) {
+TEST_F(tpcc_over_objects, delivers_the_oldest_orders_of_each_district) {
     const node here{which_.options()};
     const remote::tables db{here};
     remote::publish(*loaded(), db);
@@ -149,7 +149,7 @@ TEST_F(tpcc_over_objects, delivery_takes_the_oldest_of_each_district_until_there
 
 // ---- tests of the tests: a profile that skips a step violates the condition that the specification names
 
-class broken_tpcc : public tpcc_over_objects {
+class tpcc_fault_injection_test : public tpcc_over_objects {
 protected:
     void SetUp() override {
         if (chosen() != "memory") GTEST_SKIP() << "the profiles are the same over every engine";
@@ -194,8 +194,10 @@ protected:
 
 using conditions = std::set<int>;
 
-TEST_F(broken_tpcc, a_lost_order_line_is_caught) { EXPECT_EQ(after(fault::lost_line, 20), (conditions{4, 6, 13})); }
-TEST_F(broken_tpcc, a_number_drawn_in_another_block_is_caught) {
+TEST_F(tpcc_fault_injection_test, detects_a_lost_order_line) {
+    EXPECT_EQ(after(fault::lost_line, 20), (conditions{4, 6, 13}));
+}
+TEST_F(tpcc_fault_injection_test, detects_a_number_drawn_in_another_block) {
     const node here{which_.options()};
     const remote::tables db{here};
     remote::publish(*loaded(), db);
@@ -210,33 +212,33 @@ TEST_F(broken_tpcc, a_number_drawn_in_another_block_is_caught) {
     EXPECT_TRUE(remote::new_order(db, in).result);
     EXPECT_EQ(violated(db, moment::after_run), conditions{3});
 }
-TEST_F(broken_tpcc, a_number_that_another_block_has_read_is_caught) {
+TEST_F(tpcc_fault_injection_test, detects_a_number_that_another_block_read) {
     std::string said;
     for (int i = 0; i < 20 && said.empty(); ++i) said = when_two_meet(fault::number_unread);  // chance decides
     EXPECT_NE(said, "") << "two orders had one number, and nobody was told";
     EXPECT_EQ(when_two_meet(fault::none), "");
 }
-TEST_F(broken_tpcc, a_new_order_that_stays_after_its_delivery_is_caught) {
+TEST_F(tpcc_fault_injection_test, detects_a_new_order_kept_after_delivery) {
     EXPECT_TRUE(after(fault::kept_new_order, 60).contains(5));
 }
-TEST_F(broken_tpcc, a_line_that_is_not_delivered_is_caught) {
+TEST_F(tpcc_fault_injection_test, detects_an_undelivered_line) {
     EXPECT_TRUE(after(fault::undelivered_line, 60).contains(7));
 }
-TEST_F(broken_tpcc, a_payment_without_history_is_caught) {
+TEST_F(tpcc_fault_injection_test, detects_a_payment_without_history) {
     EXPECT_EQ(after(fault::lost_history, 30), (conditions{8, 9, 10}));
 }
-TEST_F(broken_tpcc, a_payment_that_the_district_does_not_see_is_caught) {
+TEST_F(tpcc_fault_injection_test, detects_a_payment_missing_in_the_district) {
     EXPECT_EQ(after(fault::unpaid_district, 30), (conditions{1, 9}));
 }
-TEST_F(broken_tpcc, stock_of_another_warehouse_that_stays_is_caught) {
+TEST_F(tpcc_fault_injection_test, detects_unchanged_stock_of_another_warehouse) {
     EXPECT_EQ(after(fault::remote_stock, 150), conditions{13});
 }
-TEST_F(broken_tpcc, a_payment_that_its_customer_elsewhere_does_not_see_is_caught) {
+TEST_F(tpcc_fault_injection_test, detects_a_payment_missing_at_a_remote_customer) {
     EXPECT_EQ(after(fault::remote_payer, 60), conditions{10});
 }
 
 /// Runs several processes, as users start them.
-TEST_F(tpcc_over_objects, the_program_runs_it_in_several_processes) {
+TEST_F(tpcc_over_objects, runs_in_several_processes) {
     const char* const program = std::getenv("TUTTI_TEST_CLUSTER_PROGRAM");
     if (program == nullptr || !server_) GTEST_SKIP() << "needs the program, and a server that it can reach";
     const std::string log = ::testing::TempDir() + "tutti-tpcc-" + chosen() + std::to_string(::getpid());

@@ -5,8 +5,8 @@
 
 namespace tutti::cluster::replica::testing {
 
+using backend::engine_status;
 using backend::freshness;
-using backend::verdict;
 
 client::client(event_queue& events, group& of, history_checker& truth, unsigned number, habits how)
     : agenda_{events}, group_{of}, past_{truth}, number_{number}, how_{how}, life_{live()} {}
@@ -39,7 +39,7 @@ task<answer> client::get(question q) {
     answer a;
     for (unsigned tries = 0; tries < 8; ++tries) {
         a = co_await ask(q);
-        if (a.said.status != verdict::unreachable) break;
+        if (a.said.status != engine_status::unreachable) break;
         look_elsewhere(a);
         co_await pause(agenda_.below(100 * ms));
     }
@@ -52,11 +52,12 @@ task<client::outcome> client::commit(question q) {
     bool may_have_arrived = false;
     for (unsigned tries = 0; tries < 8; ++tries) {
         const answer a = co_await ask(q);
-        const bool answered = a.said.status != verdict::unreachable || !a.said.why.empty();
-        if (a.said.status == verdict::good) co_return outcome{verdict::good, a.said.at};
-        if (a.said.status == verdict::conflict && !may_have_arrived) co_return outcome{verdict::conflict, 0};
-        if (a.said.status == verdict::conflict) break;
-        if (!answered || a.said.status == verdict::unknown) {
+        const bool answered = a.said.status != engine_status::unreachable || !a.said.why.empty();
+        if (a.said.status == engine_status::good) co_return outcome{engine_status::good, a.said.at};
+        if (a.said.status == engine_status::conflict && !may_have_arrived)
+            co_return outcome{engine_status::conflict, 0};
+        if (a.said.status == engine_status::conflict) break;
+        if (!answered || a.said.status == engine_status::unknown) {
             may_have_arrived = true;
             if (agenda_.chance(50)) break;
             ++resent_;
@@ -65,7 +66,7 @@ task<client::outcome> client::commit(question q) {
         co_await pause(agenda_.below(100 * ms));
     }
     if (may_have_arrived) co_return co_await find_out();
-    co_return outcome{verdict::unreachable, 0};
+    co_return outcome{engine_status::unreachable, 0};
 }
 
 task<client::outcome> client::find_out() {
@@ -76,13 +77,13 @@ task<client::outcome> client::find_out() {
         q.how = freshness::now;
         q.wanted = {mark_};
         const answer is = co_await get(q);
-        if (is.said.status != verdict::good) continue;
+        if (is.said.status != engine_status::good) continue;
         const backend::record& now = is.found.front();
-        if (now.exists && now.bytes == mine) co_return outcome{verdict::good, now.at};
+        if (now.exists && now.bytes == mine) co_return outcome{engine_status::good, now.at};
         if (now.exists && now.bytes == told(false)) {
             mark_at_ = now.at;
             ++voided_;
-            co_return outcome{verdict::conflict, 0};
+            co_return outcome{engine_status::conflict, 0};
         }
         question voids;
         voids.is = question::commit;
@@ -90,20 +91,20 @@ task<client::outcome> client::find_out() {
         voids.writes = {{mark_, true, told(false)}};
         const answer done = co_await ask(voids);
         look_elsewhere(done);
-        if (done.said.status == verdict::good) {
+        if (done.said.status == engine_status::good) {
             mark_at_ = done.said.at;
             ++voided_;
-            co_return outcome{verdict::conflict, 0};
+            co_return outcome{engine_status::conflict, 0};
         }
     }
-    co_return outcome{verdict::unknown, 0};
+    co_return outcome{engine_status::unknown, 0};
 }
 
 task<bool> client::attempt_once() {
     attempt_ = past_.begin(number_);
     std::vector<backend::check> held;
     std::set<backend::key> opened;
-    backend::snapshot state;
+    backend::read_snapshot state;
     const std::uint64_t gets = agenda_.between(1, 3);
     for (std::uint64_t i = 0; i < gets; ++i) {
         question q;
@@ -121,8 +122,8 @@ task<bool> client::attempt_once() {
                .wanted = q.wanted,
                .found = {}};
         answer a = co_await get(q);
-        if (a.said.status == verdict::conflict && !s.fresh) ++outlived_;
-        if (a.said.status != verdict::good) co_return false;
+        if (a.said.status == engine_status::conflict && !s.fresh) ++outlived_;
+        if (a.said.status != engine_status::good) co_return false;
         s.returned = agenda_.now();
         state = a.of;
         s.at = state.at;
@@ -152,15 +153,15 @@ task<bool> client::attempt_once() {
     mine->checks = q.checks;
     mine->writes = q.writes;
     mine->called = agenda_.now();
-    mine->said = verdict::unknown;
+    mine->said = engine_status::unknown;
     const outcome o = co_await commit(std::move(q));
     mine = &past_.of(attempt_);  // other attempts have begun since
     mine->returned = agenda_.now();
     mine->said = o.said;
     mine->at = o.at;
-    if (o.said == verdict::good) mark_at_ = o.at;
-    if (o.said == verdict::unknown) mark_.clear();
-    co_return o.said == verdict::good;
+    if (o.said == engine_status::good) mark_at_ = o.at;
+    if (o.said == engine_status::unknown) mark_.clear();
+    co_return o.said == engine_status::good;
 }
 
 task<bool> client::live() {
@@ -180,7 +181,7 @@ task<bool> client::read_all() {
     for (unsigned tries = 0; tries < 20; ++tries) {
         seen s{.called = agenda_.now(), .held = {}, .wanted = q.wanted, .found = {}};
         answer a = co_await get(q);
-        if (a.said.status != verdict::good) continue;
+        if (a.said.status != engine_status::good) continue;
         s.returned = agenda_.now();
         s.at = a.of.at;
         s.found = std::move(a.found);

@@ -34,7 +34,7 @@ public:
 
 private:
     struct outcome {
-        backend::verdict said = backend::verdict::unknown;
+        backend::engine_status said = backend::engine_status::unknown;
         version at = 0;
     };
     task<bool> live();

@@ -6,8 +6,8 @@
 
 namespace tutti::cluster::replica::testing {
 
+using backend::engine_status;
 using backend::freshness;
-using backend::verdict;
 using cluster::testing::writer_tag;
 
 bool crossing_client::kill() {
@@ -28,7 +28,7 @@ void crossing_client::connect() {
     const std::chrono::milliseconds patience{how_.patience / ms};
     backend::settings how;
     how.patience = patience;
-    engine_ = std::make_unique<backend::spread>(std::move(all), how_.first, how, around_);
+    engine_ = std::make_unique<backend::sharded_engine>(std::move(all), how_.first, how, around_);
     committer_ = std::make_unique<backend::exactly_once>(*engine_, patience);
 }
 
@@ -50,13 +50,13 @@ key crossing_client::companion_of(std::uint64_t i) const {
     return k;
 }
 
-bool crossing_client::read(writer_tag tag, backend::snapshot& state, freshness how, std::vector<backend::check>& held,
-                           const std::vector<std::uint64_t>& wanted) {
+bool crossing_client::read(writer_tag tag, backend::read_snapshot& state, freshness how,
+                           std::vector<backend::check>& held, const std::vector<std::uint64_t>& wanted) {
     std::vector<key> keys;
     for (const std::uint64_t i : wanted) keys.push_back(name_of(i));
     for (const std::uint64_t i : wanted) keys.push_back(companion_of(i));
     std::vector<backend::record> found;
-    if (engine_->get(state, how, held, keys, found) != verdict::good) return false;
+    if (engine_->get(state, how, held, keys, found) != engine_status::good) return false;
     past_.of(tag).ended = agenda_.now();
     for (std::size_t i = 0; i < wanted.size(); ++i) {
         const std::uint64_t by = found[i].exists ? std::stoull(found[i].bytes) : 0;
@@ -74,7 +74,7 @@ bool crossing_client::read(writer_tag tag, backend::snapshot& state, freshness h
 
 bool crossing_client::read_some(writer_tag tag, std::vector<backend::check>& held) {
     std::set<std::uint64_t> opened;
-    backend::snapshot state;
+    backend::read_snapshot state;
     for (std::uint64_t steps = agenda_.between(1, 3); steps > 0; --steps) {
         std::vector<std::uint64_t> wanted;
         for (std::uint64_t k = agenda_.between(1, 2); k > 0; --k) {
@@ -88,27 +88,27 @@ bool crossing_client::read_some(writer_tag tag, std::vector<backend::check>& hel
     return true;
 }
 
-verdict crossing_client::write(writer_tag tag, std::vector<backend::check> held,
-                               const std::vector<std::uint64_t>& which) {
+engine_status crossing_client::write(writer_tag tag, std::vector<backend::check> held,
+                                     const std::vector<std::uint64_t>& which) {
     std::vector<backend::write> writes;
-    told t{tag, verdict::unknown, {}};
+    told t{tag, engine_status::unknown, {}};
     for (const std::uint64_t i : which) {
         writes.push_back({companion_of(i), has_companion(tag), has_companion(tag) ? std::to_string(tag) : ""});
         writes.push_back({name_of(i), true, std::to_string(tag)});
         t.writes.push_back(name_of(i));
     }
     std::set<std::size_t> touched;
-    for (const backend::check& c : held) touched.insert(engine_->part_of(c.of));
+    for (const backend::check& c : held) touched.insert(engine_->group_of(c.of));
     crossings_ += touched.size() > 1 ? 1 : 0;
     outcomes_.push_back(t);  // recorded now, because the program may be killed before it hears more
     const std::size_t mine = outcomes_.size() - 1;
     past_.of(tag).ended = 0;
     backend::version at = 0;
     commits_ = true;
-    const verdict said = committer_->commit(held, writes, at);
+    const engine_status said = committer_->commit(held, writes, at);
     commits_ = false;
     outcomes_[mine].said = said;
-    if (said != verdict::unknown) past_.of(tag).ended = agenda_.now();
+    if (said != engine_status::unknown) past_.of(tag).ended = agenda_.now();
     return said;
 }
 
@@ -128,15 +128,15 @@ void crossing_client::attempt_once() {
 void crossing_client::look_last() {
     connect();
     // Also checks that no transaction holds a slot, and that exactly one group has each slot.
-    backend::placing& places = engine_->places();
+    backend::slot_map& places = engine_->known_slots();
     std::vector<std::uint32_t> slots(places.slots());
     std::iota(slots.begin(), slots.end(), 0u);
     owners_.assign(slots.size(), 0);
     for (std::size_t part = 0; part < groups_.size(); ++part) {
-        auto said = places.ask(part, slots);
+        auto said = places.read_records(part, slots);
         while (!said) {
             pause(100 * ms);
-            said = places.ask(part, slots);
+            said = places.read_records(part, slots);
         }
         for (const std::uint32_t s : slots) owners_[s] += places.owns(part, s, (*said)[s]) ? 1 : 0;
     }
@@ -147,8 +147,9 @@ void crossing_client::look_last() {
             const writer_tag tag = past_.begin(static_cast<unsigned>(past_.attempts().size()));
             past_.of(tag).begun = agenda_.now();
             std::vector<backend::check> held;
-            backend::snapshot state;
-            done = read(tag, state, freshness::now, held, {i}) && write(tag, std::move(held), {i}) == verdict::good;
+            backend::read_snapshot state;
+            done =
+                read(tag, state, freshness::now, held, {i}) && write(tag, std::move(held), {i}) == engine_status::good;
             if (!done) pause(100 * ms);
         }
     }
@@ -156,7 +157,7 @@ void crossing_client::look_last() {
         const writer_tag tag = past_.begin(static_cast<unsigned>(past_.attempts().size()));
         past_.of(tag).begun = agenda_.now();
         std::vector<backend::check> held;
-        backend::snapshot state;
+        backend::read_snapshot state;
         done = read(tag, state, freshness::now, held, all);
         if (!done) pause(100 * ms);
     }

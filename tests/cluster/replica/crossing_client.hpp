@@ -1,4 +1,4 @@
-// A program that uses several groups. It runs the code of real programs, `spread` and `exactly_once`, over simulated
+// A program that uses several groups. It runs the code of real programs, `sharded_engine` and `exactly_once`, over simulated
 // groups. A kill can hit it at every wait, and it then starts anew.
 #pragma once
 
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cluster/backend/exactly_once.hpp"
-#include "cluster/backend/spread.hpp"
+#include "cluster/backend/sharded_engine.hpp"
 #include "cluster/history.hpp"
 #include "cluster/replica/simulated_group.hpp"
 
@@ -25,7 +25,7 @@ public:
     /// The outcome of a writing attempt, as its program was told.
     struct told {
         cluster::testing::writer_tag tag = 0;
-        backend::verdict said = backend::verdict::unknown;
+        backend::engine_status said = backend::engine_status::unknown;
         std::vector<key> writes;
     };
 
@@ -69,10 +69,10 @@ private:
     void attempt_once();
     /// Opens objects in several steps. Returns false if the attempt is over.
     bool read_some(cluster::testing::writer_tag tag, std::vector<backend::check>& held);
-    bool read(cluster::testing::writer_tag tag, backend::snapshot& state, backend::freshness how,
+    bool read(cluster::testing::writer_tag tag, backend::read_snapshot& state, backend::freshness how,
               std::vector<backend::check>& held, const std::vector<std::uint64_t>& wanted);
-    backend::verdict write(cluster::testing::writer_tag tag, std::vector<backend::check> held,
-                           const std::vector<std::uint64_t>& which);
+    backend::engine_status write(cluster::testing::writer_tag tag, std::vector<backend::check> held,
+                                 const std::vector<std::uint64_t>& which);
     void pause(instant most) { around_.pause(std::chrono::milliseconds{agenda_.below(most) / ms}); }
 
     event_queue& agenda_;
@@ -81,7 +81,7 @@ private:
     const habits how_;
     simulated_stack strand_;
     simulated_surroundings around_;
-    std::unique_ptr<backend::spread> engine_;
+    std::unique_ptr<backend::sharded_engine> engine_;
     std::unique_ptr<backend::exactly_once> committer_;
     unsigned made_ = 0;
     bool commits_ = false;

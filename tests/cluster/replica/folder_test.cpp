@@ -130,7 +130,7 @@ protected:
             const folder_contents found = look();
             damaged_ += found.damage.empty() ? 0 : 1;
             return found.damage.empty() && (!is_as_it_was(found) || found.digests != whole_.digests);
-        } catch (const backend::refusal&) {
+        } catch (const backend::engine_error&) {
             return false;
         }
     }
@@ -418,7 +418,7 @@ TEST_F(folder_test, repairs_or_refuses_every_flipped_bit) {
                     ASSERT_TRUE(now.damage.empty()) << f << " byte " << at << ": " << now.damage.front();
                     ASSERT_TRUE(now.last == last || now.known->lost_upto == last) << f << " byte " << at;
                 }
-            } catch (const backend::refusal&) {
+            } catch (const backend::engine_error&) {
                 // The snapshot is unreadable, and the folder is useless without it.
                 ASSERT_NE(f.find("snapshot"), f.npos) << f << " byte " << at;
             }
@@ -440,7 +440,7 @@ TEST_F(folder_test, accepts_a_folder_without_a_durable_record) {
 TEST_F(folder_test, refuses_a_log_without_an_identity) {
     fs::remove(folder_ + "/member");
     identity who;
-    EXPECT_THROW(static_cast<void>(data_directory{folder_}.read_identity(who)), backend::refusal);
+    EXPECT_THROW(static_cast<void>(data_directory{folder_}.read_identity(who)), backend::engine_error);
     fs::remove_all(log());
     EXPECT_FALSE(data_directory{folder_}.read_identity(who));
 }

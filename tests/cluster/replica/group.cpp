@@ -4,7 +4,7 @@
 
 namespace tutti::cluster::replica::testing {
 
-using backend::verdict;
+using backend::engine_status;
 
 group::group(event_queue& events, history_checker& truth, conditions how) : agenda_{events}, past_{truth}, how_{how} {
     for (raft_id id = 1; id <= how_.members; ++id) nodes_[id].id = id;
@@ -136,10 +136,10 @@ void group::tell_records(const state_machine& of, raft_id self, const question& 
                    place.next};
         return;
     }
-    a.place.begun = q.of.at;
+    a.place.as_of = q.of.at;
     std::vector<backend::change> all;
-    if (!of.changes_after(a.place.begun, 3, all)) a.said.status = backend::verdict::conflict;
-    a.place.over = a.place.begun == of.latest();
+    if (!of.changes_after(a.place.as_of, 3, all)) a.said.status = backend::engine_status::conflict;
+    a.place.is_finished = a.place.as_of == of.latest();
     a.place.absence = of.absence();
     for (backend::change& c : all) {
         if (wanted(c.of)) a.listed.push_back(std::move(c));
@@ -166,9 +166,10 @@ void group::answer_question(node& n, question q, const std::function<void(answer
         case question::list:
         case question::changed:
             n.sits->get({}, backend::freshness::now, {}, {},
-                        [tell, &n, q](reply r, backend::snapshot, std::vector<backend::record>) {
+                        [tell, &n, q](reply r, backend::read_snapshot, std::vector<backend::record>) {
                             answer a{std::move(r), {}, {}, 0};
-                            if (a.said.status == backend::verdict::good) tell_records(n.sits->state(), n.id, q, a);
+                            if (a.said.status == backend::engine_status::good)
+                                tell_records(n.sits->state(), n.id, q, a);
                             tell(std::move(a));
                         });
             break;
@@ -181,7 +182,7 @@ void group::answer_question(node& n, question q, const std::function<void(answer
                 return tell({std::move(r), std::move(q.of), std::move(found), 0});
             }
             n.sits->get(std::move(q.of), q.how, std::move(q.checks), std::move(q.wanted),
-                        [tell](reply r, backend::snapshot of, std::vector<backend::record> found) {
+                        [tell](reply r, backend::read_snapshot of, std::vector<backend::record> found) {
                             tell({std::move(r), std::move(of), std::move(found), 0});
                         });
             break;

@@ -30,25 +30,25 @@ struct conditions {
 
 struct question {
     enum kind : std::uint8_t { get, commit, prepare, finish, forget, list, changed, adopt } is = get;
-    backend::holder who{};   ///< for prepare and finish
-    bool committed = false;  ///< for finish: commit or abort
-    backend::snapshot of;
+    backend::blocking_transaction who{};  ///< for prepare and finish
+    bool committed = false;               ///< for finish: commit or abort
+    backend::read_snapshot of;
     backend::freshness how = backend::freshness::same;
     std::vector<backend::check> checks;
     std::vector<backend::write> writes;
     std::vector<backend::key> wanted;
-    backend::slot_set slots{};  ///< for list and changed
-    backend::listing from{};    ///< for list
+    backend::slot_set slots{};    ///< for list and changed
+    backend::list_cursor from{};  ///< for list
     std::vector<backend::change> adopted{};
     backend::version absence = 0;  ///< of adopt
 };
 
 struct answer {
     reply said;
-    backend::snapshot of;
+    backend::read_snapshot of;
     std::vector<backend::record> found;
     raft_id leader = 0;
-    backend::listing place{};  ///< for list; for changed: `over` and, as the version before the changes, `begun`
+    backend::list_cursor place{};  ///< for list; for changed: `over` and, as the version before the changes, `begun`
     std::vector<backend::change> listed{};
 };
 

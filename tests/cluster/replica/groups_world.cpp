@@ -9,7 +9,7 @@
 
 namespace tutti::cluster::replica::testing {
 
-using backend::verdict;
+using backend::engine_status;
 using cluster::testing::writer_tag;
 
 groups_plan groups_of_seed(std::uint64_t seed) {
@@ -113,7 +113,7 @@ std::string groups_world::judge_writes() {
     for (const auto& p : pasts_) {
         for (const auto& [at, changes] : p->done()) {
             for (const backend::change& c : changes) {
-                if (c.of.starts_with("o")) ++done[std::stoull(c.is.bytes)][c.of];
+                if (c.of.starts_with("o")) ++done[std::stoull(c.value.bytes)][c.of];
             }
         }
     }
@@ -126,8 +126,8 @@ std::string groups_world::judge_writes() {
             if (!its.empty() && its.size() != t.writes.size())
                 return name + " happened by halves: " + std::to_string(its.size()) + " of " +
                        std::to_string(t.writes.size()) + " objects";
-            if (t.said == verdict::good && its.empty()) return name + " was acknowledged, and is lost";
-            if ((t.said == verdict::conflict || t.said == verdict::unreachable) && !its.empty())
+            if (t.said == engine_status::good && its.empty()) return name + " was acknowledged, and is lost";
+            if ((t.said == engine_status::conflict || t.said == engine_status::unreachable) && !its.empty())
                 return name + " was said to have had no effect, and has had one";
             cluster::testing::attempt& a = history_.of(t.tag);
             a.committed = !its.empty();
@@ -184,12 +184,13 @@ groups_world::counts groups_world::happened() const {
     for (const auto& c : clients_) {
         all.crossings += c->crossings();
         for (const crossing_client::told& t : c->outcomes()) {
-            all.good += t.said == verdict::good ? 1 : 0;
-            all.conflicts += t.said == verdict::conflict ? 1 : 0;
-            all.unreachable += t.said == verdict::unreachable ? 1 : 0;
-            all.unknown += t.said == verdict::unknown ? 1 : 0;
+            all.good += t.said == engine_status::good ? 1 : 0;
+            all.conflicts += t.said == engine_status::conflict ? 1 : 0;
+            all.unreachable += t.said == engine_status::unreachable ? 1 : 0;
+            all.unknown += t.said == engine_status::unknown ? 1 : 0;
             // The program has not heard of its commit.
-            all.finished_by_others += t.said == verdict::unknown && history_.attempts()[t.tag - 1].committed ? 1 : 0;
+            all.finished_by_others +=
+                t.said == engine_status::unknown && history_.attempts()[t.tag - 1].committed ? 1 : 0;
         }
     }
     for (const auto& p : pasts_) {
@@ -210,7 +211,7 @@ std::string run_seed(std::uint64_t seed) {
     try {
         groups_world w{groups_of_seed(seed)};
         return w.run();
-    } catch (const backend::refusal& r) {  // a member refuses data that another one has saved
+    } catch (const backend::engine_error& r) {  // a member refuses data that another one has saved
         return r.what();
     }
 }

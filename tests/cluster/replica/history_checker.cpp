@@ -6,8 +6,8 @@ namespace tutti::cluster::replica::testing {
 namespace {
 
 using backend::change;
+using backend::engine_status;
 using backend::record;
-using backend::verdict;
 
 /// An erased record that was dropped is absent with a version that is not lower than its own.
 bool is_version_of(version said, const record& was) {
@@ -18,7 +18,8 @@ bool is_version_of(version said, const record& was) {
 bool same(const record& a, const record& b) { return a.exists == b.exists && a.at == b.at && a.bytes == b.bytes; }
 
 bool same(const std::vector<change>& a, const std::vector<change>& b) {
-    return std::ranges::equal(a, b, [](const change& x, const change& y) { return x.of == y.of && same(x.is, y.is); });
+    return std::ranges::equal(a, b,
+                              [](const change& x, const change& y) { return x.of == y.of && same(x.value, y.value); });
 }
 
 std::string name(const record& r) {
@@ -29,16 +30,16 @@ std::string name(const record& r) {
 
 std::string history_checker::add_log(const std::vector<change>& changes) {
     for (std::size_t i = 0; i < changes.size();) {
-        const version at = changes[i].is.at;
+        const version at = changes[i].value.at;
         std::vector<change> commit;
-        for (; i < changes.size() && changes[i].is.at == at; ++i) commit.push_back(changes[i]);
+        for (; i < changes.size() && changes[i].value.at == at; ++i) commit.push_back(changes[i]);
         const auto known = done_.find(at);
         if (known != done_.end()) {
             if (!same(known->second, commit)) return "two members differ in commit " + std::to_string(at);
             continue;
         }
         if (at <= latest_) return "commit " + std::to_string(at) + " comes after a later one";
-        for (const change& c : commit) by_key_[c.of].push_back({at, c.is});
+        for (const change& c : commit) by_key_[c.of].push_back({at, c.value});
         done_.emplace(at, std::move(commit));
         latest_ = at;
     }
@@ -72,7 +73,7 @@ std::string history_checker::judge_commit(const attempt& a) const {
     if (!a.said) return {};
     const auto is_mine = [&](const change& c) {
         return std::ranges::any_of(a.writes, [&](const backend::write& w) {
-            return w.of == c.of && w.exists && c.is.exists && w.bytes == c.is.bytes;
+            return w.of == c.of && w.exists && c.value.exists && w.bytes == c.value.bytes;
         });
     };
     // The mark is among the writes of every commit, and identifies its owner.
@@ -81,8 +82,8 @@ std::string history_checker::judge_commit(const attempt& a) const {
         if (std::ranges::any_of(changes, is_mine)) times.push_back(at);
     }
     if (times.size() > 1) return "commit " + std::to_string(times[0]) + " happened twice";
-    if (*a.said != verdict::good) {
-        if (!times.empty() && *a.said != verdict::unknown)
+    if (*a.said != engine_status::good) {
+        if (!times.empty() && *a.said != engine_status::unknown)
             return "commit " + std::to_string(times[0]) + " happened, and was said to have had no effect";
         return {};
     }
@@ -107,7 +108,7 @@ std::string history_checker::judge_times() const {
     std::vector<call> all;
     for (const attempt& a : attempts_) {
         for (const seen& s : a.gets) all.push_back({s.called, s.returned, s.at, false, s.fresh});
-        if (a.said == verdict::good) all.push_back({a.called, a.returned, a.at, true, true});
+        if (a.said == engine_status::good) all.push_back({a.called, a.returned, a.at, true, true});
     }
     std::vector<call> ended = all;
     std::ranges::sort(all, {}, &call::called);

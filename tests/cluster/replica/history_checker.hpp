@@ -1,6 +1,6 @@
 // The answers to a group's clients, and a check that the log explains them.
 //
-// The versions give the order of the group's commits (B6), so the check does not have to search for an order. That
+// The versions give the order of the group's commits (ENG6), so the check does not have to search for an order. That
 // order must explain everything, in real time. Then the history is strictly serializable, and each attempt, committed
 // or not, has seen one state.
 #pragma once
@@ -35,7 +35,7 @@ struct attempt {
     instant called = 0, returned = 0;
     std::vector<backend::check> checks;
     std::vector<backend::write> writes;
-    std::optional<backend::verdict> said;  ///< empty: the attempt only read
+    std::optional<backend::engine_status> said;  ///< empty: the attempt only read
     version at = 0;
 };
 

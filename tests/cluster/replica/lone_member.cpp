@@ -34,7 +34,7 @@ sockaddr_in loopback(std::uint16_t port, std::uint32_t host = own_host()) {
 lone_member::lone_member(std::uint16_t port)
     : who_{own_id, group_number, address_of(port), false},
       io_{events_, clock_, *this, stored_, own_id, 0},
-      sessions_{[this](const std::shared_ptr<session>& from, backend::group::question what, std::string_view body) {
+      sessions_{[this](const std::shared_ptr<session>& from, backend::group::request_kind what, std::string_view body) {
           requests_->serve(from, what, body);
       }},
       loop_{1'000'000, [] {}, [this] { requests_->flush(); }, [] {}} {

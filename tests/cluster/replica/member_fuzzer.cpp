@@ -17,7 +17,7 @@ namespace {
 
 using namespace backend::group;
 namespace protocol = backend::group;
-using backend::refusal;
+using backend::engine_error;
 
 /// Time limits, in turns of the member, each a millisecond of its time.
 constexpr std::size_t max_turns = 200;  // for an answer that may never come
@@ -31,9 +31,9 @@ std::uint16_t a_port() {
     return port;
 }
 
-std::string hello_of(speaker who) {
+std::string hello_of(peer_kind who) {
     hello said;
-    said.who = who;
+    said.kind = who;
     said.group = group_number;
     return wire::encode(said);
 }
@@ -48,7 +48,7 @@ void turn(lone_member& one, std::size_t turns) {
 struct heard {
     bool ended = false;  // true when the connection has ended
     bool welcomed = false;
-    std::vector<protocol::outcome> answers;  // without notifications and signs of life
+    std::vector<protocol::reply_status> answers;  // without notifications and signs of life
 
     bool operator==(const heard&) const = default;
     void take(std::string_view all) {
@@ -60,14 +60,14 @@ struct heard {
             demand(all.size() >= sizeof length + length);
             std::string_view message = all.substr(sizeof length, length);
             all.remove_prefix(sizeof length + length);
-            protocol::outcome said{};
+            protocol::reply_status said{};
             if (std::exchange(first, false)) {
                 welcome w;
-                demand(wire::decode(message, w) && (w.refused != 0 || (w.group == group_number && w.self == own_id)));
+                demand(wire::decode(message, w) && (w.refused != 0 || (w.group == group_number && w.own_id == own_id)));
                 welcomed = w.refused == 0;
             } else {
                 demand(welcomed && take_head(message, said));
-                if (said != protocol::outcome::told) answers.push_back(said);
+                if (said != protocol::reply_status::stream) answers.push_back(said);
             }
         }
     }
@@ -96,17 +96,17 @@ heard say(lone_member& to, std::uint16_t port, std::string_view bytes, std::size
 /// reads it back.
 void let_honest_program_work(lone_member& at, std::uint16_t port, const std::string& bytes) {
     static constexpr const char* secret = "o0xc2b2ae3d27d4eb4f";
-    const protocol::transaction put{{}, {{secret, true, bytes}}};
+    const protocol::transaction_request put{{}, {{secret, true, bytes}}};
     const heard said = say(at, port,
-                           hello_of(speaker::program) + frame(question::commit, commit_request{{put}}) +
-                               frame(question::get, get_request{0, {}, {secret}}),
+                           hello_of(peer_kind::program) + frame(request_kind::commit, commit_request{{put}}) +
+                               frame(request_kind::get, get_request{0, {}, {secret}}),
                            4096, patience);
     demand(said.ended && said.welcomed &&
-           said.answers == std::vector{protocol::outcome::done, protocol::outcome::done});
-    backend::snapshot now;
+           said.answers == std::vector{protocol::reply_status::done, protocol::reply_status::done});
+    backend::read_snapshot now;
     std::vector<backend::record> found;
     const key k{secret};
-    demand(at.state().get(now, backend::freshness::now, {}, {&k, 1}, found) == backend::verdict::good);
+    demand(at.state().get(now, backend::freshness::now, {}, {&k, 1}, found) == backend::engine_status::good);
     demand(found.at(0).exists && found.at(0).bytes == bytes);
 }
 
@@ -115,20 +115,20 @@ struct expected {
     std::size_t sound = 0, surely = 0;
 };
 
-bool is_sound(question what, std::string_view body) {
+bool is_sound(request_kind what, std::string_view body) {
     const auto is = [body](auto request) { return wire::decode(body, request); };
     switch (what) {
-        case question::get: return is(get_request{});
-        case question::commit: return is(commit_request{});
-        case question::forget: return is(forget_request{});
-        case question::follow: return is(follow_request{});
-        case question::status: return is(nothing{});
-        case question::add:
-        case question::remove: return is(change_request{});
-        case question::prepare: return is(prepare_request{});
-        case question::finish: return is(finish_request{});
-        case question::list: return is(list_request{});
-        case question::adopt: return is(adopt_request{});
+        case request_kind::get: return is(get_request{});
+        case request_kind::commit: return is(commit_request{});
+        case request_kind::forget: return is(forget_request{});
+        case request_kind::follow: return is(follow_request{});
+        case request_kind::status: return is(empty_body{});
+        case request_kind::add:
+        case request_kind::remove: return is(change_request{});
+        case request_kind::prepare: return is(prepare_request{});
+        case request_kind::finish: return is(finish_request{});
+        case request_kind::list: return is(list_request{});
+        case request_kind::import_records: return is(import_request{});
     }
     return false;
 }
@@ -140,7 +140,7 @@ expected expect(std::string_view bytes) {
         std::uint32_t length = 0;
         bytes.copy(reinterpret_cast<char*>(&length), sizeof length);
         const bool whole = bytes.size() >= sizeof length + length;
-        if (length > most_frame) {  // refused; the connection ends
+        if (length > max_frame) {  // refused; the connection ends
             ++all.sound;
             all.surely += sure ? 1 : 0;
             break;
@@ -148,13 +148,13 @@ expected expect(std::string_view bytes) {
         if (!whole) break;
         std::string_view message = bytes.substr(sizeof length, length);
         bytes.remove_prefix(sizeof length + length);
-        question what{};
+        request_kind what{};
         if (!take_head(message, what) || !is_sound(what, message)) break;
         ++all.sound;
         // A member that joins must get the log first. A request after `follow` is not answered.
-        sure = sure && what != question::add && what != question::remove;
+        sure = sure && what != request_kind::add && what != request_kind::remove;
         all.surely += sure ? 1 : 0;
-        sure = sure && what != question::follow;
+        sure = sure && what != request_kind::follow;
     }
     return all;
 }
@@ -165,7 +165,7 @@ heard attack_port(std::string_view bytes, std::size_t piece, bool as_program) {
     let_honest_program_work(one, port, "before");
     const expected all = as_program ? expect(bytes) : expected{};
     const bool has_to_end = all.surely == all.sound;
-    const heard said = say(one, port, (as_program ? hello_of(speaker::program) : "") + std::string{bytes}, piece,
+    const heard said = say(one, port, (as_program ? hello_of(peer_kind::program) : "") + std::string{bytes}, piece,
                            has_to_end ? patience : max_turns);
     if (as_program) {
         demand(said.welcomed && said.answers.size() >= all.surely && said.answers.size() <= all.sound);
@@ -205,7 +205,7 @@ void attack_call(std::string_view bytes, std::size_t piece) {
             goes_on = mine->receive(said);
         }
         demand(told == 1 && !goes_on);
-        demand(said.starts_with(std::string_view{hello_of(speaker::member)}.substr(0, 12)));
+        demand(said.starts_with(std::string_view{hello_of(peer_kind::member)}.substr(0, 12)));
         let_honest_program_work(one, port, "after");
     }
     demand(told == 1);
@@ -248,7 +248,7 @@ void attack_snapshot(std::string_view bytes) {
     const std::string before = one.save();
     try {
         one.load(sealed_as("tutti-group", bytes));
-    } catch (const refusal&) {
+    } catch (const engine_error&) {
         demand(one.save() == before);
         return;
     }

@@ -47,37 +47,41 @@ int main(int argc, char** argv) {
     constexpr unsigned log = 0, snapshot = 1, call = 2, port = 3, requests = 4;
     seeds all{argv[1]};
 
-    const std::string status = frame(question::status, nothing{});
-    const transaction put{{{"oa", 0}}, {{"oa", true, "1"}, {"ob", true, "2"}}}, erase{{{"oa", 2}}, {{"oa", false, ""}}};
-    const std::string commit = frame(question::commit, commit_request{{put, erase}}),
-                      get = frame(question::get, get_request{0, {{"oa", 2}}, {"oa", "ob"}}),
-                      prepare = frame(question::prepare, prepare_request{{"id", 9}, put}),
-                      finish = frame(question::finish, finish_request{"id", true}),
-                      let_go = frame(question::finish, finish_request{"id", false}),
-                      follow = frame(question::follow, follow_request{"o", "p", 1, true});
+    const std::string status = frame(request_kind::status, empty_body{});
+    const transaction_request put{{{"oa", 0}}, {{"oa", true, "1"}, {"ob", true, "2"}}},
+        erase{{{"oa", 2}}, {{"oa", false, ""}}};
+    const std::string commit = frame(request_kind::commit, commit_request{{put, erase}}),
+                      get = frame(request_kind::get, get_request{0, {{"oa", 2}}, {"oa", "ob"}}),
+                      prepare = frame(request_kind::prepare, prepare_request{{"id", 9}, put}),
+                      finish = frame(request_kind::finish, finish_request{"id", true}),
+                      let_go = frame(request_kind::finish, finish_request{"id", false}),
+                      follow = frame(request_kind::follow, follow_request{"o", "p", 1, true});
     all.write("status", requests, status + status);
-    all.write("commit", requests, commit + get + frame(question::get, get_request{2, {}, {"oa"}}) + status);
-    all.write("forget", requests, commit + frame(question::forget, forget_request{{"oa"}}) + get);
+    all.write("commit", requests, commit + get + frame(request_kind::get, get_request{2, {}, {"oa"}}) + status);
+    all.write("forget", requests, commit + frame(request_kind::forget, forget_request{{"oa"}}) + get);
     all.write("prepare", requests, prepare + get + commit + finish + get + status);
     all.write("let-go", requests, prepare + let_go + commit);
     const list_request listed{"o", 4, {0, 1, 2, 3}, 0, 0, 0, 0}, changed{"o", 4, {0, 1, 2, 3}, 1, 0, 0, 0};
-    all.write("list", requests, commit + prepare + frame(question::list, listed) + frame(question::list, changed));
+    all.write("list", requests,
+              commit + prepare + frame(request_kind::list, listed) + frame(request_kind::list, changed));
     all.write("adopt", requests,
-              frame(question::adopt, adopt_request{{{"oa", 0}}, {{"oa", {true, 9, "1"}}, {"ob", {false, 0, ""}}}, 5}) +
+              frame(request_kind::import_records,
+                    import_request{{{"oa", 0}}, {{"oa", {true, 9, "1"}}, {"ob", {false, 0, ""}}}, 5}) +
                   get + commit);
     all.write("follow", requests, commit + follow);
-    all.write("follow-now", requests, frame(question::follow, follow_request{"o", "p", from_now, false}));
-    all.write("follow-never", requests, frame(question::follow, follow_request{"o", "p", 1u << 20, false}) + status);
-    all.write("add", requests, frame(question::add, change_request{3, "127.0.0.1:1"}) + status);
-    all.write("remove", requests, frame(question::remove, change_request{3, "127.0.0.1:1"}) + status);
+    all.write("follow-now", requests, frame(request_kind::follow, follow_request{"o", "p", from_now, false}));
+    all.write("follow-never", requests,
+              frame(request_kind::follow, follow_request{"o", "p", 1u << 20, false}) + status);
+    all.write("add", requests, frame(request_kind::add, change_request{3, "127.0.0.1:1"}) + status);
+    all.write("remove", requests, frame(request_kind::remove, change_request{3, "127.0.0.1:1"}) + status);
     all.write("large", requests, std::string("\xff\xff\xff\x7f", 4));
     all.write("empty", requests, std::string(4, '\0'));
 
     hello program, member;
-    member.who = speaker::member;
+    member.kind = peer_kind::member;
     member.group = 7;
-    member.self = 3;
-    member.wanted = 1;
+    member.own_id = 3;
+    member.expected_id = 1;
     member.text_length = 11;
     hello late = program, none = program;
     late.version = 1;
@@ -91,7 +95,7 @@ int main(int argc, char** argv) {
 
     welcome yes, no;
     yes.group = 7;
-    yes.self = 3;
+    yes.own_id = 3;
     no.refused = 1;
     no.text = "is not wanted";
     all.write("welcome", call, frame(yes) + "more");

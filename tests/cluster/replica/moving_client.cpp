@@ -19,10 +19,11 @@ void moving_client::live() {
     }
     backend::settings how;
     how.patience = std::chrono::milliseconds{how_.patience / ms};
-    engine_ = std::make_unique<backend::spread>(std::move(all), how_.first, how, around_);
+    engine_ = std::make_unique<backend::sharded_engine>(std::move(all), how_.first, how, around_);
     pause(500 * ms);
     // Removes the leftovers of a killed program.
-    for (std::size_t i = 0; i < groups_.size() && agenda_.chance(70); ++i) static_cast<void>(engine_->moves().clear(i));
+    for (std::size_t i = 0; i < groups_.size() && agenda_.chance(70); ++i)
+        static_cast<void>(engine_->migrator().clear(i));
     while (made_ < how_.moves) {
         ++made_;
         move_some();
@@ -31,7 +32,7 @@ void moving_client::live() {
 }
 
 void moving_client::move_some() {
-    using end = backend::moving::end;
+    using end = backend::slot_migrator::migration_result;
     // Any slot may have marks, but only a few have objects.
     const bool many = agenda_.chance(40);
     std::vector<std::uint32_t> slots;
@@ -48,22 +49,22 @@ void moving_client::move_some() {
     std::ranges::sort(candidates);
     candidates.erase(std::unique(candidates.begin(), candidates.end()), candidates.end());
     if (candidates.empty()) return;
-    static_cast<void>(engine_->places().learn(candidates, *engine_->places().now()));
-    const auto now = engine_->places().now();
-    const std::size_t from = (*now)[candidates[agenda_.below(candidates.size())]].part;
+    static_cast<void>(engine_->known_slots().find_owners(candidates, *engine_->known_slots().locations()));
+    const auto now = engine_->known_slots().locations();
+    const std::size_t from = (*now)[candidates[agenda_.below(candidates.size())]].group;
     for (const std::uint32_t s : candidates) {
-        if ((*now)[s].part == from && agenda_.chance(60)) slots.push_back(s);
+        if ((*now)[s].group == from && agenda_.chance(60)) slots.push_back(s);
     }
     if (slots.empty()) return;
     const std::size_t to = (from + 1 + agenda_.below(groups_.size() - 1)) % groups_.size();
-    backend::moving one = engine_->moves();
-    switch (one.move(slots, from, to)) {
+    backend::slot_migrator one = engine_->migrator();
+    switch (one.migrate(slots, from, to)) {
         case end::moved: ++counts_.moved; break;
-        case end::elsewhere: ++counts_.elsewhere; break;
+        case end::superseded: ++counts_.elsewhere; break;
         case end::unreachable: ++counts_.unreachable; break;
     }
-    counts_.copied += one.done().copied;
-    counts_.again += one.done().again;
+    counts_.copied += one.statistics().copied;
+    counts_.again += one.statistics().copied_again;
 }
 
 }  // namespace tutti::cluster::replica::testing

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "cluster/backend/spread.hpp"
+#include "cluster/backend/sharded_engine.hpp"
 #include "cluster/replica/simulated_group.hpp"
 
 namespace tutti::cluster::replica::testing {
@@ -49,7 +49,7 @@ private:
     const habits how_;
     simulated_stack strand_;
     simulated_surroundings around_;
-    std::unique_ptr<backend::spread> engine_;
+    std::unique_ptr<backend::sharded_engine> engine_;
     unsigned made_ = 0;
     counts counts_;
 };

@@ -26,16 +26,16 @@ replica::operation_result finish(state_machine& m, const std::string& id, bool c
 
 /// Returns the transaction that is in the way of a get, "" if the get is answered, or "conflict".
 std::string met_by_get(const state_machine& m, const checks& held, const keys& wanted, version at = 0) {
-    backend::snapshot of{.at = at};
+    backend::read_snapshot of{.at = at};
     std::vector<backend::record> found;
-    if (m.get(of, freshness::same, held, wanted, found) == verdict::good) return {};
-    return of.met ? of.met.id : "conflict";
+    if (m.get(of, freshness::same, held, wanted, found) == engine_status::good) return {};
+    return of.blocked_by ? of.blocked_by.id : "conflict";
 }
 
 TEST(prepared_transactions_test, holds_keys_until_finished) {
     state_machine m;
     const version one = commit(m, {}, {{"a", true, "1"}, {"b", true, "1"}, {"c", true, "1"}}).at;
-    ASSERT_EQ(prepare(m, "t", {{"a", one}, {"b", one}}, {{"a", true, "2"}}).status, verdict::good);
+    ASSERT_EQ(prepare(m, "t", {{"a", one}, {"b", one}}, {{"a", true, "2"}}).status, engine_status::good);
     EXPECT_EQ(m.statistics().prepared, 1u);
     // Its writes are neither seen nor overwritten. An object that it only reads may be read, but not overwritten.
     EXPECT_EQ(met_by_get(m, {}, {"a"}), "t");
@@ -45,16 +45,16 @@ TEST(prepared_transactions_test, holds_keys_until_finished) {
          {std::pair{checks{{"a", one}}, writes{{"c", true, "3"}}}, std::pair{checks{}, writes{{"a", true, "3"}}},
           std::pair{checks{{"b", one}}, writes{{"b", true, "3"}}}}) {
         const replica::operation_result said = commit(m, c, w);
-        EXPECT_EQ(said.status, verdict::conflict);
+        EXPECT_EQ(said.status, engine_status::conflict);
         EXPECT_EQ(said.blocked_by.id, "t");
-        EXPECT_EQ(said.blocked_by.decides, 7u);
+        EXPECT_EQ(said.blocked_by.deciding_group, 7u);
         EXPECT_EQ(prepare(m, "u", c, w).blocked_by.id, "t");
     }
     // A block that has read an old version does not benefit from waiting.
     EXPECT_FALSE(commit(m, {{"a", one - 1}}, {{"a", true, "3"}}).blocked_by);
     EXPECT_FALSE(prepare(m, "u", {{"a", one - 1}}, {{"a", true, "3"}}).blocked_by);
     // Readers share.
-    ASSERT_EQ(prepare(m, "u", {{"b", one}}, {{"d", true, "1"}}).status, verdict::good);
+    ASSERT_EQ(prepare(m, "u", {{"b", one}}, {{"d", true, "1"}}).status, engine_status::good);
     const version two = commit(m, {{"b", one}}, {{"c", true, "2"}}).at;
     ASSERT_GT(two, one);
     EXPECT_GT(finish(m, "t", true).at, two);
@@ -63,19 +63,19 @@ TEST(prepared_transactions_test, holds_keys_until_finished) {
     finish(m, "u", false);
     EXPECT_EQ(m.statistics().prepared, 0u);
     EXPECT_FALSE(read(m, {"d"})[0].exists);
-    EXPECT_EQ(commit(m, {{"b", one}}, {{"b", true, "2"}}).status, verdict::good);
+    EXPECT_EQ(commit(m, {{"b", one}}, {{"b", true, "2"}}).status, engine_status::good);
 }
 
 TEST(prepared_transactions_test, finishes_a_transaction_once) {
     state_machine m;
-    ASSERT_EQ(prepare(m, "t", {}, {{"a", true, "1"}}).status, verdict::good);
+    ASSERT_EQ(prepare(m, "t", {}, {{"a", true, "1"}}).status, engine_status::good);
     const version first = finish(m, "t", true).at;
     const version second = commit(m, {{"a", first}}, {{"a", true, "2"}}).at;
     for (const bool commits : {true, false}) {
-        EXPECT_EQ(finish(m, "t", commits).status, verdict::good);
+        EXPECT_EQ(finish(m, "t", commits).status, engine_status::good);
         EXPECT_EQ(read(m, {"a"})[0].at, second);
     }
-    EXPECT_EQ(finish(m, "never prepared", true).status, verdict::good);
+    EXPECT_EQ(finish(m, "never prepared", true).status, engine_status::good);
     EXPECT_EQ(m.latest(), second);
 }
 
@@ -84,7 +84,7 @@ TEST(prepared_transactions_test, hides_overwritten_records_while_prepared) {
     state_machine m;
     const version before = commit(m, {}, {{"a", true, "1"}, {"b", true, "1"}}).at;
     const version between = commit(m, {}, {{"b", true, "2"}}).at;
-    ASSERT_EQ(prepare(m, "t", {}, {{"a", true, "2"}}).status, verdict::good);
+    ASSERT_EQ(prepare(m, "t", {}, {{"a", true, "2"}}).status, engine_status::good);
     const version after = commit(m, {}, {{"b", true, "3"}}).at;
     EXPECT_EQ(met_by_get(m, {}, {"a"}, before), "");
     EXPECT_EQ(met_by_get(m, {}, {"a"}, between), "");
@@ -124,8 +124,8 @@ TEST(prepared_transactions_test, names_the_prepared_transactions_of_a_state) {
 TEST(prepared_transactions_test, are_part_of_a_snapshot) {
     state_machine m;
     const version one = commit(m, {}, {{"a", true, "1"}, {"b", true, "1"}}).at;
-    ASSERT_EQ(prepare(m, "t", {{"b", one}}, {{"a", true, "2"}, {"c", false, ""}}).status, verdict::good);
-    ASSERT_EQ(prepare(m, "s", {{"b", one}}, {}).status, verdict::good);
+    ASSERT_EQ(prepare(m, "t", {{"b", one}}, {{"a", true, "2"}, {"c", false, ""}}).status, engine_status::good);
+    ASSERT_EQ(prepare(m, "s", {{"b", one}}, {}).status, engine_status::good);
     state_machine other;
     other.load(m.save());
     EXPECT_EQ(other.save(), m.save());
@@ -166,7 +166,7 @@ TEST(prepared_transactions_test, reads_the_format_of_earlier_releases) {
     newer.resize(newer.size() - 8);
     newer[11] = 4;
     replica::finish_checksummed(newer);
-    EXPECT_THROW(other.load(newer), backend::refusal);
+    EXPECT_THROW(other.load(newer), backend::engine_error);
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 
 namespace tutti::cluster::replica::testing {
 
-using backend::verdict;
+using backend::engine_status;
 
 void simulated_surroundings::pause(std::chrono::milliseconds how_long) const {
     strand_.await<bool>([&](const std::function<void(bool)>& over) {
@@ -11,7 +11,7 @@ void simulated_surroundings::pause(std::chrono::milliseconds how_long) const {
 }
 
 simulated_group::simulated_group(event_queue& events, simulated_stack& by, group& of, std::uint64_t number,
-                                 const backend::surroundings& around, instant patience, instant for_all)
+                                 const backend::runtime_env& around, instant patience, instant for_all)
     : agenda_{events},
       strand_{by},
       group_{of},
@@ -20,7 +20,7 @@ simulated_group::simulated_group(event_queue& events, simulated_stack& by, group
       patience_{patience},
       for_all_{for_all} {
     can_.name = "the group at " + std::to_string(number);
-    can_.old_versions = can_.drops_erased = true;
+    can_.keeps_old_versions = can_.drops_erased = true;
 }
 
 simulated_stack::promise<answer> simulated_group::send(const question& q) {
@@ -43,22 +43,23 @@ answer simulated_group::end(const asked& of, bool twice) {
         if (!comes) comes = send(of.what);
         a = strand_.wait_for(comes);
         comes.reset();
-        if (a.said.status == verdict::good || a.said.status == verdict::conflict) return a;
-        const bool answered = a.said.status == verdict::unreachable && !a.said.why.empty();
+        if (a.said.status == engine_status::good || a.said.status == engine_status::conflict) return a;
+        const bool answered = a.said.status == engine_status::unreachable && !a.said.why.empty();
         if (!answered && !twice) {
-            a.said.status = verdict::unknown;
+            a.said.status = engine_status::unknown;
             return a;
         }
         const std::vector<raft_id> all = group_.members();
         leader_ = a.leader != 0 && agenda_.chance(80) ? a.leader : all[agenda_.below(all.size())];
         around_.pause(std::chrono::milliseconds{agenda_.below(50)});
     } while (agenda_.now() < of.late);
-    a.said.status = verdict::unreachable;
+    a.said.status = engine_status::unreachable;
     return a;
 }
 
-verdict simulated_group::get(backend::snapshot& of, backend::freshness how, std::span<const backend::check> held,
-                             std::span<const key> wanted, std::vector<backend::record>& found) {
+engine_status simulated_group::get(backend::read_snapshot& of, backend::freshness how,
+                                   std::span<const backend::check> held, std::span<const key> wanted,
+                                   std::vector<backend::record>& found) {
     question q;
     q.of.at = of.at;
     q.how = how;
@@ -69,11 +70,11 @@ verdict simulated_group::get(backend::snapshot& of, backend::freshness how, std:
         leader_ = all[agenda_.below(all.size())];
     q.wanted.assign(wanted.begin(), wanted.end());
     answer a = end(begin(std::move(q)), true);
-    of.met = a.of.met;
-    if (a.said.status != verdict::good) return a.said.status;
+    of.blocked_by = a.of.blocked_by;
+    if (a.said.status != engine_status::good) return a.said.status;
     of.at = a.of.at;
     found = std::move(a.found);
-    return verdict::good;
+    return engine_status::good;
 }
 
 std::function<void()> simulated_group::begin_to_settle(backend::request& r, question q) {
@@ -81,9 +82,9 @@ std::function<void()> simulated_group::begin_to_settle(backend::request& r, ques
     q.writes.assign(r.writes.begin(), r.writes.end());
     return [this, &r, of = begin(std::move(q))] {
         const answer a = end(of, false);
-        r.said = a.said.status;
+        r.status = a.said.status;
         r.at = a.said.at;
-        r.met = a.said.blocked_by;
+        r.blocked_by = a.said.blocked_by;
     };
 }
 
@@ -93,7 +94,7 @@ void simulated_group::commit(backend::request& r) {
     begin_to_settle(r, std::move(q))();
 }
 
-std::function<void()> simulated_group::begin_prepare(const backend::holder& who, backend::request& r,
+std::function<void()> simulated_group::begin_prepare(const backend::blocking_transaction& who, backend::request& r,
                                                      std::chrono::milliseconds) {
     question q;
     q.is = question::prepare;
@@ -106,40 +107,41 @@ std::function<bool()> simulated_group::begin_finish(const std::string& id, bool 
     q.is = question::finish;
     q.who.id = id;
     q.committed = commits;
-    return [this, of = begin(std::move(q))] { return end(of, true).said.status == verdict::good; };
+    return [this, of = begin(std::move(q))] { return end(of, true).said.status == engine_status::good; };
 }
 
-verdict simulated_group::list(backend::listing& from, const backend::slot_set& slots,
-                              std::vector<backend::change>& found) {
+engine_status simulated_group::list(backend::list_cursor& from, const backend::slot_set& slots,
+                                    std::vector<backend::change>& found) {
     question q;
     q.is = question::list;
     q.slots = slots;
     q.from = from;
     const answer a = end(begin(std::move(q)), true);
-    if (a.said.status != verdict::good) return verdict::unreachable;
-    const backend::version begun = from.begun;
+    if (a.said.status != engine_status::good) return engine_status::unreachable;
+    const backend::version begun = from.as_of;
     from = a.place;
-    if (begun != 0) from.begun = begun;
+    if (begun != 0) from.as_of = begun;
     found.insert(found.end(), a.listed.begin(), a.listed.end());
-    return verdict::good;
+    return engine_status::good;
 }
 
-verdict simulated_group::changed(backend::listing& from, const backend::slot_set& slots,
-                                 std::vector<backend::change>& found) {
+engine_status simulated_group::list_changes(backend::list_cursor& from, const backend::slot_set& slots,
+                                            std::vector<backend::change>& found) {
     question q;
     q.is = question::changed;
     q.slots = slots;
-    q.of.at = from.begun;
+    q.of.at = from.as_of;
     const answer a = end(begin(std::move(q)), true);
-    if (a.said.status != verdict::good) return a.said.status;
-    from.begun = a.place.begun;
-    from.over = a.place.over;
+    if (a.said.status != engine_status::good) return a.said.status;
+    from.as_of = a.place.as_of;
+    from.is_finished = a.place.is_finished;
     from.absence = a.place.absence;
     found.insert(found.end(), a.listed.begin(), a.listed.end());
-    return verdict::good;
+    return engine_status::good;
 }
 
-void simulated_group::adopt(backend::request& r, std::span<const backend::change> records, backend::version absence) {
+void simulated_group::import_records(backend::request& r, std::span<const backend::change> records,
+                                     backend::version absence) {
     question q;
     q.is = question::adopt;
     q.adopted.assign(records.begin(), records.end());

@@ -11,7 +11,7 @@
 namespace tutti::cluster::replica::testing {
 
 /// The simulation's time, read from a clock of the program.
-class simulated_surroundings final : public backend::surroundings {
+class simulated_surroundings final : public backend::runtime_env {
 public:
     simulated_surroundings(event_queue& events, simulated_stack& of) : agenda_{events}, strand_{of}, clock_{events} {}
     [[nodiscard]] skewed_clock& shown() noexcept { return clock_; }
@@ -19,7 +19,7 @@ public:
         return clock::time_point{std::chrono::microseconds{clock_.now()}};
     }
     void pause(std::chrono::milliseconds how_long) const override;
-    [[nodiscard]] std::string draw_name() const override {
+    [[nodiscard]] std::string random_id() const override {
         return std::to_string(agenda_.below(~std::uint64_t{0})) + "." + std::to_string(agenda_.below(1u << 30));
     }
 
@@ -33,26 +33,27 @@ class simulated_group final : public backend::group_engine {
 public:
     /// `patience` limits one answer; `for_all` limits all tries.
     simulated_group(event_queue& events, simulated_stack& by, group& of, std::uint64_t number,
-                    const backend::surroundings& around, instant patience, instant for_all);
+                    const backend::runtime_env& around, instant patience, instant for_all);
 
-    const backend::capabilities& can() const noexcept override { return can_; }
-    const backend::surroundings& around() const noexcept override { return around_; }
-    backend::verdict get(backend::snapshot& of, backend::freshness how, std::span<const backend::check> held,
-                         std::span<const key> wanted, std::vector<backend::record>& found) override;
+    const backend::capabilities& abilities() const noexcept override { return can_; }
+    const backend::runtime_env& env() const noexcept override { return around_; }
+    backend::engine_status get(backend::read_snapshot& of, backend::freshness how, std::span<const backend::check> held,
+                               std::span<const key> wanted, std::vector<backend::record>& found) override;
     void commit(backend::request& r) override;
     /// Forgets the keys. No program waits for this, so it may be lost.
     void forget(std::span<const key> all) noexcept override;
-    std::unique_ptr<backend::feed> open_feed() override { return nullptr; }
+    std::unique_ptr<backend::key_feed> open_key_feed() override { return nullptr; }
     std::uint64_t number() const noexcept override { return number_; }
-    std::function<void()> begin_prepare(const backend::holder& who, backend::request& r,
+    std::function<void()> begin_prepare(const backend::blocking_transaction& who, backend::request& r,
                                         std::chrono::milliseconds patience) override;
     std::function<bool()> begin_finish(const std::string& id, bool commits,
                                        std::chrono::milliseconds patience) override;
-    backend::verdict list(backend::listing& from, const backend::slot_set& slots,
-                          std::vector<backend::change>& found) override;
-    backend::verdict changed(backend::listing& from, const backend::slot_set& slots,
-                             std::vector<backend::change>& found) override;
-    void adopt(backend::request& r, std::span<const backend::change> records, backend::version absence) override;
+    backend::engine_status list(backend::list_cursor& from, const backend::slot_set& slots,
+                                std::vector<backend::change>& found) override;
+    backend::engine_status list_changes(backend::list_cursor& from, const backend::slot_set& slots,
+                                        std::vector<backend::change>& found) override;
+    void import_records(backend::request& r, std::span<const backend::change> records,
+                        backend::version absence) override;
 
 private:
     struct asked {
@@ -70,7 +71,7 @@ private:
     simulated_stack& strand_;
     group& group_;
     const std::uint64_t number_;
-    const backend::surroundings& around_;
+    const backend::runtime_env& around_;
     const instant patience_, for_all_;
     backend::capabilities can_;
     raft_id leader_ = 1;

@@ -32,9 +32,9 @@ TEST(raft_group_simulation, explains_every_history_by_the_log) {
         ASSERT_EQ(w.run(), "") << "TUTTI_CLUSTER_SEED=" << seed << " runs it again";
         for (const attempt& a : w.what_was().attempts()) {
             ++attempts;
-            good += a.said == tutti::cluster::backend::verdict::good ? 1u : 0u;
-            conflicts += a.said == tutti::cluster::backend::verdict::conflict ? 1u : 0u;
-            unknown += a.said == tutti::cluster::backend::verdict::unknown ? 1u : 0u;
+            good += a.said == tutti::cluster::backend::engine_status::good ? 1u : 0u;
+            conflicts += a.said == tutti::cluster::backend::engine_status::conflict ? 1u : 0u;
+            unknown += a.said == tutti::cluster::backend::engine_status::unknown ? 1u : 0u;
         }
         resent += w.sum(&client::resent);
         voided += w.sum(&client::voided);

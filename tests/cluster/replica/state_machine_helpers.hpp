@@ -10,8 +10,8 @@
 
 namespace tutti::cluster::replica::testing {
 
+using backend::engine_status;
 using backend::freshness;
-using backend::verdict;
 using replica::applied_entry;
 using replica::log_entry_builder;
 using replica::state_machine;
@@ -33,9 +33,9 @@ inline replica::operation_result commit(state_machine& m, const checks& c, const
 }
 
 inline std::vector<backend::record> read(const state_machine& m, const keys& wanted, version at = 0) {
-    backend::snapshot of{at};
+    backend::read_snapshot of{at};
     std::vector<backend::record> found;
-    EXPECT_EQ(m.get(of, at == 0 ? freshness::now : freshness::same, {}, wanted, found), verdict::good);
+    EXPECT_EQ(m.get(of, at == 0 ? freshness::now : freshness::same, {}, wanted, found), engine_status::good);
     return found;
 }
 

@@ -23,10 +23,10 @@ using namespace tutti::cluster::replica::testing;
 TEST(state_machine_test, commits_atomically_after_checking_reads) {
     state_machine m;
     const auto first = commit(m, {{"a", 0}}, {{"a", true, "1"}, {"b", true, "1"}});
-    ASSERT_EQ(first.status, verdict::good);
-    EXPECT_EQ(commit(m, {{"a", 0}}, {{"a", true, "2"}, {"c", true, "2"}}).status, verdict::conflict);
+    ASSERT_EQ(first.status, engine_status::good);
+    EXPECT_EQ(commit(m, {{"a", 0}}, {{"a", true, "2"}, {"c", true, "2"}}).status, engine_status::conflict);
     // Write skew: the checked record is not the written one.
-    EXPECT_EQ(commit(m, {{"b", first.at + 1}}, {{"c", true, "2"}}).status, verdict::conflict);
+    EXPECT_EQ(commit(m, {{"b", first.at + 1}}, {{"c", true, "2"}}).status, engine_status::conflict);
     const auto found = read(m, {"a", "b", "c"});
     EXPECT_EQ(found[0].bytes, "1");
     EXPECT_EQ(found[1].at, first.at);
@@ -43,21 +43,21 @@ TEST(state_machine_test, checks_commits_of_one_entry_in_order) {
     e.add_commit(checks{{"b", 0}}, writes{{"b", true, "3"}});
     const applied_entry said = m.apply(e.finish());
     ASSERT_EQ(said.results.size(), 3u);
-    EXPECT_EQ(said.results[0].status, verdict::good);
-    EXPECT_EQ(said.results[1].status, verdict::conflict);
-    EXPECT_EQ(said.results[2].status, verdict::good);
+    EXPECT_EQ(said.results[0].status, engine_status::good);
+    EXPECT_EQ(said.results[1].status, engine_status::conflict);
+    EXPECT_EQ(said.results[2].status, engine_status::good);
     EXPECT_LT(said.results[0].at, said.results[2].at);
     EXPECT_EQ(read(m, {"a"})[0].bytes, "1");
 }
 
 TEST(state_machine_test, changes_the_absent_version_after_an_erase) {
     state_machine m;
-    ASSERT_EQ(commit(m, {{"a", 0}}, {{"a", true, "1"}}).status, verdict::good);
+    ASSERT_EQ(commit(m, {{"a", 0}}, {{"a", true, "1"}}).status, engine_status::good);
     const auto erased = commit(m, {}, {{"a", false, ""}});
     const auto now = read(m, {"a"})[0];
     EXPECT_FALSE(now.exists);
     EXPECT_EQ(now.at, erased.at);
-    EXPECT_EQ(commit(m, {{"a", 0}}, {{"a", true, "2"}}).status, verdict::conflict);
+    EXPECT_EQ(commit(m, {{"a", 0}}, {{"a", true, "2"}}).status, engine_status::conflict);
     EXPECT_EQ(m.statistics().erased, 1u);
     EXPECT_EQ(m.statistics().objects, 0u);
     // An erasure is kept until it can no longer be requested. Its versions are never used again.
@@ -72,26 +72,26 @@ TEST(state_machine_test, changes_the_absent_version_after_an_erase) {
 TEST(state_machine_test, reads_earlier_states_within_the_history_window) {
     state_machine m{{.writes = 4}};
     // The empty state is a state, too: its readers do not see later writes.
-    backend::snapshot nothing;
+    backend::read_snapshot nothing;
     std::vector<backend::record> none;
-    ASSERT_EQ(m.get(nothing, freshness::same, {}, keys{"a"}, none), verdict::good);
+    ASSERT_EQ(m.get(nothing, freshness::same, {}, keys{"a"}, none), engine_status::good);
     ASSERT_NE(nothing.at, 0u);
     std::vector<version> at;
     at.push_back(commit(m, {}, {{"a", true, "0"}}).at);
-    ASSERT_EQ(m.get(nothing, freshness::same, {}, keys{"a"}, none), verdict::good);
+    ASSERT_EQ(m.get(nothing, freshness::same, {}, keys{"a"}, none), engine_status::good);
     EXPECT_FALSE(none[0].exists);
     for (int i = 1; i < 8; ++i) at.push_back(commit(m, {}, {{"a", true, std::to_string(i)}}).at);
     ASSERT_LE(m.floor(), at[3]);
     for (int i = 3; i < 8; ++i) EXPECT_EQ(read(m, {"a"}, at[static_cast<unsigned>(i)])[0].bytes, std::to_string(i));
-    backend::snapshot of{at[0]};
+    backend::read_snapshot of{at[0]};
     std::vector<backend::record> found;
-    EXPECT_EQ(m.get(of, freshness::same, {}, keys{"a"}, found), verdict::conflict);
+    EXPECT_EQ(m.get(of, freshness::same, {}, keys{"a"}, found), engine_status::conflict);
     of.at = m.latest() + 1;
-    EXPECT_EQ(m.get(of, freshness::same, {}, keys{"a"}, found), verdict::conflict);
+    EXPECT_EQ(m.get(of, freshness::same, {}, keys{"a"}, found), engine_status::conflict);
     // Held records are checked in the requested state.
     of.at = at[5];
-    EXPECT_EQ(m.get(of, freshness::same, checks{{"a", at[5]}}, keys{"b"}, found), verdict::good);
-    EXPECT_EQ(m.get(of, freshness::now, checks{{"a", at[5]}}, keys{"b"}, found), verdict::conflict);
+    EXPECT_EQ(m.get(of, freshness::same, checks{{"a", at[5]}}, keys{"b"}, found), engine_status::good);
+    EXPECT_EQ(m.get(of, freshness::now, checks{{"a", at[5]}}, keys{"b"}, found), engine_status::conflict);
     EXPECT_EQ(of.at, at[5]);
 }
 
@@ -113,10 +113,10 @@ TEST(state_machine_test, lists_changes_of_complete_commits_in_order) {
     ASSERT_TRUE(m.changes_after(place, 1, all));
     ASSERT_EQ(all.size(), 2u);  // both of one commit
     EXPECT_EQ(place, first.at);
-    EXPECT_EQ(all[1].is.bytes, "1");
+    EXPECT_EQ(all[1].value.bytes, "1");
     ASSERT_TRUE(m.changes_after(place, 100, all));
     ASSERT_EQ(all.size(), 4u);
-    EXPECT_FALSE(all[2].is.exists);
+    EXPECT_FALSE(all[2].value.exists);
     EXPECT_EQ(all[3].of, "c");
     EXPECT_EQ(place, m.latest());
     ASSERT_TRUE(m.changes_after(place, 100, all));
@@ -195,7 +195,7 @@ TEST(state_machine_test, matches_a_model_and_a_reloaded_copy) {
             const applied_entry said = m.apply(bytes);
             ASSERT_EQ(said.results.size(), expected.size());
             for (std::size_t i = 0; i < expected.size(); ++i)
-                ASSERT_EQ(said.results[i].status, expected[i] ? verdict::good : verdict::conflict);
+                ASSERT_EQ(said.results[i].status, expected[i] ? engine_status::good : engine_status::conflict);
             if (any.below(10) == 0) {
                 const std::string saved = other.save();
                 other = state_machine{{.writes = 1 + any.below(50)}};
@@ -285,7 +285,7 @@ TEST(state_machine_test, refuses_an_invalid_snapshot_without_changes) {
     commit(other, {}, {{"c", true, "1"}});
     const std::string before = other.save();
     const auto is_refused = [&](const std::string& bytes) {
-        EXPECT_THROW(other.load(bytes), backend::refusal);
+        EXPECT_THROW(other.load(bytes), backend::engine_error);
         EXPECT_EQ(other.save(), before);
     };
     for (std::size_t n = 0; n < good.size(); ++n) {
@@ -329,14 +329,14 @@ void make_and_erase(state_machine& m, unsigned from, unsigned count, unsigned at
             made.push_back({"o" + std::to_string(k), true, "1"});
             erased.push_back({"o" + std::to_string(k), false, ""});
         }
-        ASSERT_EQ(commit(m, {}, made).status, verdict::good);
-        ASSERT_EQ(commit(m, {}, erased).status, verdict::good);
+        ASSERT_EQ(commit(m, {}, made).status, engine_status::good);
+        ASSERT_EQ(commit(m, {}, erased).status, engine_status::good);
     }
 }
 
 TEST(state_machine_test, drops_erased_records_without_reusing_versions) {
     state_machine m{{.writes = 10}, 8};
-    ASSERT_EQ(commit(m, {{"a", 0}}, {{"a", true, "1"}}).status, verdict::good);
+    ASSERT_EQ(commit(m, {{"a", 0}}, {{"a", true, "1"}}).status, engine_status::good);
     const version erased = commit(m, {}, {{"a", false, ""}}).at;
     make_and_erase(m, 0, 100);
     EXPECT_LE(m.statistics().erased, 8u);
@@ -346,13 +346,14 @@ TEST(state_machine_test, drops_erased_records_without_reusing_versions) {
     EXPECT_FALSE(now.exists);
     EXPECT_GE(now.at, erased);
     // Of those who read it before it was made, or as erased, nobody commits. A check for no record still passes.
-    EXPECT_EQ(commit(m, {{"a", 0}}, {{"b", true, "1"}}).status, verdict::conflict);
-    EXPECT_EQ(commit(m, {{"a", erased}}, {{"b", true, "1"}}).status, verdict::conflict);
-    EXPECT_EQ(commit(m, {{"never", backend::unwritten}}, {{"b", true, "1"}}).status, verdict::good);
-    EXPECT_EQ(commit(m, {{"b", backend::unwritten}}, {{"b", true, "1"}}).status, verdict::conflict);
-    EXPECT_EQ(commit(m, {{"o99", backend::unwritten}}, {{"b", true, "1"}}).status, verdict::conflict) << "it is erased";
+    EXPECT_EQ(commit(m, {{"a", 0}}, {{"b", true, "1"}}).status, engine_status::conflict);
+    EXPECT_EQ(commit(m, {{"a", erased}}, {{"b", true, "1"}}).status, engine_status::conflict);
+    EXPECT_EQ(commit(m, {{"never", backend::unwritten}}, {{"b", true, "1"}}).status, engine_status::good);
+    EXPECT_EQ(commit(m, {{"b", backend::unwritten}}, {{"b", true, "1"}}).status, engine_status::conflict);
+    EXPECT_EQ(commit(m, {{"o99", backend::unwritten}}, {{"b", true, "1"}}).status, engine_status::conflict)
+        << "it is erased";
     // A program that reads it now commits.
-    EXPECT_EQ(commit(m, {{"a", read(m, {"a"})[0].at}}, {{"a", true, "2"}}).status, verdict::good);
+    EXPECT_EQ(commit(m, {{"a", read(m, {"a"})[0].at}}, {{"a", true, "2"}}).status, engine_status::good);
     EXPECT_GT(read(m, {"a"})[0].at, now.at);
 }
 
@@ -367,7 +368,7 @@ TEST(state_machine_test, drops_most_records_of_a_large_erase) {
     ASSERT_TRUE(m.changes_after(place, 1000, told));
     EXPECT_EQ(told.size(), 200u);
     EXPECT_EQ(place, m.latest());
-    EXPECT_EQ(std::ranges::count(told, false, [](const backend::change& c) { return c.is.exists; }), 100);
+    EXPECT_EQ(std::ranges::count(told, false, [](const backend::change& c) { return c.value.exists; }), 100);
 }
 
 TEST(state_machine_test, keeps_earlier_states_when_dropping_erased_records) {
@@ -451,9 +452,9 @@ TEST(state_machine_test, invalidates_a_read_absence_after_a_write) {
             const backend::record now = read(m, {k})[0];
             seen.push_back({k, now.at, written[k]});
             const sight& one = seen[any(seen.size())];
-            const bool passes = commit(m, {{one.of, one.at}}, {}).status == verdict::good;
+            const bool passes = commit(m, {{one.of, one.at}}, {}).status == engine_status::good;
             ASSERT_TRUE(!passes || written[one.of] == one.writes) << seed << ": a change was missed";
-            ASSERT_EQ(commit(m, {{k, now.at}}, {}).status, verdict::good) << "what is read now is current";
+            ASSERT_EQ(commit(m, {{k, now.at}}, {}).status, engine_status::good) << "what is read now is current";
             if (any(3) == 0) {
                 const backend::key w = "k" + std::to_string(any(8));
                 commit(m, {}, {{w, any(3) == 0, "1"}});
@@ -503,13 +504,13 @@ TEST(state_machine_test, imports_the_absence_version_of_another_group) {
     make_and_erase(from, 0, 20);
     log_entry_builder e;
     e.add_adopt({}, {}, from.absence());
-    ASSERT_EQ(to.apply(e.finish()).results[0].status, verdict::good);
+    ASSERT_EQ(to.apply(e.finish()).results[0].status, engine_status::good);
     EXPECT_GE(read(to, {"a"})[0].at, erased);
-    EXPECT_EQ(commit(to, {{"a", before}}, {{"a", true, "2"}}).status, verdict::conflict);
+    EXPECT_EQ(commit(to, {{"a", before}}, {{"a", true, "2"}}).status, engine_status::conflict);
     EXPECT_GT(commit(to, {}, {{"a", true, "2"}}).at, from.absence());
     log_entry_builder impossible;
     impossible.add_adopt({}, {}, ~version{0});
-    EXPECT_EQ(to.apply(impossible.finish()).results[0].status, verdict::refused);
+    EXPECT_EQ(to.apply(impossible.finish()).results[0].status, engine_status::refused);
 }
 
 // The simulation notices each of these faults as well. These tests show which rule of the machine each fault breaks.
@@ -518,10 +519,10 @@ TEST(state_machine_test, imports_the_absence_version_of_another_group) {
 TEST(state_machine_test, fails_without_the_window_check) {
     state_machine m{{.writes = 2}};
     for (int i = 0; i < 8; ++i) commit(m, {}, {{"a", true, std::to_string(i)}});
-    backend::snapshot of{2};
+    backend::read_snapshot of{2};
     std::vector<backend::record> found;
     replica::injected_fault = replica::fault::old_below_window;
-    EXPECT_EQ(m.get(of, freshness::same, {}, keys{"a"}, found), verdict::good);
+    EXPECT_EQ(m.get(of, freshness::same, {}, keys{"a"}, found), engine_status::good);
     replica::injected_fault = replica::fault::none;
     EXPECT_NE(found[0].bytes, "0");
 }
@@ -541,25 +542,25 @@ backend::change record_of(const backend::key& k, version at, const std::string& 
 TEST(state_machine_test, keeps_versions_of_imported_records) {
     state_machine m;
     const version before = commit(m, {}, {{"p", true, "arriving"}, {"b", true, "1"}}).at;
-    ASSERT_EQ(adopt(m, {{"p", before}}, {record_of("a", 900, "9"), record_of("c", 3, "")}).status, verdict::good);
+    ASSERT_EQ(adopt(m, {{"p", before}}, {record_of("a", 900, "9"), record_of("c", 3, "")}).status, engine_status::good);
     EXPECT_EQ(read(m, {"a"})[0].at, 900u);
     EXPECT_EQ(read(m, {"c"})[0].at, 3u);
     EXPECT_FALSE(read(m, {"c"})[0].exists);
     // Earlier states do not have the record, and a new write gets a version that the record never had.
     EXPECT_EQ(read(m, {"a"}, before)[0].at, 0u);
     EXPECT_GT(commit(m, {{"a", 900}}, {{"a", true, "10"}}).at, 900u);
-    EXPECT_EQ(adopt(m, {{"p", before + 1}}, {record_of("b", 950, "2")}).status, verdict::conflict);
-    EXPECT_EQ(adopt(m, {}, {record_of("b", ~version{0}, "2")}).status, verdict::refused);
+    EXPECT_EQ(adopt(m, {{"p", before + 1}}, {record_of("b", 950, "2")}).status, engine_status::conflict);
+    EXPECT_EQ(adopt(m, {}, {record_of("b", ~version{0}, "2")}).status, engine_status::refused);
     // A late record does not replace anything.
     const version now = read(m, {"a"})[0].at;
-    ASSERT_EQ(adopt(m, {}, {record_of("a", 900, "9")}).status, verdict::good);
+    ASSERT_EQ(adopt(m, {}, {record_of("a", 900, "9")}).status, engine_status::good);
     EXPECT_EQ(read(m, {"a"})[0].at, now);
     // No commit of this group has written the record.
     version place = before;
     std::vector<backend::change> told;
     ASSERT_TRUE(m.changes_after(place, 100, told));
     ASSERT_EQ(told.size(), 1u);
-    EXPECT_EQ(told[0].is.bytes, "10");
+    EXPECT_EQ(told[0].value.bytes, "10");
     state_machine other;
     other.load(m.save());
     EXPECT_EQ(other.save(), m.save());
@@ -569,7 +570,7 @@ TEST(state_machine_test, keeps_versions_of_imported_records) {
 TEST(state_machine_test, hides_moved_records_from_later_states) {
     state_machine m{{.writes = 4}};
     const version one = commit(m, {}, {{"a", true, "1"}, {"b", true, "1"}}).at;
-    ASSERT_EQ(adopt(m, {}, {record_of("a", 0, "")}).status, verdict::good);
+    ASSERT_EQ(adopt(m, {}, {record_of("a", 0, "")}).status, engine_status::good);
     EXPECT_EQ(read(m, {"a"})[0].at, 0u);
     EXPECT_EQ(read(m, {"a"}, one)[0].bytes, "1");
     EXPECT_EQ(m.statistics().objects, 1u);
@@ -580,7 +581,7 @@ TEST(state_machine_test, hides_moved_records_from_later_states) {
     EXPECT_GT(m.floor(), one);
     EXPECT_EQ(read(m, {"a"})[0].at, 0u);
     // The record comes back.
-    ASSERT_EQ(adopt(m, {}, {record_of("a", one, "1")}).status, verdict::good);
+    ASSERT_EQ(adopt(m, {}, {record_of("a", one, "1")}).status, engine_status::good);
     EXPECT_EQ(read(m, {"a"})[0].at, one);
 }
 
@@ -608,7 +609,7 @@ TEST(state_machine_test, lists_matching_records_in_pieces) {
     commit(m, {}, more);
     const auto everything = ~std::size_t{0};
     m.list(place, everything, everything, [](std::string_view k) { return k.starts_with('o'); }, found);
-    EXPECT_EQ(std::ranges::count(found, "1", [](const backend::change& c) { return c.is.bytes; }), 100);
+    EXPECT_EQ(std::ranges::count(found, "1", [](const backend::change& c) { return c.value.bytes; }), 100);
     // A place in another machine's table is not valid here.
     place = {7, 3};
     found.clear();
@@ -667,7 +668,7 @@ TEST(state_machine_test, detects_an_image_of_later_records) {
     const std::string image = image_of(m, [&] { commit(m, {}, {{"o7", true, "after"}}); });
     replica::injected_fault = replica::fault::none;
     state_machine loaded;
-    EXPECT_THROW(loaded.load(image), backend::refusal);
+    EXPECT_THROW(loaded.load(image), backend::engine_error);
     EXPECT_NE(loaded.save(), before);
 }
 

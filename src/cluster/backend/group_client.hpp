@@ -1,0 +1,123 @@
+// Asks the leader of a group. The caller asks one member after the other, and follows their hints to the leader.
+//
+// A caller that keeps learning asks a member for the list of members once a second. So the caller reaches the group
+// while members are replaced, even if all addresses that the program was given are out of date.
+//
+//   GCL1  The leader is asked. A member that follows may have been removed without having heard of it, and may continue
+//       for an unlimited time. A member's list is accepted only if the member has applied as much of the log as the
+//       author of the last list.
+//   GCL2  A member whose own numeric address differs from the one that it was reached by is behind a tunnel or a proxy.
+//       The addresses of its list may be those of other machines, seen from here, so the list is ignored.
+//   GCL3  The addresses that the program was given stay, after those of the list.
+//
+// Thread safety: every member may be called from any thread.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "cluster/backend/backoff_timer.hpp"
+#include "cluster/backend/connection_pool.hpp"
+#include "cluster/backend/member_connection.hpp"
+
+namespace tutti::cluster::backend::group {
+
+class group_client {
+public:
+    /// Makes a caller of the group with that number, or of the first group that answers if `number` is 0. Without
+    /// credentials, connections are in the clear.
+    group_client(std::vector<std::string> addresses, std::shared_ptr<credentials> secured, std::uint64_t number = 0);
+    ~group_client();
+    group_client(const group_client&) = delete;
+    group_client& operator=(const group_client&) = delete;
+
+    struct reply {
+        reply_status status =
+            reply_status::not_leader;  ///< done; refused; lost; or elsewhere: no leader was found, and nothing is
+                                       ///< done
+        std::string message;           ///< the answer's bytes after its outcome; otherwise the reason
+    };
+    /// Asks the group. If the request may not be sent `may_repeat`, a lost answer makes the outcome `lost`.
+    [[nodiscard]] reply ask(std::string request, bool may_repeat, std::chrono::milliseconds patience);
+    /// Asks in two steps, so that several groups can be asked at once. Both run on one thread. Call `end` once, or
+    /// never.
+    class pending_request;
+    [[nodiscard]] std::shared_ptr<pending_request> begin(std::string request, bool may_repeat,
+                                                         std::chrono::milliseconds patience);
+    [[nodiscard]] reply end(pending_request& q);
+    /// Sends a request that has more than one answer. Returns the connection after the first answer, or null.
+    [[nodiscard]] std::unique_ptr<member_connection> open_stream(const std::string& request,
+                                                                 std::chrono::milliseconds patience);
+    /// Returns the group's number, or 0 until a member has answered.
+    [[nodiscard]] std::uint64_t number() const;
+
+    /// Learns the members now, and then once a second on a thread of its own until the end. Call it once.
+    void keep_learning_members();
+    /// Returns the addresses of the members as they were learnt last. Empty if none were learnt yet.
+    [[nodiscard]] std::vector<std::string> members() const;
+    /// Has the learning thread call `callback` soon, and whenever the members have changed. Replaces the earlier function.
+    /// When this returns, the earlier function does not run, and is not called any more.
+    void on_members_changed(std::function<void()> callback);
+
+private:
+    /// Asks one member. Returns true if the leader has listed the members; otherwise the next call asks the next
+    /// member.
+    bool learn_members();
+    [[nodiscard]] bool accept_members(const status_reply& status);
+    std::unique_ptr<member_connection> acquire_connection(member_connection::clock::time_point deadline,
+                                                          std::string& reason);
+    void send(pending_request& q);
+    /// Receives the answer. Returns nothing if the caller has to send the request again, to the next member.
+    [[nodiscard]] std::optional<reply> receive(pending_request& q);
+    [[nodiscard]] reply complete(pending_request& q);
+    [[nodiscard]] std::string current_address() const;
+    void switch_from(const std::string& address);
+    /// Makes `address` the next one to ask. Returns false if it was just asked.
+    bool switch_to(const std::string& address);
+
+    const std::shared_ptr<credentials> secured_;
+    mutable std::mutex guard_;
+    std::vector<std::string> addresses_;
+    std::size_t current_ = 0;
+    std::uint64_t number_;
+    const std::vector<std::string> given_;
+    std::vector<std::string> learned_;
+    std::uint64_t learned_at_ = 0;  // the index in the log (GCL1)
+    std::mutex callback_guard_;     // held while callback_ runs
+    std::function<void()> callback_;
+    std::vector<std::string> reported_members_;  // the members at its last call
+    connection_pool<member_connection> pool_;
+    std::jthread learner_;  // declared last: the thread uses all members above
+};
+
+class group_client::pending_request {
+private:
+    friend class group_client;
+    pending_request(std::string request, bool may_repeat, std::chrono::milliseconds patience)
+        : request_{std::move(request)}, may_repeat_{may_repeat}, timer_{patience} {}
+
+    const std::string request_;
+    const bool may_repeat_;
+    backoff_timer timer_;
+    std::unique_ptr<member_connection> connection_;  // null: no member could be reached
+    bool sent_ = false;
+    std::string reason_;
+};
+
+/// Parses host:port,host:port. The hosts must be of loopback unless the traffic is `encrypted`. Throws engine_error.
+[[nodiscard]] std::vector<std::string> parse_members(std::string_view where, bool encrypted);
+/// Parses the addresses of an engine: "//host:port,host:port" for one group, or several groups separated by semicolons.
+/// Throws engine_error.
+[[nodiscard]] std::vector<std::vector<std::string>> parse_groups(std::string_view where, bool encrypted);
+
+/// Changes the group's members. Returns false, and sets `reason`, if this fails.
+[[nodiscard]] bool request_member_change(const std::vector<std::string>& addresses,
+                                         std::shared_ptr<credentials> secured, std::uint64_t number, request_kind what,
+                                         const change_request& change, std::chrono::milliseconds patience,
+                                         std::string& reason);
+
+}  // namespace tutti::cluster::backend::group

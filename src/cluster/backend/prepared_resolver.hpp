@@ -1,0 +1,80 @@
+// Transactions of several groups that another program has prepared, and that are in the way. A program waits for them,
+// and ends those whose own program is gone (docs/cluster-replication.md, "Several groups").
+//
+//   XGC1  A program that meets such a transaction waits a moment: most are finished by then. Then the program reads the
+//       decision, and does the remaining work.
+//   XGC2  A transaction that has not been decided for `grace` is aborted. The program writes this into the record of its
+//       decision before it releases any part. If the transaction was committed meanwhile, that record exists already,
+//       and the commit stands. If not, its own commit checks that there is no record, and fails. So if its program
+//       still runs, the transaction only has to try again.
+//
+// Clocks are never compared: a program measures by its own clock how long it has seen the same transaction.
+//
+// Thread safety: every member of prepared_resolver may be called from any thread. A resolution_wait belongs to one call.
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "cluster/backend/backoff_timer.hpp"
+#include "cluster/backend/decision.hpp"
+#include "cluster/backend/group_table.hpp"
+
+namespace tutti::cluster::backend {
+
+class prepared_resolver {
+public:
+    static constexpr std::chrono::milliseconds resolve_after{20}, grace{500};
+
+    prepared_resolver(const group_table& all, std::chrono::milliseconds patience, const runtime_env& env)
+        : groups_{all}, patience_{patience}, env_{env} {}
+    /// Forgets the remaining decisions.
+    ~prepared_resolver();
+    prepared_resolver(const prepared_resolver&) = delete;
+    prepared_resolver& operator=(const prepared_resolver&) = delete;
+
+    /// Does for a transaction that part `group` has prepared what XGC1 and XGC2 allow.
+    void resolve(const blocking_transaction& transaction, std::size_t group);
+    /// Forgets a decision that no program asks for any more. The decision's record is removed together with others
+    /// (`forget` of backend.hpp).
+    void forget_decision(std::size_t deciding_group, std::string_view id);
+
+    [[nodiscard]] std::chrono::milliseconds patience() const noexcept { return patience_; }
+    [[nodiscard]] const runtime_env& env() const noexcept { return env_; }
+
+private:
+    /// Returns how long this process has known the transaction.
+    [[nodiscard]] std::chrono::milliseconds known_for(const std::string& id);
+    /// Reads the decision. Returns false if that group does not answer.
+    [[nodiscard]] bool read_decision(std::size_t deciding_group, const std::string& id, decision& d) const;
+    [[nodiscard]] bool abort_decision(std::size_t deciding_group, const std::string& id, const decision& was) const;
+    [[nodiscard]] bool finish_all(const std::string& id, const std::vector<std::uint64_t>& groups) const;
+    void forget_transaction(const std::string& id);
+
+    const group_table& groups_;
+    const std::chrono::milliseconds patience_;
+    const runtime_env& env_;
+    std::mutex guard_;
+    std::map<std::string, runtime_env::clock::time_point> since_;
+    std::map<std::size_t, std::vector<key>> forgettable_;
+};
+
+/// The waiting of one call for the transactions that it meets.
+class resolution_wait {
+public:
+    explicit resolution_wait(prepared_resolver& resolver)
+        : resolver_{resolver}, timer_{resolver.patience(), resolver.env()} {}
+    /// Waits a moment for that transaction. Returns false if the patience is over.
+    [[nodiscard]] bool wait(const blocking_transaction& transaction, std::size_t group) {
+        resolver_.resolve(transaction, group);
+        return timer_.wait();
+    }
+
+private:
+    prepared_resolver& resolver_;
+    backoff_timer timer_;
+};
+
+}  // namespace tutti::cluster::backend

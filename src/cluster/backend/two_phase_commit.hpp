@@ -1,0 +1,58 @@
+// Commits that touch several groups. A commit has two phases over replicated logs, and the log of one group holds the
+// decision. docs/cluster-replication.md, "Several groups", has the states and the proof.
+//
+//   prepare   every group but one checks its part, and holds the part's reads and writes
+//   decide    the remaining group commits its own part, together with the record of the decision, if that record does
+//             not exist yet
+//   finish    the other groups write their parts, or release them
+//
+//   XGC3  All groups are asked to prepare at once. A transaction that meets another one there does not wait. The
+//       transaction releases everything, and starts again as a new transaction. The new transaction asks the groups in
+//       the order of their numbers, each after the one before has prepared. The new transaction waits for transactions
+//       that it meets. The deciding group is the last in this order if the last write is in it, as the last write of
+//       exactly_once is. So a transaction that waits at a part only holds lower parts, and no circle of waiting
+//       transactions is possible. If the deciding group is not the last, the transaction does not wait.
+//   XGC4  A group is asked to prepare a transaction once. If no answer comes, that transaction is released, and never
+//       decided. Another one is started instead, with an id of its own.
+//
+// Thread safety: every member may be called from any thread.
+#pragma once
+
+#include "cluster/backend/prepared_resolver.hpp"
+
+namespace tutti::cluster::backend {
+
+class two_phase_commit {
+public:
+    two_phase_commit(const group_table& all, prepared_resolver& resolver) : groups_{all}, resolver_{resolver} {}
+
+    /// Commits `r` as in ENG3 and ENG4. `requests` are its shares: at least two, by ascending groups, with one in group
+    /// `deciding_group`.
+    void commit(request& r, std::vector<group_request>& requests, std::size_t deciding_group);
+
+private:
+    enum class prepare_mode : std::uint8_t { at_once, in_order };
+    enum class attempt_result : std::uint8_t {
+        finished,     ///< `r` has the result
+        answer_lost,  ///< an answer was lost before the decision (XGC4)
+        blocked,      ///< another transaction was in the way when all were asked at once (XGC3)
+    };
+    [[nodiscard]] attempt_result try_commit(request& r, std::vector<group_request>& requests,
+                                            std::size_t deciding_group, prepare_mode mode);
+    /// Has each share prepared, except that of the deciding group. Returns false if one fails: `r` has the reason, or
+    /// says that an answer was lost. Adds the parts that may have prepared to `prepared`.
+    [[nodiscard]] bool prepare_at_once(request& r, const std::vector<group_request>& requests,
+                                       const blocking_transaction& transaction, std::vector<std::size_t>& prepared,
+                                       bool& blocked);
+    [[nodiscard]] bool prepare_in_order(request& r, const std::vector<group_request>& requests,
+                                        const blocking_transaction& transaction, std::vector<std::size_t>& prepared);
+    void decide(request& r, group_request s, const blocking_transaction& transaction,
+                const std::vector<std::size_t>& prepared);
+    /// Returns false if a group does not answer.
+    [[nodiscard]] bool finish(const std::vector<std::size_t>& prepared, const std::string& id, bool commits);
+
+    const group_table& groups_;
+    prepared_resolver& resolver_;
+};
+
+}  // namespace tutti::cluster::backend
