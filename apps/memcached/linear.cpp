@@ -39,8 +39,8 @@ struct wrong_history : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-const char* const names[] = {"get", "gets", "set",  "add",   "replace", "append",   "prepend",
-                             "cas", "incr", "decr", "touch", "delete",  "flush_all"};
+const char* const named_lock_table_test[] = {"get", "gets", "set",  "add",   "replace", "append",   "prepend",
+                                             "cas", "incr", "decr", "touch", "delete",  "flush_all"};
 
 using engine = std::mt19937_64;
 
@@ -90,7 +90,7 @@ private:
     }
 
     void ask(command& c, const std::string& key) {
-        std::string request = names[static_cast<unsigned>(c.what)];
+        std::string request = named_lock_table_test[static_cast<unsigned>(c.what)];
         const std::string time = c.expired ? " -1" : " 0";
         if (c.what != kind::flush) request += " " + key;
         if (c.what >= kind::set && c.what <= kind::cas) {
@@ -202,7 +202,7 @@ void note_overlaps(std::vector<command>& history) {
 std::string describe(const std::vector<command>& history) {
     std::ostringstream text;
     for (const command& c : history)
-        text << "\n  " << c.called << ".." << c.answered << "  " << names[static_cast<unsigned>(c.what)]
+        text << "\n  " << c.called << ".." << c.answered << "  " << named_lock_table_test[static_cast<unsigned>(c.what)]
              << (c.expired ? " (expired) " : " ") << c.argument.substr(0, 30) << " "
              << (c.unique != 0 ? std::to_string(c.unique) : "") << " -> " << c.answer.substr(0, 40);
     return text.str();

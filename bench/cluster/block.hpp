@@ -15,9 +15,9 @@
 
 namespace bench::cluster {
 
-using tutti::cluster::entry;
+using tutti::cluster::object_entry;
 using tutti::cluster::object_id;
-using tutti::cluster::outcome;
+using tutti::cluster::protocol_status;
 
 /// Leaves a body whose transaction has lost a conflict.
 struct overtaken {};
@@ -35,7 +35,7 @@ class block {
 public:
     /// `charge` takes the processor time for the given number of opened objects. `singly`: each object costs its own
     /// round trip.
-    block(tutti::cluster::transaction& work, bool singly, std::function<void(std::size_t)> charge)
+    block(tutti::cluster::distributed_transaction& work, bool singly, std::function<void(std::size_t)> charge)
         : work_{work}, singly_{singly}, charge_{std::move(charge)} {}
 
     /// Opens all objects in one round trip, unless `singly`.
@@ -44,12 +44,12 @@ public:
         for (; !ids.empty(); ids = ids.subspan(most)) open_together(ids.first(most));
     }
     [[nodiscard]] bool exists(const object_id& id) {
-        const entry& e = at(id);
+        const object_entry& e = at(id);
         return e.written ? e.will_exist : e.exists;
     }
     template <class T>
     [[nodiscard]] T read(const object_id& id) {
-        const entry& e = at(id);
+        const object_entry& e = at(id);
         const std::string& bytes = e.written ? e.fresh : e.bytes;
         T value{};
         std::memcpy(&value, bytes.data(), std::min(bytes.size(), sizeof value));
@@ -57,12 +57,12 @@ public:
     }
     template <class T>
     void write(const object_id& id, const T& value) {
-        entry& e = at(id);
+        object_entry& e = at(id);
         e.written = e.will_exist = true;
         e.fresh = bytes_of(value);
     }
     void erase(const object_id& id) {
-        entry& e = at(id);
+        object_entry& e = at(id);
         e.written = true;
         e.will_exist = false;
         e.fresh.clear();
@@ -71,18 +71,19 @@ public:
 private:
     void open_together(std::span<const object_id> ids) {
         const std::size_t before = work_.entries().size();
-        const outcome o = work_.open(ids);
+        const protocol_status o = work_.open(ids);
         if (const std::size_t fresh = work_.entries().size() - before; fresh != 0) charge_(fresh);
-        if (o == outcome::conflict) throw overtaken{};
-        if (o != outcome::good) throw std::logic_error{"the simulated network loses nothing, but a node was lost"};
+        if (o == protocol_status::conflict) throw overtaken{};
+        if (o != protocol_status::good)
+            throw std::logic_error{"the simulated network loses nothing, but a node was lost"};
     }
-    entry& at(const object_id& id) {
-        if (entry* const e = work_.find(id)) return *e;
+    object_entry& at(const object_id& id) {
+        if (object_entry* const e = work_.find(id)) return *e;
         open({&id, 1});
         return *work_.find(id);
     }
 
-    tutti::cluster::transaction& work_;
+    tutti::cluster::distributed_transaction& work_;
     const bool singly_;
     std::function<void(std::size_t)> charge_;
 };

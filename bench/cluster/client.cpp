@@ -15,9 +15,9 @@ constexpr unsigned most_rewinds = 64;  // in one attempt, as in the engine
 
 }  // namespace
 
-client::client(tutti::cluster::simulation::mesh& in, node_number at, std::uint16_t slot, const plan& how,
+client::client(tutti::cluster::simulation::simulated_cluster& in, node_number at, std::uint16_t slot, const plan& how,
                const pattern& what, processors& runs_on, tally& counts, interleaving::fiber& main)
-    : caller{in, at},
+    : simulated_thread{in, at},
       plan_{how},
       pattern_{what},
       keys_{how.locks ? what.keys() : nullptr},
@@ -39,7 +39,7 @@ void client::start(void* self) {
 }
 
 void client::sleep(std::uint64_t nanoseconds) {
-    mesh_.network().after(nanoseconds, [this] { resume(); });
+    cluster_.network().after(nanoseconds, [this] { resume(); });
     suspend();
 }
 
@@ -52,15 +52,15 @@ void client::exchange(std::span<call> calls) {
     if (calls.empty()) return;
     tally_.round_trips += tally_.counts;
     work(calls.size() * plan_.each.send);
-    caller::exchange(calls);
+    simulated_thread::exchange(calls);
 }
 
 void client::post(node_number to, tutti::wire::message_type kind, std::string body) {
     work(plan_.each.send);
-    caller::post(to, kind, std::move(body));
+    simulated_thread::post(to, kind, std::move(body));
 }
 
-/// Waits as long as the threads of a real node (line::pause in src/cluster/channel.cpp). The first waits only yield.
+/// Waits as long as the threads of a real node (line::pause in src/cluster/rpc_endpoint.cpp). The first waits only yield.
 void client::pause(unsigned turn) {
     if (turn < 3) return sleep(plan_.each.attempt);
     sleep(dice_.below(std::uint64_t{20'000} << std::min(turn, 8u)));
@@ -116,9 +116,9 @@ void client::run_under_locks() {
 bool client::run_next_under_lock() {
     const std::size_t next = have_changed_.size();
     const tutti::wire::claim_item wanted{keys_->lock_of(dice{operations_[next]}), reads_};
-    outcome had{};
-    spend(&split<std::uint64_t>::locks, [&] { had = claims_.take({&wanted, 1}, claims_.name()); });
-    if (had != outcome::good) {
+    protocol_status had{};
+    spend(&split<std::uint64_t>::locks, [&] { had = claims_.acquire({&wanted, 1}, claims_.name()); });
+    if (had != protocol_status::good) {
         tally_.refused += tally_.counts;
         return false;
     }
@@ -167,7 +167,7 @@ bool client::attempt_once(std::size_t first, std::size_t last) {
 
 bool client::commit() {
     if (!work_.writes()) return true;
-    if (work_.prepare(true) != outcome::good) {
+    if (work_.prepare(true) != protocol_status::good) {
         tally_.at_commit += tally_.counts;
         return false;
     }
@@ -191,7 +191,7 @@ bool client::run_operations(std::size_t first, std::size_t last) {
             }
         } else if (plan_.nesting == nesting::checkpoint && !work_.is_snapshot()) {
             // A conflict found at commit cannot be rewound, so the last checkpoint validates all earlier reads.
-            good = work_.forward(mesh_.at(home()).clock.now(), true) == outcome::good;
+            good = work_.extend_snapshot(cluster_.at(home()).clock.now(), true) == protocol_status::good;
         }
         if (good) {
             ++i;
@@ -211,16 +211,16 @@ bool client::run_operations(std::size_t first, std::size_t last) {
 void client::count_conflict(std::size_t first, std::size_t at) {
     if (!tally_.counts) return;
     ++tally_.running;
-    if (work_.standing() && marks_[at - first].opened <= *work_.standing()) ++tally_.inside;
+    if (work_.valid_prefix() && marks_[at - first].opened <= *work_.valid_prefix()) ++tally_.inside;
 }
 
 std::optional<std::size_t> client::way_back(std::size_t first, std::size_t at) const {
     if (plan_.nesting != nesting::closed && plan_.nesting != nesting::checkpoint) return std::nullopt;
-    if (!work_.standing()) return std::nullopt;
+    if (!work_.valid_prefix()) return std::nullopt;
     // A closed block that has ended belongs to the block around it: a conflict cannot rewind to its begin.
     const std::size_t least = plan_.nesting == nesting::closed ? at : first;
     for (std::size_t i = at + 1; i-- > least;) {
-        if (begins_part(i) && marks_[i - first].opened <= *work_.standing()) return i;
+        if (begins_part(i) && marks_[i - first].opened <= *work_.valid_prefix()) return i;
     }
     return std::nullopt;
 }
@@ -240,7 +240,7 @@ client::mark client::mark_here() const {
 }
 
 void client::go_back(const mark& to) {
-    work_.rewind(to.opened);
+    work_.roll_back_to(to.opened);
     for (const auto& e : work_.entries()) e->written = false;
     for (const written& w : to.writes) {
         w.what->written = true;

@@ -8,8 +8,8 @@
 #include "cluster/patterns.hpp"
 #include "cluster/plan.hpp"
 #include "cluster/processors.hpp"
-#include "cluster/protocol/claims.hpp"
-#include "cluster/simulation/mesh.hpp"
+#include "cluster/protocol/named_lock_client.hpp"
+#include "cluster/simulation/simulated_cluster.hpp"
 #include "tests/interleaving/fiber.hpp"
 
 namespace bench::cluster {
@@ -26,10 +26,10 @@ struct tally {
     std::vector<std::uint64_t> latencies;  ///< of each transaction
 };
 
-class client final : public tutti::cluster::simulation::caller {
+class client final : public tutti::cluster::simulation::simulated_thread {
 public:
-    client(tutti::cluster::simulation::mesh& in, tutti::cluster::node_number at, std::uint16_t slot, const plan& how,
-           const pattern& what, processors& runs_on, tally& counts, interleaving::fiber& main);
+    client(tutti::cluster::simulation::simulated_cluster& in, tutti::cluster::node_number at, std::uint16_t slot,
+           const plan& how, const pattern& what, processors& runs_on, tally& counts, interleaving::fiber& main);
 
     void resume() override { interleaving::fiber::change(main_, fiber_); }
     void exchange(std::span<tutti::cluster::call> calls) override;
@@ -45,7 +45,7 @@ private:
     void sleep(std::uint64_t nanoseconds);
 
     struct written {
-        tutti::cluster::entry* what;
+        tutti::cluster::object_entry* what;
         bool will_exist;
         std::string bytes;
     };
@@ -55,7 +55,7 @@ private:
         std::vector<written> writes;
     };
 
-    [[nodiscard]] std::uint64_t now() { return mesh_.network().now(); }
+    [[nodiscard]] std::uint64_t now() { return cluster_.network().now(); }
     /// Runs `what`, and adds its time to a part of the split.
     template <class What>
     void spend(std::uint64_t split<std::uint64_t>::* part, What&& what);
@@ -96,8 +96,8 @@ private:
     tally& tally_;
     interleaving::fiber& main_;
     interleaving::fiber fiber_;
-    tutti::cluster::transaction work_;
-    tutti::cluster::claims claims_;
+    tutti::cluster::distributed_transaction work_;
+    tutti::cluster::named_lock_client claims_;
     block block_;
     dice dice_;
     bool reads_ = false;                     // of the running transaction

@@ -20,8 +20,8 @@ void require(bool right, const std::string& otherwise) {
 }
 
 void check(const plan& p) {
-    require(p.nodes >= 1 && p.nodes <= tutti::cluster::most_nodes,
-            "nodes: from 1 to " + std::to_string(tutti::cluster::most_nodes));
+    require(p.nodes >= 1 && p.nodes <= tutti::cluster::max_nodes,
+            "nodes: from 1 to " + std::to_string(tutti::cluster::max_nodes));
     require(p.threads >= 1 && p.threads < wire::max_slots - 1u, "threads: from 1 to 4094");
     require(p.processors >= 1, "processors: a node has at least one");
     require(p.reads <= 100, "reads: of 100 operations, so from 0 to 100");
@@ -35,26 +35,27 @@ void check(const plan& p) {
 }
 
 /// The nodes, their processors and their threads.
-class simulated final : private tutti::cluster::simulation::mesh {
+class simulated final : private tutti::cluster::simulation::simulated_cluster {
 public:
     explicit simulated(const plan& p)
-        : mesh{static_cast<node_number>(p.nodes),
-               p.moves ? tutti::cluster::moving::to_writer : tutti::cluster::moving::never,
-               p.seed,
-               {.min_delay = p.each.latency, .max_delay = p.each.latency + p.each.spread}},
+        : simulated_cluster{static_cast<node_number>(p.nodes),
+                            p.moves ? tutti::cluster::object_placement::writer : tutti::cluster::object_placement::home,
+                            p.seed,
+                            {.min_delay = p.each.latency, .max_delay = p.each.latency + p.each.spread}},
           plan_{p},
           pattern_{make_pattern(p.workload, p.objects)},
           processors_(p.nodes, processors{p.processors}) {
-        for (const auto& s : sites()) {
-            s->objects.share_after(p.share_after < 0 ? tutti::cluster::store::usual_looks(s->nodes)
-                                                     : static_cast<unsigned>(p.share_after));
+        for (const auto& s : protocol_nodes()) {
+            s->objects.set_copy_threshold(p.share_after < 0
+                                              ? tutti::cluster::object_directory::default_copy_threshold(s->nodes)
+                                              : static_cast<unsigned>(p.share_after));
             if (p.share_after != 0) s->cache.limit(bytes_of_copies);
         }
         require(!p.locks || pattern_->keys() != nullptr, "locks: of keys, which list, skiplist, tree and hash have");
         pattern_->fill([this](const object_id& id, std::string bytes) { make(id, std::move(bytes)); });
         for (unsigned i = 0; i < p.nodes * p.threads; ++i) {
             const auto home = static_cast<node_number>(i % p.nodes);
-            mesh& here = *this;
+            simulated_cluster& here = *this;
             clients_.emplace_back(here, home, static_cast<std::uint16_t>(i / p.nodes), plan_, *pattern_,
                                   processors_[home], tally_, main_);
         }
@@ -73,22 +74,22 @@ private:
     void make(const object_id& id, std::string bytes) {
         const node_number home = tutti::cluster::home_of(id, static_cast<node_number>(plan_.nodes));
         constexpr std::uint16_t slot = wire::max_slots - 1;
-        at(home).votes.prepare({.who = {home, slot, ++made_},
-                                .decides = wire::decider::receiver,
-                                .reads = {},
-                                .writes = {{id, 0, wire::action::put, std::move(bytes)}}});
+        at(home).commits.prepare({.who = {home, slot, ++made_},
+                                  .decides = wire::decider::receiver,
+                                  .reads = {},
+                                  .writes = {{id, 0, wire::action::put, std::move(bytes)}}});
     }
 
-    void arrive(node_number to, const std::string& frame) override {
+    void on_arrival(node_number to, const std::string& frame) override {
         wire::header h;
-        if (!read_header(frame, h)) return go_wrong("no header");
+        if (!read_header(frame, h)) return fail("no header");
         const std::string_view body = body_of(frame);
         count(h, body);
         const bool asks = h.call != 0 && !wire::is_reply(h.type);
         const std::uint64_t work =
             plan_.each.receive + plan_.each.byte * (wire::header::size + body.size()) + (asks ? plan_.each.send : 0);
         const std::uint64_t now = network().now();
-        network().after(processors_[to].done(now, work) - now, [this, to, f = frame] { take(to, f); });
+        network().after(processors_[to].done(now, work) - now, [this, to, f = frame] { deliver(to, f); });
     }
     void count(const wire::header& h, std::string_view body) {
         if (!tally_.counts) return;
@@ -97,12 +98,12 @@ private:
         if (h.type == wire::message_type::owner_update) ++directory_;
         wire::fetch_reply found;
         if (!plan_.moves || h.type != wire::message_type::fetch_reply) return;
-        if (!wire::decode(body, found)) return go_wrong("no views");
+        if (!wire::decode(body, found)) return fail("no views");
         directory_ +=
             std::ranges::any_of(found.objects, [](const auto& v) { return v.where == wire::lookup_result::elsewhere; });
     }
-    void heard_of_change(node_number /*at*/, const object_id& /*id*/) override {}
-    void go_wrong(const char* what) override { throw std::logic_error{what}; }
+    void on_change(node_number /*at*/, const object_id& /*id*/) override {}
+    void fail(const char* what) override { throw std::logic_error{what}; }
 
     void begin_to_count() {
         tally_.counts = true;
@@ -158,7 +159,7 @@ private:
             const auto n = static_cast<node_number>(i);
             const auto held = at(n).objects.count();
             f.entries += static_cast<double>(held.entries) / plan_.nodes;
-            f.old_values += static_cast<double>(held.old_values) / plan_.nodes;
+            f.old_values += static_cast<double>(held.old_versions) / plan_.nodes;
             f.clock = std::max(f.clock, at(n).clock.now());
             lowest = std::min(lowest, at(n).clock.now());
         }

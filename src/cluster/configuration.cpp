@@ -11,7 +11,7 @@
 
 #include "cluster/configuration_entries.hpp"
 #include "cluster/engine_settings.hpp"
-#include "cluster/peer_body.hpp"
+#include "cluster/peer_node.hpp"
 #include "wire/transport.hpp"
 
 namespace tutti::cluster {
@@ -24,7 +24,7 @@ namespace {
 constexpr std::string_view prefix = "TUTTI_CLUSTER_";
 
 /// A configuration, and notes about which of its entries were set.
-struct said {
+struct parsed_configuration {
     configuration what;
     bool self = false;
     std::string nodes_at, engine_at;  // where the table was set; empty: nowhere
@@ -41,7 +41,7 @@ std::string quoted(std::string_view text) {
     return out + (text.size() > most ? "...'" : "'");
 }
 
-constexpr std::size_t most_of_a_name = 40;  // longest name that is compared with known names
+constexpr std::size_t max_compared_name = 40;  // longest name that is compared with known names
 
 /// Returns the number of insertions, deletions and substitutions that turn `a` into `b` (Levenshtein).
 std::size_t distance(std::string_view a, std::string_view b) {
@@ -58,7 +58,7 @@ std::size_t distance(std::string_view a, std::string_view b) {
 }
 
 /// Returns a suggestion for a key that does not exist.
-std::string instead_of(std::string_view table, std::string_view key) {
+std::string suggestion_for(std::string_view table, std::string_view key) {
     std::string all;
     const configuration_entry* nearest = nullptr;
     std::size_t least = 3;
@@ -68,23 +68,23 @@ std::string instead_of(std::string_view table, std::string_view key) {
                                    : "it stands in the table [" + std::string{e.table} + "]";
         if (e.table != table) continue;
         all += (all.empty() ? "" : ", ") + std::string{e.key};
-        const std::size_t d = key.size() > most_of_a_name ? least : distance(key, e.key);
+        const std::size_t d = key.size() > max_compared_name ? least : distance(key, e.key);
         if (d < least) least = d, nearest = &e;
     }
-    if (nearest != nullptr) return "write " + std::string{nearest->key} + " = " + std::string{nearest->means};
+    if (nearest != nullptr) return "write " + std::string{nearest->key} + " = " + std::string{nearest->description};
     return "there are " + all;
 }
 
-void put(said& into, const configuration_entry& e, configured_value&& v, const std::string& at) {
+void put(parsed_configuration& into, const configuration_entry& e, configured_value&& v, const std::string& at) {
     const std::string name{e.key};
-    if (const auto* const n = std::get_if<std::uint64_t>(&v); n != nullptr && (*n < e.least || *n > e.most)) {
-        refuse(at, name + " is " + std::string{e.means} + ", from " + std::to_string(e.least) + " to " +
-                       std::to_string(e.most) + ", not " + std::to_string(*n));
+    if (const auto* const n = std::get_if<std::uint64_t>(&v); n != nullptr && (*n < e.minimum || *n > e.maximum)) {
+        refuse(at, name + " is " + std::string{e.description} + ", from " + std::to_string(e.minimum) + " to " +
+                       std::to_string(e.maximum) + ", not " + std::to_string(*n));
     }
     if (const auto* const text = std::get_if<std::string>(&v)) {
         if (text->find('\0') != std::string::npos) refuse(at, name + " has a zero byte in it; write it without");
         if (!e.choices.empty() && std::ranges::find(e.choices, *text) == e.choices.end())
-            refuse(at, name + " is " + std::string{e.means} + ", not " + quoted(*text));
+            refuse(at, name + " is " + std::string{e.description} + ", not " + quoted(*text));
     }
     if (e.key == "self") into.self = true;
     if (e.key == "nodes") into.nodes_at = at;
@@ -95,18 +95,18 @@ void put(said& into, const configuration_entry& e, configured_value&& v, const s
 // ---- the file
 
 configured_value value_of(const configuration_entry& e, const toml::node& n, const std::string& at) {
-    const auto wrong = [&]() { refuse(at, std::string{e.key} + " is " + std::string{e.means}); };
+    const auto wrong = [&]() { refuse(at, std::string{e.key} + " is " + std::string{e.description}); };
     switch (e.kind) {
         case value_kind::text:
             if (!n.is_string()) wrong();
             return n.ref<std::string>();
-        case value_kind::truth:
+        case value_kind::boolean:
             if (!n.is_boolean()) wrong();
             return n.ref<bool>();
         case value_kind::number: {
             if (!n.is_integer()) wrong();
             const std::int64_t given = n.ref<std::int64_t>();
-            if (given < 0) refuse(at, std::string{e.key} + " is " + std::string{e.means} + ", not below 0");
+            if (given < 0) refuse(at, std::string{e.key} + " is " + std::string{e.description} + ", not below 0");
             return static_cast<std::uint64_t>(given);
         }
         default: break;
@@ -118,7 +118,7 @@ configured_value value_of(const configuration_entry& e, const toml::node& n, con
     return all;
 }
 
-void read_table(said& into, const toml::table& from, std::string_view table, const std::string& file) {
+void read_table(parsed_configuration& into, const toml::table& from, std::string_view table, const std::string& file) {
     for (const auto& [key, n] : from) {
         const std::string_view name = key.str();
         const std::string at = file + ":" + std::to_string(key.source().begin.line);
@@ -134,11 +134,11 @@ void read_table(said& into, const toml::table& from, std::string_view table, con
                               });
         if (is_table && n.is_table()) read_table(into, *n.as_table(), name, file);
         else if (is_table) refuse(at, std::string{name} + " is a table: write [" + std::string{name} + "]");
-        else refuse(at, quoted(name) + " is nothing that is known; " + instead_of(table, name));
+        else refuse(at, quoted(name) + " is nothing that is known; " + suggestion_for(table, name));
     }
 }
 
-void read_text(said& into, std::string_view text, const std::string& file) {
+void read_text(parsed_configuration& into, std::string_view text, const std::string& file) {
     toml::table all;
     try {
         all = toml::parse(text);
@@ -165,9 +165,9 @@ std::string bytes_of(const std::string& file) {
 // ---- the environment
 
 configured_value value_of(const configuration_entry& e, std::string_view text, const std::string& at) {
-    const auto wrong = [&]() { refuse(at, "give " + std::string{e.means} + ", not " + quoted(text)); };
+    const auto wrong = [&]() { refuse(at, "give " + std::string{e.description} + ", not " + quoted(text)); };
     switch (e.kind) {
-        case value_kind::truth:
+        case value_kind::boolean:
             if (text != "true" && text != "false") wrong();
             return text == "true";
         case value_kind::number: {
@@ -200,7 +200,7 @@ constexpr std::string_view file_variable = "CONFIG";
 }
 
 /// Reads the environment. An empty variable counts as unset.
-void read_environment(said& into) {
+void read_environment(parsed_configuration& into) {
     for (const char* const* v = environ; *v != nullptr; ++v) {
         const std::string_view both{*v};
         const std::size_t end = std::min(both.find('='), both.size());
@@ -211,15 +211,15 @@ void read_environment(said& into) {
         if (name == file_variable) continue;
         const auto all = configuration_entries();
         const auto e = std::ranges::find(all, name, &configuration_entry::variable);
-        if (e == all.end()) refuse_variable(name.substr(0, most_of_a_name), at);
+        if (e == all.end()) refuse_variable(name.substr(0, max_compared_name), at);
         put(into, *e, value_of(*e, text, at), at);
     }
 }
 
 // ---- the whole
 
-said read(const std::string& file) {
-    said all;
+parsed_configuration read(const std::string& file) {
+    parsed_configuration all;
     if (!file.empty()) read_text(all, bytes_of(file), file);
     read_environment(all);
     return all;
@@ -231,7 +231,7 @@ std::string file_of_environment() {
 }
 
 /// Checks that entries that need each other are all set.
-configuration whole(said&& s, const std::string& file) {
+configuration whole_number(parsed_configuration&& s, const std::string& file) {
     const std::string where = file.empty() ? std::string{"the environment"} : file;
     if (!s.nodes_at.empty() && !s.engine_at.empty()) {
         refuse(s.engine_at, "objects are held by the nodes that " + s.nodes_at +
@@ -255,7 +255,7 @@ configuration whole(said&& s, const std::string& file) {
     return std::move(s.what);
 }
 
-observer_options observer(said&& s) {
+observer_options observer(parsed_configuration&& s) {
     return {.cluster = std::move(s.what.node.cluster),
             .addresses = std::move(s.what.node.addresses),
             .tls = std::move(s.what.node.tls),
@@ -264,14 +264,14 @@ observer_options observer(said&& s) {
 
 }  // namespace
 
-configuration configuration::from_file(const std::string& file) { return whole(read(file), file); }
+configuration configuration::from_file(const std::string& file) { return whole_number(read(file), file); }
 
 configuration configuration::from_environment() { return from_file(file_of_environment()); }
 
 configuration configuration::from_text(std::string_view text, const std::string& name) {
-    said all;
+    parsed_configuration all;
     read_text(all, text, name);
-    return whole(std::move(all), name);
+    return whole_number(std::move(all), name);
 }
 
 void configuration::check() const try {

@@ -14,15 +14,15 @@ namespace tutti::cluster {
 
 using configured_value = std::variant<std::string, std::uint64_t, bool, std::vector<std::string>>;
 /// The kinds of values, in the order of configured_value's alternatives.
-enum class value_kind : std::uint8_t { text, number, truth, list };
+enum class value_kind : std::uint8_t { text, number, boolean, list };
 
 struct configuration_entry {
     std::string_view table;  ///< empty: the key stands before the first table
     std::string_view key;
     std::string_view variable;  ///< the name without TUTTI_CLUSTER_
     value_kind kind;
-    std::string_view means;                          ///< what the user may write, for messages
-    std::uint64_t least = 0, most = 0;               ///< limits of a number
+    std::string_view description;                    ///< what the user may write, for messages
+    std::uint64_t minimum = 0, maximum = 0;          ///< limits of a number
     std::span<const std::string_view> choices = {};  ///< allowed texts; empty: any text
     void (*put)(configuration& into, configured_value&& what);
 };

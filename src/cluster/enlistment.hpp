@@ -8,7 +8,7 @@
 //                         whether it waits for other transactions, and whether it goes before them
 //   a conflict            goes back to the innermost block that had begun when the first stale object was opened
 //   a checkpoint ends     asks for every object once more, unless it has just done so
-//   retry                 uses a bell (bells.hpp), which the owners of the objects ring
+//   retry                 uses a bell (wakeup_notifier.hpp), which the owners of the objects ring
 //   irrevocable           binds: takes the token, and reserves all objects that the block has opened or opens later
 //   vote                  prepares: locks here and elsewhere, and draws the version; then validates the local reads
 //                         once more
@@ -21,17 +21,17 @@
 // place. Any other light attempt ends without any work. As soon as a light attempt does anything else, it is announced
 // to the protocol, the statistics and the timeline, and becomes an ordinary attempt.
 //
-//   L1  A light attempt is the first attempt of an outermost block. The block before it has left nothing behind: no
+//   FST1  A light attempt is the first attempt of an outermost block. The block before it has left nothing behind: no
 //       defeat, lock, bell, step, or running undo action. A light attempt has read no variable and deferred nothing, it
 //       can log its reads, and its block is modest (api::join_attempt). So a light attempt behaves as every attempt
-//       whose transaction has just begun (work_.is_plain).
-//   L2  A function announces the light attempt first if it does more than open objects at hand, commit, or begin the
+//       whose transaction has just begun (transaction_.is_clean).
+//   FST2  A function announces the light attempt first if it does more than open objects at hand, commit, or begin the
 //       next one. So such a function never meets a light attempt.
-//   L3  descriptor_.at_hand_ points to light_ from the attempt's begin to the end of light_. light_ ends with the
+//   FST3  descriptor_.at_hand_ points to fast_path_ from the attempt's begin to the end of fast_path_. fast_path_ ends with the
 //       attempt, or when the attempt is announced. So the block opens objects by itself (tutti/cluster/light.hpp) only
 //       in a light attempt, and asks for a light attempt at most once.
-//   L4  An object that a light attempt has opened has no version beyond light_.time(), which is T2. The clock said that
-//       time before the look, which is T1 by W3 (shown.hpp). Each object is open at most once. A second look finds the
+//   FST4  An object that a light attempt has opened has no version beyond fast_path_.time(), which is TXN2. The clock said that
+//       time before the look, which is TXN1 by SEQ3 (shown.hpp). Each object is open at most once. A second look finds the
 //       object in the same showcase, whose bit is set, and then searches the open objects. If the object has a
 //       different showcase by then, that one shows a version beyond the time.
 //
@@ -40,27 +40,27 @@
 // Not thread-safe: an enlistment belongs to its context.
 #pragma once
 
-#include "cluster/bells.hpp"
-#include "cluster/channel.hpp"
-#include "cluster/opened.hpp"
-#include "cluster/protocol/claims.hpp"
+#include "cluster/object_participant.hpp"
+#include "cluster/protocol/named_lock_client.hpp"
 #include "cluster/protocol/transaction.hpp"
+#include "cluster/rpc_endpoint.hpp"
+#include "cluster/wakeup_notifier.hpp"
 #include "tutti/cluster/light.hpp"
 
 namespace tutti::cluster {
 
-class peer_body;
+class peer_node;
 
-class enlistment final : public opened, private other_reads {
+class enlistment final : public object_participant, private local_reads {
 public:
-    enlistment(site& here, line& to, core::descriptor& of, peer_body& body);
+    enlistment(protocol_node& protocol, rpc_client& to, core::descriptor& of, peer_node& node);
     ~enlistment() override;
 
     detail::slot& open(const object_id& id, detail::hint& found) override;
     detail::slot& open_to_write(const object_id& id, detail::hint& found) override;
     detail::light_attempt* open_lightly() noexcept override;
     void open(std::span<const object_id> ids) override;
-    void ask_ahead(std::span<const object_id> ids) override;
+    void prefetch(std::span<const object_id> ids) override;
     void acquire(std::span<const named_lock> locks) override;
 
     vote prepare() override;
@@ -76,95 +76,95 @@ public:
 
 private:
     /// Makes sure that the running attempt is joined. May exit by a restart or usage_error.
-    void touch() {
-        tell();
-        const bool bound = descriptor_.must_commit();
-        if (!joined()) touch_first();
-        if (bound && !work_.is_bound()) touch_bound();
+    void ensure_joined() {
+        leave_fast_path_if_active();
+        const bool irrevocable = descriptor_.must_commit();
+        if (!is_joined()) join_first();
+        if (irrevocable && !transaction_.is_irrevocable()) become_irrevocable();
     }
-    /// Announces a running light attempt (L2), even one whose undo actions run, because an undo action may run a block.
-    void tell() noexcept {
-        if (light_.runs()) tell_now();
+    /// Announces a running light attempt (FST2), even one whose undo actions run, because an undo action may run a block.
+    void leave_fast_path_if_active() noexcept {
+        if (fast_path_.runs()) leave_fast_path();
     }
-    void tell_now() noexcept;
-    /// Notes at the end of a committing attempt whether the next one may be light (L1).
-    void note_what_is_left() noexcept;
+    void leave_fast_path() noexcept;
+    /// Notes at the end of a committing attempt whether the next one may be light (FST1).
+    void check_fast_path_next() noexcept;
     /// Commits a light attempt that has written. Returns false if nothing has happened.
-    [[nodiscard]] bool write_in_place() noexcept;
+    [[nodiscard]] bool commit_in_place() noexcept;
     /// Ends a light attempt that has committed.
-    void pass() noexcept {
+    void finish_fast_path() noexcept {
         descriptor_.at_hand_ = nullptr;
-        light_.end();
-        tally_.passed();
+        fast_path_.end();
+        counters_.count_fast_path_commit();
     }
     /// Returns true if the block, whose attempt is not light, may open objects at hand and has nothing else to do
     /// first.
     template <bool Writes>
-    [[nodiscard]] bool may_open_at_hand() noexcept;
-    /// REQUIRES: may_open_at_hand
-    [[nodiscard]] detail::slot& open_at_hand(const object_id& id, detail::hint& found);
+    [[nodiscard]] bool may_open_on_fast_path() noexcept;
+    /// REQUIRES: may_open_on_fast_path
+    [[nodiscard]] detail::slot& open_on_fast_path(const object_id& id, detail::hint& found);
     [[nodiscard]] TUTTI_NOINLINE detail::slot& open_larger(const object_id& id, detail::hint& found);
     /// Opens the object into the slot `into`, by the entry `e`. Returns false if the object is not at hand.
-    [[nodiscard]] bool take_at_hand(entry& e, detail::slot& into, const object_id& id, const detail::hint& found,
-                                    const detail::image& to) noexcept;
-    void touch_first();
-    void touch_bound();
+    [[nodiscard]] bool take_on_fast_path(object_entry& e, detail::slot& into, const object_id& id,
+                                         const detail::hint& found, const detail::image& to) noexcept;
+    void join_first();
+    void become_irrevocable();
     void begin_attempt();
     /// Tells the attempt how to treat other transactions.
-    void mind_others();
-    void pause_after_defeat();
+    void set_contention_behavior();
+    void pause_after_conflict();
     /// Returns the enlistment whose age and defeats count: that of the outermost block that runs around this one, if it
     /// has opened objects.
-    [[nodiscard]] enlistment& leader();
+    [[nodiscard]] enlistment& outermost_enlistment();
     [[nodiscard]] TUTTI_NOINLINE detail::slot& find_or_open(const object_id& id, detail::hint& found);
     void open_new(std::span<const object_id> ids);
     /// Opens the objects. An irrevocable block waits for them, however long other transactions hold them.
-    [[nodiscard]] outcome open_in_the_end(std::span<const object_id> ids);
+    [[nodiscard]] protocol_status open_blocking(std::span<const object_id> ids);
     /// Binds an irrevocable block that has opened nothing yet.
-    void bind();
+    void reserve_irrevocably();
     void refuse_second_cluster() const;
-    [[nodiscard]] const transaction_name& family() const;
-    [[noreturn]] void fail_to_claim(outcome o);
+    [[nodiscard]] const transaction_name& root_execution() const;
+    [[noreturn]] void fail_to_lock(protocol_status o);
     /// Notes the open objects, so that the next attempt opens them in one trip. A block that is rolled back usually
     /// opens the same objects again. One trip gets the objects sooner, so they become stale less often before the block
     /// ends. Staleness is what caused the conflict.
-    void note_to_open_again();
-    bool stand(std::uint64_t& at) override;
-    void forget_objects(std::size_t kept) noexcept override;
+    void remember_for_reopening();
+    bool validate(std::uint64_t& at) override;
+    void drop_objects(std::size_t kept) noexcept override;
     /// Tries to go back to an open nested block, and does not return then. Returns if the attempt has to start over.
-    void try_to_go_back();
+    void try_partial_rollback();
     /// Validates every object as of now.
-    [[nodiscard]] outcome look_anew();
+    [[nodiscard]] protocol_status refresh_reads();
     [[noreturn]] void restart();
-    [[noreturn]] void fail(outcome o);
+    [[noreturn]] void fail(protocol_status o);
     [[nodiscard]] bool is_reader() const noexcept;
-    void note_defeat(rollback_reason why) noexcept;
+    void record_conflict(rollback_reason why) noexcept;
     /// Encodes the written values. Returns true if there are any.
     bool encode_writes();
     /// Releases the claims at the end of an attempt. An undo action may run blocks of its own on this context. These
     /// blocks end before the undone attempt, whose locks stay until its own end.
-    void end_claims() noexcept;
+    void release_locks() noexcept;
     void end_attempt(timeline_end how) noexcept;
 
-    site& site_;
-    line& line_;
-    peer_body& body_;
-    transaction work_;
-    claims claims_;
-    bool may_be_light_ = false;  // for the next attempt: none runs, and the last one has left nothing behind
-    detail::light_attempt light_;
-    const core::policy* modest_ = nullptr;  // the process's policy, if blocks under it are modest
-    unsigned blocks_of_undo_ = 0;           // blocks of undo actions that run while a rolled-back block's locks are
-                                            // held
-    std::vector<object_id> again_;          // objects that are opened together with the next object
-    std::int64_t work_in_vain_ = 0;         // objects that attempts of this execution have opened and lost, plus these
-                                            // attempts
-    bool is_modest_ = false;                // whether its block is modest (api::join_attempt)
-    bool was_shielded_ = false;             // whether the last attempt was shielded
-    bool spoilt_ = false;                   // the variables are newer than the objects, because a node did not answer
-    std::size_t looked_at_ = 0;             // how many objects were open at the last validation as of now
-    bell bell_{0};
-    bool enrolled_ = false;
+    protocol_node& protocol_node_;
+    rpc_client& rpc_client_;
+    peer_node& node_;
+    distributed_transaction transaction_;
+    named_lock_client named_locks_;
+    bool may_use_fast_path_ = false;  // for the next attempt: none runs, and the last one has left nothing behind
+    detail::light_attempt fast_path_;
+    const core::policy* default_contention_policy_ = nullptr;  // the process's policy, if blocks under it are modest
+    unsigned undo_blocks_ = 0;            // blocks of undo actions that run while a rolled-back block's locks are
+                                          // held
+    std::vector<object_id> reopen_;       // objects that are opened together with the next object
+    std::int64_t wasted_opens_ = 0;       // objects that attempts of this execution have opened and lost, plus these
+                                          // attempts
+    bool is_default_contention_ = false;  // whether its block is modest (api::join_attempt)
+    bool had_reservations_ = false;       // whether the last attempt was shielded
+    bool variables_are_newer_ = false;    // the variables are newer than the objects, because a node did not answer
+    std::size_t validated_ = 0;           // how many objects were open at the last validation as of now
+    wakeup_var wakeup_{0};
+    bool subscribed_ = false;
 };
 
 }  // namespace tutti::cluster

@@ -2,80 +2,80 @@
 #include <array>
 
 #include "cluster/enlistment.hpp"
-#include "cluster/peer_body.hpp"
+#include "cluster/peer_node.hpp"
 #include "core/ports/policy.hpp"
 #include "tutti/cluster/serializer.hpp"
 
 namespace tutti::cluster {
 
-// Begins a light attempt if the attempt meets all conditions. The attempt is sound and not irrevocable (I2 of
+// Begins a light attempt if the attempt meets all conditions. The attempt is sound and not irrevocable (DSC2 of
 // core::descriptor), and its algorithm logs reads by their orecs. A kill closes the bounds. A flag is set if this is a
 // later attempt, or if it has deferred something. A first attempt has not been defeated, so it has no rank that would
 // make it immodest (api::join_attempt). A transaction that begins alone is a block of the language, so this block would
 // be nested in it.
 detail::light_attempt* enlistment::open_lightly() noexcept {
     core::descriptor& d = descriptor_;
-    if (!may_be_light_ || light_.runs() || (d.slow_commit | d.slow_path) != 0 ||
+    if (!may_use_fast_path_ || fast_path_.runs() || (d.slow_commit | d.slow_path) != 0 ||
         d.logged_bound_.load(std::memory_order_relaxed) == 0 || d.read_next_ != d.read_begin ||
         d.frame_->parent != nullptr || d.frame_->read_only || d.outer != nullptr ||
         d.run.how->policy != tutti::policy::standard ||
-        core::chosen_policy.load(std::memory_order_relaxed) != modest_ || line_.is_recorded() ||
-        !d.deferred_log.has_room()) [[unlikely]]
+        core::chosen_policy.load(std::memory_order_relaxed) != default_contention_policy_ ||
+        rpc_client_.is_recording() || !d.deferred_log.has_room()) [[unlikely]]
         return nullptr;
     join_alone();
-    light_.begin(*d.frame_, site_.clock.now());
-    d.at_hand_ = &light_;
-    return &light_;
+    fast_path_.begin(*d.frame_, protocol_node_.clock.now());
+    d.at_hand_ = &fast_path_;
+    return &fast_path_;
 }
 
-void enlistment::tell_now() noexcept {
-    may_be_light_ = false;
-    is_modest_ = true;
-    light_.end();
-    note_write(light_.writes());
-    work_.take_over(light_);
-    tally_.began(false);  // uses the capacity left by the attempt before, which was announced
-    line_.works_for(work_.name().sequence);
-    line_.attempt_begins();
+void enlistment::leave_fast_path() noexcept {
+    may_use_fast_path_ = false;
+    is_default_contention_ = true;
+    fast_path_.end();
+    set_may_write(fast_path_.writes());
+    transaction_.take_over(fast_path_);
+    counters_.count_begin(false);  // uses the capacity left by the attempt before, which was announced
+    rpc_client_.set_attempt(transaction_.name().sequence);
+    rpc_client_.on_attempt_begin();
 }
 
-void enlistment::note_what_is_left() noexcept {
-    if (!claims_.empty() || enrolled_ || !again_.empty() || has_steps() || tally_.running() != 0) return;
-    claims_.begin_execution();
-    work_in_vain_ = 0;
-    looked_at_ = 0;
-    spoilt_ = was_shielded_ = false;
+void enlistment::check_fast_path_next() noexcept {
+    if (!named_locks_.empty() || subscribed_ || !reopen_.empty() || has_steps() || counters_.running() != 0) return;
+    named_locks_.begin_execution();
+    wasted_opens_ = 0;
+    validated_ = 0;
+    variables_are_newer_ = had_reservations_ = false;
     // A slot that was made for an entry stays with that entry.
-    for (std::size_t i = light_.places(); i != detail::light_attempt::most; ++i) {
-        void* const kept = work_.kept_of(i);
+    for (std::size_t i = fast_path_.places(); i != detail::light_attempt::most; ++i) {
+        void* const kept = transaction_.entry_data_of(i);
         if (kept == nullptr) break;
-        light_.add_place(*static_cast<detail::slot*>(kept));
+        fast_path_.add_place(*static_cast<detail::slot*>(kept));
     }
-    light_.know_places();
-    may_be_light_ = work_.is_plain();
+    fast_path_.know_places();
+    may_use_fast_path_ = transaction_.is_clean();
 }
 
 bool enlistment::commit_one_phase() noexcept {
-    if (!light_.runs()) return false;
-    if (light_.writes()) return write_in_place();
-    pass();
+    if (!fast_path_.runs()) return false;
+    if (fast_path_.writes()) return commit_in_place();
+    finish_fast_path();
     return true;
 }
 
-bool enlistment::write_in_place() noexcept {
-    static_assert(detail::light_attempt::most <= store::most_at_once);
-    std::array<store::spot, detail::light_attempt::most> spots;
+bool enlistment::commit_in_place() noexcept {
+    static_assert(detail::light_attempt::most <= object_directory::max_local_objects);
+    std::array<object_directory::in_place_write, detail::light_attempt::most> spots;
     std::size_t count = 0;
-    for (const detail::light_object& o : light_.opened()) {
-        store::spot& s = spots[count++];
+    for (const detail::light_object& o : fast_path_.opened()) {
+        object_directory::in_place_write& s = spots[count++];
         s.at = static_cast<shown*>(o.seen);
         s.word = o.word;
         if (o.written) s.written = o.into->value->copied();
         else s.written.at = nullptr;
     }
     std::uint64_t version = 0;
-    if (!site_.objects.commit_in_place({spots.data(), count}, version)) return false;
-    pass();
+    if (!protocol_node_.objects.commit_in_place({spots.data(), count}, version)) return false;
+    finish_fast_path();
     return true;
 }
 

@@ -12,102 +12,102 @@ namespace tutti::cluster {
 
 enum class fault : std::uint8_t {
     none,
-    no_forwarding,                 ///< a transaction takes a newer version without validating its earlier reads
-    clock_by_store,                ///< a clock is set to a message's clock, even backwards
-    early_release,                 ///< locks are released with the answer to prepare
-    stale_copy,                    ///< a former owner continues to answer for an object
-    directory_not_updated,         ///< the former owner does not learn that the object has moved
-    no_read_locks,                 ///< a commit only compares the versions of its reads
-    no_validation_at_commit,       ///< a commit does not even compare these versions
-    forget_decisions,              ///< a late duplicate of a prepare takes its locks again
-    newest_for_oldest,             ///< a snapshot reader takes the current value
-    read_through_locks,            ///< a snapshot reader does not wait for a commit that may precede its time
-    promise_by_clock,              ///< a node's promise ignores its running readers
-    draw_version_early,            ///< a commit draws its version before it holds its locks
-    watch_without_look,            ///< a sleeper hears of the next change, but not of the last one
-    change_without_word,           ///< an object changes, and its owner tells no sleeper
-    overlook_stale_read,           ///< a conflict counts as one of the object being opened, whatever has changed
-    last_stale_read,               ///< a validation takes the last node's answer for the first stale read
-    keep_what_was_dropped,         ///< a partial roll-back keeps the entries that it should drop
-    keep_overwritten_copy,         ///< a partial roll-back keeps the block's writes in the outer blocks' copies
-    forget_to_look_again,          ///< the end of a checkpoint validates no object
-    grant_held_name,               ///< a home grants an abstract lock that another hold has
-    late_claim_takes,              ///< a late duplicate of a claim takes its names again
-    late_release_frees,            ///< a late release frees locks that its sender has taken since
-    no_token,                      ///< an irrevocable block does not wait until the last one has ended
-    open_without_reserving,        ///< an irrevocable block opens objects without reserving them
-    bind_without_look,             ///< a block becomes irrevocable without validating its open objects
-    lock_what_is_reserved,         ///< other transactions lock objects that an irrevocable block has reserved
-    reservation_ends_with_answer,  ///< a reservation ends as soon as the irrevocable block has its answer
-    write_beside_readers,          ///< an irrevocable block does not wait for commits that have read what it writes
-    no_age,                        ///< messages do not carry the age of an execution
-    priority_not_carried,          ///< messages do not carry the rank of an execution
-    tie_not_broken,                ///< two executions of equal rank and age do not go before each other
-    decided_gives_way,             ///< a commit with promised locks loses them to a transaction that goes first
-    protect_nobody,                ///< a reservation that is not firm excludes no transaction
-    protection_never_ends,         ///< an execution's reservations remain after its end
-    forget_what_is_locked,         ///< a directory drops an entry that a transaction has locked
-    forget_at_home,                ///< a home drops its pointer
-    forget_in_silence,             ///< a former owner drops a pointer or a trace without telling the home
-    forget_the_version,            ///< a home that drops a trace shows the object as never written
-    forget_before_readers,         ///< a home drops a trace without waiting for readers of older times
-    forget_who_watches,            ///< an owner gives a trace to its home although a block sleeps on the object
-    believe_early_answers,         ///< a value that was asked for ahead is used without a check that it is current
-    let_back_in,                   ///< a restarted node is treated as its former process
-    answer_before_surveys,         ///< a returning node does not wait for what the others know of its objects
-    return_at_old_version,         ///< a returning node shows missing objects with the version that they always had
-    believe_former_pointers,       ///< a home sends readers of objects that ended with a node to the returned node
-    believe_old_pointers,          ///< a returning node takes the others' latest pointer for the object's place
-    survey_beside_commits,         ///< a node that is surveyed again does not wait for its commits
-    believe_late_messages,         ///< a former process's messages are taken for the new process's
-    names_again,                   ///< a new process reuses the former process's transaction names
-    forget_who_has_gone,           ///< locks of a former process are taken for locks of the new one
-    let_in_beside_ties,            ///< a node is admitted while commits and holds depend on its former process
-    absent_at_all_times,           ///< objects missing since a return are shown as missing to readers of older times
-    forget_who_returns,            ///< old values are dropped that a returning node's readers may ask for
-    send_on_to_the_past,           ///< the new process forwards readers of times before the return, and back again
-    pin_without_tie,               ///< a node is admitted while commits rely on copies of its former process's objects
-    keep_copies_of_lost,           ///< a node continues to read copies of a lost node's objects
-    free_what_is_in_doubt,         ///< a lost node's write lock is freed, even if its transaction has decided
-    keep_lost_readers,             ///< a lost node's read lock is never freed
-    free_reads_at_once,            ///< a lost node's read lock is freed before the other participants have answered
-    keep_lost_holds,               ///< a lost node's reservations and abstract locks are never freed
-    show_before_heard,             ///< the deciding node shows its part before its sender has the decision
-    hold_for_lost,                 ///< the deciding node holds its part even after its sender is lost
-    doubt_in_silence,              ///< a block that sleeps on an object is not told that the object is in doubt
-    uncertain_for_lost,            ///< a block whose decider is lost is told that nothing happened
-    deny_too_early,                ///< a participant that has not prepared yet says that it never will
-    deny_what_is_forgotten,        ///< a participant denies a transaction that it may have known and forgotten
-    abort_what_is_open,            ///< a participant aborts if no remaining node knows the decision
-    adopt_at_own_version,          ///< a commit learnt from another participant gets a version of this node's clock
-    believe_successors,            ///< a new process is taken for the participant that had its number before
-    commit_without_lost,           ///< a lost participant counts as prepared
-    give_up_alone,                 ///< a node says that nothing has happened although all may have said yes
-    settle_anywhere,               ///< an operator may have any participant settle a transaction in doubt
-    settle_after_survey,           ///< a surveyed node continues to decide transactions in doubt
-    ask_lost_home,                 ///< a look goes to a lost home although this node has a pointer
-    expect_in_silence,             ///< a node does not report an object that never came because its owner is lost
-    at_once_without_look,          ///< a commit at once compares no versions and ignores locks
-    at_once_beside_locks,          ///< a commit at once ignores the locks of other commits
-    at_once_in_parts,              ///< a commit at once lets other threads look between two of its objects
-    look_through_changes,          ///< a look without a lock does not check that the object is unchanged
-    show_what_is_locked,           ///< an object locked for writing is shown to looks without a lock
-    in_place_without_look,         ///< a commit in place does not check its reads again
-    in_place_beside_others,        ///< a commit in place ignores an object's guards
-    in_place_before_readers,       ///< a commit in place keeps no old value, though a reader may ask for one
-    in_place_looks_early,          ///< a commit in place checks its reads before it has closed its writes
-    keep_what_is_stale,            ///< a node continues to read a copy that it was told to drop
-    keep_what_was_overtaken,       ///< a node keeps a copy from an answer older than the order to drop the copy
-    keep_what_is_given_up,         ///< a node keeps a new copy by a grant that it has given up
-    drop_what_is_pinned,           ///< a node drops a copy that a running commit has read
-    commit_past_copies,            ///< a commit does not check that the copies that it has read still exist
-    write_beside_copies,           ///< an owner allows a write without having the copies dropped
-    share_what_is_wanted,          ///< an owner grants new copies of an object that a transaction waits to write
-    forget_lost_sharers,           ///< a lost node stops being a sharer at once, whatever other nodes have heard of it
-    count_lost_sharers,            ///< a lost node remains a sharer forever
-    believe_early_partings,        ///< a node reports a loss while its commits have pinned copies of the lost node
-    believe_late_words,            ///< an owner counts a copy as dropped that it has granted since
-    trust_the_entry,               ///< a holder of a shard's lock does not see the writes of commits in place
+    no_snapshot_extension,           ///< a transaction takes a newer version without validating its earlier reads
+    clock_by_store,                  ///< a clock is set to a message's clock, even backwards
+    early_release,                   ///< locks are released with the answer to prepare
+    stale_copy,                      ///< a former owner continues to answer for an object
+    directory_not_updated,           ///< the former owner does not learn that the object has moved
+    no_read_locks,                   ///< a commit only compares the versions of its reads
+    no_validation_at_commit,         ///< a commit does not even compare these versions
+    forget_decisions,                ///< a late duplicate of a prepare takes its locks again
+    newest_for_old_time,             ///< a snapshot reader takes the current value
+    read_through_locks,              ///< a snapshot reader does not wait for a commit that may precede its time
+    low_watermark_by_clock,          ///< a node's promise ignores its running readers
+    draw_version_early,              ///< a commit draws its version before it holds its locks
+    watch_without_validation,        ///< a sleeper hears of the next change, but not of the last one
+    change_without_notification,     ///< an object changes, and its owner tells no sleeper
+    overlook_stale_read,             ///< a conflict counts as one of the object being opened, whatever has changed
+    last_stale_read,                 ///< a validation takes the last node's answer for the first stale read
+    keep_dropped_entries,            ///< a partial roll-back keeps the entries that it should drop
+    keep_overwritten_copy,           ///< a partial roll-back keeps the block's writes in the outer blocks' copies
+    skip_checkpoint_validation,      ///< the end of a checkpoint validates no object
+    grant_held_name,                 ///< a home grants an abstract lock that another hold has
+    late_claim_acquires,             ///< a late duplicate of a claim takes its names again
+    late_release_frees,              ///< a late release frees locks that its sender has taken since
+    no_token,                        ///< an irrevocable block does not wait until the last one has ended
+    open_without_reserving,          ///< an irrevocable block opens objects without reserving them
+    irrevocable_without_validation,  ///< a block becomes irrevocable without validating its open objects
+    lock_reserved,                   ///< other transactions lock objects that an irrevocable block has reserved
+    reservation_ends_with_answer,    ///< a reservation ends as soon as the irrevocable block has its answer
+    write_despite_readers,           ///< an irrevocable block does not wait for commits that have read what it writes
+    no_age,                          ///< messages do not carry the age of an execution
+    priority_not_carried,            ///< messages do not carry the rank of an execution
+    equal_precedence_unresolved,     ///< two executions of equal rank and age do not go before each other
+    decided_loses_locks,             ///< a commit with promised locks loses them to a transaction that goes first
+    reservation_excludes_none,       ///< a reservation that is not firm excludes no transaction
+    reservation_never_ends,          ///< an execution's reservations remain after its end
+    evict_locked,                    ///< a directory drops an entry that a transaction has locked
+    evict_at_home,                   ///< a home drops its pointer
+    evict_without_report,            ///< a former owner drops a pointer or a trace without telling the home
+    evict_version,                   ///< a home that drops a trace shows the object as never written
+    evict_before_readers,            ///< a home drops a trace without waiting for readers of older times
+    evict_watched,                   ///< an owner gives a trace to its home although a block sleeps on the object
+    trust_prefetched,                ///< a value that was asked for ahead is used without a check that it is current
+    rejoin_as_former,                ///< a restarted node is treated as its former process
+    rejoin_before_reports,           ///< a returning node does not wait for what the others know of its objects
+    rejoin_at_old_version,           ///< a returning node shows missing objects with the version that they always had
+    trust_former_pointers,           ///< a home sends readers of objects that ended with a node to the returned node
+    trust_old_pointers,              ///< a returning node takes the others' latest pointer for the object's place
+    report_during_commits,           ///< a node that is surveyed again does not wait for its commits
+    accept_late_messages,            ///< a former process's messages are taken for the new process's
+    reuse_names,                     ///< a new process reuses the former process's transaction names
+    forget_former_process,           ///< locks of a former process are taken for locks of the new one
+    admit_despite_references,        ///< a node is admitted while commits and holds depend on its former process
+    absent_at_all_times,             ///< objects missing since a return are shown as missing to readers of older times
+    drop_values_for_rejoining,       ///< old values are dropped that a returning node's readers may ask for
+    forward_to_former,               ///< the new process forwards readers of times before the return, and back again
+    pin_without_reference,          ///< a node is admitted while commits rely on copies of its former process's objects
+    keep_copies_of_lost,            ///< a node continues to read copies of a lost node's objects
+    free_in_doubt_locks,            ///< a lost node's write lock is freed, even if its transaction has decided
+    keep_lost_readers,              ///< a lost node's read lock is never freed
+    free_read_locks_early,          ///< a lost node's read lock is freed before the other participants have answered
+    keep_lost_holds,                ///< a lost node's reservations and abstract locks are never freed
+    show_before_decision_received,  ///< the deciding node shows its part before its sender has the decision
+    hold_for_lost,                  ///< the deciding node holds its part even after its sender is lost
+    doubt_without_notification,     ///< a block that sleeps on an object is not told that the object is in doubt
+    lost_instead_of_uncertain,      ///< a block whose decider is lost is told that nothing happened
+    deny_too_early,                 ///< a participant that has not prepared yet says that it never will
+    deny_forgotten,                 ///< a participant denies a transaction that it may have known and forgotten
+    abort_undecided,                ///< a participant aborts if no remaining node knows the decision
+    adopt_at_own_version,           ///< a commit learnt from another participant gets a version of this node's clock
+    trust_successors,               ///< a new process is taken for the participant that had its number before
+    commit_without_lost,            ///< a lost participant counts as prepared
+    withdraw_alone,                 ///< a node says that nothing has happened although all may have said yes
+    resolve_anywhere,               ///< an operator may have any participant settle a transaction in doubt
+    resolve_after_report,           ///< a surveyed node continues to decide transactions in doubt
+    ask_lost_home,                  ///< a look goes to a lost home although this node has a pointer
+    transfer_lost_without_report,   ///< a node does not report an object that never came because its owner is lost
+    local_commit_without_validation,  ///< a commit at once compares no versions and ignores locks
+    local_commit_ignores_locks,       ///< a commit at once ignores the locks of other commits
+    local_commit_in_parts,            ///< a commit at once lets other threads look between two of its objects
+    read_during_change,               ///< a look without a lock does not check that the object is unchanged
+    show_locked,                      ///< an object locked for writing is shown to looks without a lock
+    in_place_without_validation,      ///< a commit in place does not check its reads again
+    in_place_ignores_guards,          ///< a commit in place ignores an object's guards
+    in_place_without_old_value,       ///< a commit in place keeps no old value, though a reader may ask for one
+    in_place_validates_early,         ///< a commit in place checks its reads before it has closed its writes
+    keep_stale_copy,                  ///< a node continues to read a copy that it was told to drop
+    keep_overtaken_copy,              ///< a node keeps a copy from an answer older than the order to drop the copy
+    keep_released_copy,               ///< a node keeps a new copy by a grant that it has given up
+    drop_pinned_copy,                 ///< a node drops a copy that a running commit has read
+    commit_without_copy_check,        ///< a commit does not check that the copies that it has read still exist
+    write_despite_copies,             ///< an owner allows a write without having the copies dropped
+    grant_copies_while_writer_waits,  ///< an owner grants new copies of an object that a transaction waits to write
+    drop_lost_copy_holders,  ///< a lost node stops being a sharer at once, whatever other nodes have heard of it
+    keep_lost_copy_holders,  ///< a lost node remains a sharer forever
+    report_loss_before_pins_dropped,  ///< a node reports a loss while its commits have pinned copies of the lost node
+    accept_late_copy_drops,           ///< an owner counts a copy as dropped that it has granted since
+    trust_outdated_entry,             ///< a holder of a shard's lock does not see the writes of commits in place
 };
 
 #if defined(TUTTI_CLUSTER_FAULTS)
@@ -115,12 +115,12 @@ enum class fault : std::uint8_t {
 inline constinit fault injected_fault = fault::none;
 [[nodiscard]] inline bool injected(fault f) noexcept { return injected_fault == f; }
 /// Yields if `f` is disabled, because only another thread can notice the missing step, and only at this point.
-inline void invite_others(fault f) noexcept {
+inline void yield_if_injected(fault f) noexcept {
     if (injected(f)) std::this_thread::yield();
 }
 #else
 [[nodiscard]] constexpr bool injected(fault) noexcept { return false; }
-constexpr void invite_others(fault) noexcept {}
+constexpr void yield_if_injected(fault) noexcept {}
 #endif
 
 }  // namespace tutti::cluster

@@ -36,7 +36,7 @@ using records = std::map<backend::key, backend::record>;
 
 constexpr std::string_view name_of_archive{"tutti objects"};
 constexpr std::uint8_t format = 1;
-constexpr std::size_t most_bytes = 1u << 20, most_records = 1000;  // per request
+constexpr std::size_t max_bytes = 1u << 20, max_records = 1000;  // per request
 constexpr std::string_view scheme{"tutti:"};
 
 std::unique_ptr<backend::group_engine> open(const engine_options& where) {
@@ -61,7 +61,7 @@ std::unique_ptr<backend::group_engine> open(const engine_options& where) {
 }
 
 /// Reads the group's records once. Returns false if the group no longer knows all writes since the first request.
-bool take_once(backend::group_engine& from, records& all, backend::version& at) {
+bool export_part_once(backend::group_engine& from, records& all, backend::version& at) {
     const backend::slot_set slots{1, {0}};
     all.clear();
     backend::list_cursor place;
@@ -79,9 +79,9 @@ bool take_once(backend::group_engine& from, records& all, backend::version& at) 
         enter();
     }
     for (place.is_finished = false; !place.is_finished;) {
-        const engine_status said = from.list_changes(place, slots, some);
-        if (said == engine_status::conflict) return false;
-        if (said != engine_status::good) refuse_silent(from);
+        const engine_status status = from.list_changes(place, slots, some);
+        if (status == engine_status::conflict) return false;
+        if (status != engine_status::good) refuse_silent(from);
         enter();
     }
     at = place.as_of;
@@ -89,18 +89,18 @@ bool take_once(backend::group_engine& from, records& all, backend::version& at) 
     return true;
 }
 
-records take(backend::group_engine& from, backend::version& at) {
+records export_part(backend::group_engine& from, backend::version& at) {
     records all;
-    for (int looks = 0; looks < 5; ++looks) {
-        if (take_once(from, all, at)) return all;
+    for (int tries = 0; tries < 5; ++tries) {
+        if (export_part_once(from, all, at)) return all;
     }
     throw engine_error{from.abilities().name + " is written to faster than this can read: try again later"};
 }
 
-objects_facts facts_of(const records& all, backend::version at) {
-    objects_facts said{all.size(), 0, at};
-    for (const auto& [k, r] : all) said.bytes += r.bytes.size();
-    return said;
+objects_facts status_of(const records& all, backend::version at) {
+    objects_facts status{all.size(), 0, at};
+    for (const auto& [k, r] : all) status.bytes += r.bytes.size();
+    return status;
 }
 
 [[noreturn]] void refuse_file(const std::string& file, int error) {
@@ -180,7 +180,7 @@ objects_facts carry_out(const engine_options& where, Deed&& deed) {
 objects_facts save_objects(const engine_options& where, const std::string& file) {
     return archive::carry_out(where, [&](backend::group_engine& from) {
         backend::version at = 0;
-        const archive::records all = archive::take(from, at);
+        const archive::records all = archive::export_part(from, at);
         std::string bytes = replica::begin_checksummed(archive::name_of_archive, archive::format);
         wire::writer to{bytes};
         to(std::uint64_t{at}), to(static_cast<std::uint64_t>(all.size()));
@@ -190,7 +190,7 @@ objects_facts save_objects(const engine_options& where, const std::string& file)
         }
         replica::finish_checksummed(bytes);
         archive::write_whole(file, bytes);
-        return archive::facts_of(all, at);
+        return archive::status_of(all, at);
     });
 }
 
@@ -198,7 +198,7 @@ objects_facts restore_objects(const engine_options& where, const std::string& fi
     return archive::carry_out(where, [&](backend::group_engine& to) {
         backend::version at = 0, now = 0;
         const archive::records all = archive::read_whole(file, at);
-        if (!archive::take(to, now).empty()) {
+        if (!archive::export_part(to, now).empty()) {
             throw backend::engine_error{
                 to.abilities().name + " has objects of '" + where.prefix +
                 "' already, which a restore would mix with those of the file: begin a new group"};
@@ -210,22 +210,22 @@ objects_facts restore_objects(const engine_options& where, const std::string& fi
         for (const auto& [k, r] : all) {
             some.push_back({k, r});
             bytes += k.size() + r.bytes.size();
-            if (some.size() < archive::most_records && bytes < archive::most_bytes) continue;
+            if (some.size() < archive::max_records && bytes < archive::max_bytes) continue;
             archive::give(to, some, absence);
             some.clear();
             bytes = 0;
         }
         if (!some.empty()) archive::give(to, some, absence);
-        return archive::facts_of(all, at);
+        return archive::status_of(all, at);
     });
 }
 
 objects_facts export_objects(const engine_options& where, const std::function<void(const exported_object&)>& tell) {
     return archive::carry_out(where, [&](backend::group_engine& from) {
         backend::version at = 0;
-        const archive::records all = archive::take(from, at);
+        const archive::records all = archive::export_part(from, at);
         for (const auto& [k, r] : all) tell({k.substr(1), r.at, r.bytes});
-        return archive::facts_of(all, at);
+        return archive::status_of(all, at);
     });
 }
 

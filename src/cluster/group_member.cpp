@@ -116,11 +116,11 @@ void remove_member(const std::vector<std::string>& addresses, std::uint64_t id, 
 
 #if defined(TUTTI_CLUSTER_MEMBERS)
 
-struct member::body {
-    body(const member_options& how, say tell) : here{how, std::move(tell)} {
-        if (!how.metrics.empty()) page = expose_member(how.metrics, [this] { return facts(); });
+struct member::impl {
+    impl(const member_options& how, say tell) : here{how, std::move(tell)} {
+        if (!how.metrics.empty()) page = expose_member(how.metrics, [this] { return status(); });
     }
-    [[nodiscard]] member_facts facts() const {
+    [[nodiscard]] member_facts status() const {
         const group::status_reply said = here.status();
         member_facts f;
         fill(f, said);
@@ -134,7 +134,7 @@ struct member::body {
     std::unique_ptr<exposition::web_server> page;  // destroyed first, because it calls the host
 };
 
-member::member(const member_options& options, say tell) try : body_{std::make_unique<body>(options, std::move(tell))} {
+member::member(const member_options& options, say tell) try : impl_{std::make_unique<impl>(options, std::move(tell))} {
 } catch (const backend::engine_error& r) {
     throw member_error{std::string{"tutti: "} + r.what()};
 } catch (const wire::wire_error& r) {
@@ -143,15 +143,15 @@ member::member(const member_options& options, say tell) try : body_{std::make_un
 
 void member::run() {
     try {
-        body_->here.run();
+        impl_->here.run();
     } catch (const backend::engine_error& r) {
         throw member_error{std::string{"tutti: "} + r.what()};
     }
 }
 
-void member::stop() noexcept { body_->here.stop(); }
+void member::stop() noexcept { impl_->here.stop(); }
 
-std::uint64_t member::turns() const noexcept { return body_->here.loop_iterations(); }
+std::uint64_t member::turns() const noexcept { return impl_->here.loop_iterations(); }
 
 void force_new_group(const member_options& how) {
     try {
@@ -191,7 +191,7 @@ void readdress_member(const std::string& folder, const std::vector<moved_address
     }
 }
 
-std::uint16_t member::metrics_port() const noexcept { return body_->page ? body_->page->port() : std::uint16_t{0}; }
+std::uint16_t member::metrics_port() const noexcept { return impl_->page ? impl_->page->port() : std::uint16_t{0}; }
 
 #else
 

@@ -8,7 +8,7 @@
 namespace tutti::cluster {
 namespace {
 
-groups_facts facts_of(const backend::rebalancer::progress& from) {
+groups_facts status_of(const backend::rebalancer::progress& from) {
     groups_facts all;
     for (const backend::rebalancer::slot_owner& g : from.groups) {
         groups_facts::one& one = all.groups.emplace_back();
@@ -28,7 +28,7 @@ template <class Deed>
 groups_facts carry_out(const engine_options& where, Deed&& deed) {
     try {
         backend::rebalancer groups{where.address, settings_of(where)};
-        return facts_of(deed(groups));
+        return status_of(deed(groups));
     } catch (const backend::engine_error& r) {
         throw connection_error{std::string{"tutti: "} + r.what()};
     }
@@ -44,7 +44,7 @@ groups_facts move_objects(const engine_options& where, const groups_change& what
                           const std::function<void(const groups_facts&)>& tell) {
     return carry_out(where, [&](backend::rebalancer& groups) {
         return groups.rebalance(what.joins, what.leaves, [&](const backend::rebalancer::progress& now) {
-            if (tell) tell(facts_of(now));
+            if (tell) tell(status_of(now));
         });
     });
 }

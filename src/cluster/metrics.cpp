@@ -78,16 +78,16 @@ std::vector<MetricFamily> families_of(const member_facts& f) {
 }
 
 template <class Facts>
-std::unique_ptr<exposition::web_server> expose_facts(const std::string& address, std::function<Facts()> look,
-                                                     const char* part) {
+std::unique_ptr<exposition::web_server> expose_status(const std::string& address, std::function<Facts()> read_status,
+                                                      const char* part) {
     const asio::ip::tcp::endpoint at = wire::parse_tcp(address, true);
     if (!at.address().is_loopback()) {
         throw wire::wire_error{"metrics on '" + address +
                                "': they are neither encrypted nor protected, so give a host of loopback, such as "
                                "127.0.0.1, and bring it to other machines by a tunnel or a proxy that are"};
     }
-    const auto show = [look = std::move(look), part] {
-        std::vector<MetricFamily> all = families_of(look());
+    const auto show = [read_status = std::move(read_status), part] {
+        std::vector<MetricFamily> all = families_of(read_status());
         exposition::add_process(all, TUTTI_CLUSTER_VERSION, part);
         return exposition::page_of(all);
     };
@@ -97,12 +97,13 @@ std::unique_ptr<exposition::web_server> expose_facts(const std::string& address,
 
 }  // namespace
 
-std::unique_ptr<exposition::web_server> expose(const std::string& address, std::function<node_facts()> look) {
-    return expose_facts(address, std::move(look), "node");
+std::unique_ptr<exposition::web_server> expose(const std::string& address, std::function<node_facts()> read_status) {
+    return expose_status(address, std::move(read_status), "node");
 }
 
-std::unique_ptr<exposition::web_server> expose_member(const std::string& address, std::function<member_facts()> look) {
-    return expose_facts(address, std::move(look), "member");
+std::unique_ptr<exposition::web_server> expose_member(const std::string& address,
+                                                      std::function<member_facts()> read_status) {
+    return expose_status(address, std::move(read_status), "member");
 }
 
 }  // namespace tutti::cluster

@@ -11,7 +11,7 @@
 
 #include "api/data_participant.hpp"
 #include "cluster/directory/placement.hpp"
-#include "cluster/node_body.hpp"
+#include "cluster/node_impl.hpp"
 #include "tutti/cluster/configuration.hpp"
 #include "tutti/cluster/ref.hpp"
 
@@ -25,7 +25,7 @@ detail::value_holder::~value_holder() = default;
 
 namespace {
 
-std::atomic<std::uint64_t> bodies{0};
+std::atomic<std::uint64_t> instances{0};
 
 /// Returns the text of the name, on one line, and the id. The id is included because other parts of the cluster do not
 /// know the text.
@@ -52,13 +52,13 @@ std::string type_named(const char* mangled) {
 // ---- node
 
 node::node() : node{node_options{}} {}
-node::node(node_options options) : body_{detail::make_peer_body(options)} {}
-node::node(const engine_options& options) : body_{detail::make_engine_body(options)} {}
+node::node(node_options options) : impl_{detail::make_peer_node(options)} {}
+node::node(const engine_options& options) : impl_{detail::make_engine_node(options)} {}
 node::node(const configuration& how)
-    : body_{how.engine ? detail::make_engine_body(*how.engine) : detail::make_peer_body(how.node)} {}
+    : impl_{how.engine ? detail::make_engine_node(*how.engine) : detail::make_peer_node(how.node)} {}
 node::~node() = default;
-unsigned node::number() const noexcept { return body_->number(); }
-unsigned node::nodes() const noexcept { return body_->nodes(); }
+unsigned node::number() const noexcept { return impl_->number(); }
+unsigned node::nodes() const noexcept { return impl_->nodes(); }
 
 unsigned node::home(const object_id& id) const noexcept { return home_of(id, static_cast<node_number>(nodes())); }
 
@@ -78,36 +78,36 @@ object_id node::id_at(unsigned number, const object_id& from) const {
     return id;
 }
 
-node_statistics node::statistics() const { return body_->statistics(); }
-node_facts node::facts() const { return body_->facts(); }
-std::uint16_t node::metrics_port() const noexcept { return body_->metrics_port(); }
-call_carrier* node::calls() const noexcept { return body_->calls(); }
-bool node::lost(unsigned number) const noexcept { return body_->lost(number); }
-engine_capabilities node::capabilities() const { return body_->capabilities(); }
+node_statistics node::statistics() const { return impl_->statistics(); }
+node_facts node::facts() const { return impl_->status(); }
+std::uint16_t node::metrics_port() const noexcept { return impl_->metrics_port(); }
+call_carrier* node::calls() const noexcept { return impl_->calls(); }
+bool node::lost(unsigned number) const noexcept { return impl_->lost(number); }
+engine_capabilities node::capabilities() const { return impl_->capabilities(); }
 
 namespace detail {
 
-node_body::node_body() : number_of_body_{bodies.fetch_add(1, std::memory_order_relaxed) + 1} {}
-node_body::~node_body() = default;
+node_impl::node_impl() : instance_{instances.fetch_add(1, std::memory_order_relaxed) + 1} {}
+node_impl::~node_impl() = default;
 
-node_facts node_body::gather() const {
+node_facts node_impl::collect_status() const {
     node_facts f;
     f.release = TUTTI_CLUSTER_VERSION;
-    const auto up = std::chrono::steady_clock::now() - began_;
+    const auto up = std::chrono::steady_clock::now() - started_;
     f.uptime_ms = static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(up).count());
     f.sleepers = api::blocks_in_retry();
     const std::lock_guard hold{guard_};
-    f.contexts = opened_.size();
-    for (const auto& [context, mine] : opened_) mine->counted().add_to(f);
+    f.contexts = participants_.size();
+    for (const auto& [context, mine] : participants_) mine->counters().add_to(f);
     return f;
 }
 
-node_statistics node_body::statistics() const {
-    const node_facts f = facts();
+node_statistics node_impl::statistics() const {
+    const node_facts f = status();
     node_statistics s;
     s.commits = f.commits;
     for (std::size_t i = 0; i < rollback_reasons; ++i) {
-        if (tally::is_defeat(static_cast<rollback_reason>(i))) s.aborts += f.rolled_back[i];
+        if (attempt_counters::is_conflict(static_cast<rollback_reason>(i))) s.aborts += f.rolled_back[i];
     }
     s.round_trips = f.round_trips;
     s.messages_sent = f.messages_sent;
@@ -120,37 +120,39 @@ node_statistics node_body::statistics() const {
     return s;
 }
 
-void node_body::forget_participants() {
-    std::unordered_map<core::descriptor*, std::unique_ptr<opened>> all;
+void node_impl::destroy_participants() {
+    std::unordered_map<core::descriptor*, std::unique_ptr<object_participant>> all;
     const std::lock_guard hold{guard_};  // other threads read the counts until the end
-    all.swap(opened_);
+    all.swap(participants_);
 }
 
 namespace {
 
 // The latest lookup of a thread. A context finds its own participant again without a lock. If another context has run
 // on the thread (preemption, open nesting), the lookup takes the lock.
-struct last {
-    std::uint64_t body = 0;
-    core::descriptor* of = nullptr;
-    opened* found = nullptr;
+struct cached_lookup {
+    std::uint64_t instance = 0;
+    core::descriptor* context = nullptr;
+    object_participant* participant = nullptr;
 };
-[[gnu::tls_model("initial-exec")]] constinit thread_local last latest;
+[[gnu::tls_model("initial-exec")]] constinit thread_local cached_lookup latest;
 
 }  // namespace
 
-bool node_body::was_here(const core::descriptor& d) const noexcept {
-    return latest.body == number_of_body_ && latest.of == &d;
+bool node_impl::is_cached(const core::descriptor& d) const noexcept {
+    return latest.instance == instance_ && latest.context == &d;
 }
-opened& node_body::here_again() const noexcept { return *latest.found; }
-opened& node_body::here(core::descriptor& d) { return was_here(d) ? here_again() : look_for(d); }
-opened& node_body::here(tx& t) { return here(core::descriptor::of(t)); }
+object_participant& node_impl::cached_participant() const noexcept { return *latest.participant; }
+object_participant& node_impl::participant_of(core::descriptor& d) {
+    return is_cached(d) ? cached_participant() : find_or_make(d);
+}
+object_participant& node_impl::participant_of(tx& t) { return participant_of(core::descriptor::of(t)); }
 
-opened& node_body::look_for(core::descriptor& d) {
+object_participant& node_impl::find_or_make(core::descriptor& d) {
     const std::lock_guard hold{guard_};
-    auto& mine = opened_[&d];
-    if (!mine) mine = make(d);
-    latest = {number_of_body_, &d, mine.get()};
+    auto& mine = participants_[&d];
+    if (!mine) mine = make_participant(d);
+    latest = {instance_, &d, mine.get()};
     return *mine;
 }
 
@@ -160,58 +162,58 @@ namespace {
 
 // Called for a context that is not the thread's latest, or for a transaction that has ended.
 
-[[gnu::noinline]] light_attempt* look_and_open_lightly(core::descriptor& d, node_body& n) {
-    return d.healthy() ? n.here(d).open_lightly() : nullptr;
+[[gnu::noinline]] light_attempt* find_and_open_fast_path(core::descriptor& d, node_impl& n) {
+    return d.healthy() ? n.participant_of(d).open_lightly() : nullptr;
 }
 
-[[gnu::noinline]] slot& look_and_open_to_read(core::descriptor& d, const object_id& id, hint& found, node_body& n) {
+[[gnu::noinline]] slot& find_and_open_to_read(core::descriptor& d, const object_id& id, hint& found, node_impl& n) {
     api::require_access(d);
-    return n.here(d).open(id, found);
+    return n.participant_of(d).open(id, found);
 }
 
-[[gnu::noinline]] slot& look_and_open_to_write(core::descriptor& d, const object_id& id, hint& found, node_body& n) {
+[[gnu::noinline]] slot& find_and_open_to_write(core::descriptor& d, const object_id& id, hint& found, node_impl& n) {
     api::require_access(d);
-    return n.here(d).open_to_write(id, found);
+    return n.participant_of(d).open_to_write(id, found);
 }
 
 }  // namespace
 
 // Each of the following functions ends in a tail call on every path.
 
-light_attempt* open_lightly(tx& t, node_body& n) {
+light_attempt* open_lightly(tx& t, node_impl& n) {
     core::descriptor& d = core::descriptor::of(t);
-    if (!n.was_here(d)) [[unlikely]]
-        return look_and_open_lightly(d, n);
-    return n.here_again().open_lightly();
+    if (!n.is_cached(d)) [[unlikely]]
+        return find_and_open_fast_path(d, n);
+    return n.cached_participant().open_lightly();
 }
 
-slot& open_to_read(tx& t, const object_id& id, hint& found, node_body& n) {
+slot& open_to_read(tx& t, const object_id& id, hint& found, node_impl& n) {
     core::descriptor& d = core::descriptor::of(t);
-    if (!n.was_here(d)) [[unlikely]]
-        return look_and_open_to_read(d, id, found, n);
-    return n.here_again().open(id, found);
+    if (!n.is_cached(d)) [[unlikely]]
+        return find_and_open_to_read(d, id, found, n);
+    return n.cached_participant().open(id, found);
 }
 
-slot& open_to_write(tx& t, const object_id& id, hint& found, node_body& n) {
+slot& open_to_write(tx& t, const object_id& id, hint& found, node_impl& n) {
     core::descriptor& d = core::descriptor::of(t);
-    if (!n.was_here(d)) [[unlikely]]
-        return look_and_open_to_write(d, id, found, n);
-    return n.here_again().open_to_write(id, found);
+    if (!n.is_cached(d)) [[unlikely]]
+        return find_and_open_to_write(d, id, found, n);
+    return n.cached_participant().open_to_write(id, found);
 }
 
-void open_together(tx& t, node_body& n, const object_id* ids, std::size_t count) {
+void open_together(tx& t, node_impl& n, const object_id* ids, std::size_t count) {
     api::require_access(core::descriptor::of(t));
-    n.here(t).open(std::span{ids, count});
+    n.participant_of(t).open(std::span{ids, count});
 }
 
-void open_ahead(tx& t, node_body& n, const object_id* ids, std::size_t count) {
+void open_ahead(tx& t, node_impl& n, const object_id* ids, std::size_t count) {
     api::require_access(core::descriptor::of(t));
-    n.here(t).ask_ahead(std::span{ids, count});
+    n.participant_of(t).prefetch(std::span{ids, count});
 }
 
-void acquire_names(tx& t, node_body& n, const named_lock* locks, std::size_t count) {
+void acquire_names(tx& t, node_impl& n, const named_lock* locks, std::size_t count) {
     api::require_access(core::descriptor::of(t));
-    n.here(t).acquire(std::span{locks, count});
+    n.participant_of(t).acquire(std::span{locks, count});
 }
 
 void refuse_missing(const name& of) {

@@ -26,12 +26,12 @@ struct reservation_header {
 
 }  // namespace detail
 
-[[nodiscard]] inline backend::write reserve(const backend::key& of, const backend::record& as_it_is,
+[[nodiscard]] inline backend::write reserve(const backend::key& of, const backend::record& current,
                                             backend::version fence) {
-    const detail::reservation_header head{.fence = fence, .exists = as_it_is.exists ? 1u : 0u};
+    const detail::reservation_header head{.fence = fence, .exists = current.exists ? 1u : 0u};
     backend::write w{of, true, std::string(sizeof head, '\0')};
     std::memcpy(w.bytes.data(), &head, sizeof head);
-    w.bytes += as_it_is.bytes;
+    w.bytes += current.bytes;
     return w;
 }
 

@@ -7,31 +7,31 @@
 
 namespace tutti::cluster {
 
-void timeline::note(timeline_event e) noexcept {
-    if (e.began_ns == 0 || !records()) return;
+void timeline::record(timeline_event e) noexcept {
+    if (e.began_ns == 0 || !is_recording()) return;
     e.took_ns = now() - e.began_ns;
     const std::lock_guard hold{guard_};
-    if (!records()) return;  // its memory may have been freed
+    if (!is_recording()) return;  // its memory may have been freed
     if (events_.size() < events_.capacity()) events_.push_back(e);
     else ++left_out_;
 }
 
 void timeline::start() {
     const std::lock_guard hold{guard_};
-    records_.store(false, std::memory_order_relaxed);
+    is_recording_.store(false, std::memory_order_relaxed);
     events_.clear();
-    events_.reserve(most_events);
+    events_.reserve(max_events);
     taken_ = 0;
     left_out_ = 0;
-    records_.store(true, std::memory_order_relaxed);
+    is_recording_.store(true, std::memory_order_relaxed);
 }
 
-timeline::part timeline::take(std::size_t most) {
+timeline::timeline_chunk timeline::take_events(std::size_t max_count) {
     const std::lock_guard hold{guard_};
-    records_.store(false, std::memory_order_relaxed);
-    part p;
+    is_recording_.store(false, std::memory_order_relaxed);
+    timeline_chunk p;
     const auto from = events_.begin() + static_cast<std::ptrdiff_t>(taken_);
-    const std::size_t count = std::min(most, events_.size() - taken_);
+    const std::size_t count = std::min(max_count, events_.size() - taken_);
     p.events.assign(from, from + static_cast<std::ptrdiff_t>(count));
     taken_ += count;
     p.left_out = left_out_;
@@ -41,7 +41,7 @@ timeline::part timeline::take(std::size_t most) {
 
 void timeline::drop() noexcept {
     const std::lock_guard hold{guard_};
-    records_.store(false, std::memory_order_relaxed);
+    is_recording_.store(false, std::memory_order_relaxed);
     std::vector<timeline_event>{}.swap(events_);
     taken_ = 0;
 }
@@ -86,11 +86,11 @@ wire::transaction_name attempt_of(wire::message_type kind, std::string_view body
     return who;
 }
 
-timeline_end end_of(wire::message_type kind, std::string_view body) noexcept try {
+timeline_end outcome_of(wire::message_type kind, std::string_view body) noexcept try {
     if (kind == wire::message_type::prepare_reply) {
-        wire::prepare_reply said;
-        if (!wire::decode(body, said) || said.yes) return timeline_end::done;
-        switch (said.why) {
+        wire::prepare_reply refusal;
+        if (!wire::decode(body, refusal) || refusal.yes) return timeline_end::done;
+        switch (refusal.why) {
             case wire::lock_refusal::outranked: return timeline_end::outranked;
             case wire::lock_refusal::shared:
             case wire::lock_refusal::locked: return timeline_end::locked;

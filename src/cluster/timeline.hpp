@@ -18,32 +18,32 @@ namespace tutti::cluster {
 class timeline {
 public:
     /// The largest number of events. Later events are left out and counted.
-    static constexpr std::size_t most_events = 100'000;
+    static constexpr std::size_t max_events = 100'000;
 
     /// Returns true while it records. The load is relaxed, because it needs no order: an event noted after the
     /// recording has ended is dropped.
-    [[nodiscard]] bool records() const noexcept { return records_.load(std::memory_order_relaxed); }
+    [[nodiscard]] bool is_recording() const noexcept { return is_recording_.load(std::memory_order_relaxed); }
     /// Returns the time of the timeline's clock in nanoseconds, or 0 while it does not record.
-    [[nodiscard]] std::int64_t begin() const noexcept { return records() ? now() : 0; }
+    [[nodiscard]] std::int64_t begin() const noexcept { return is_recording() ? now() : 0; }
     [[nodiscard]] static std::int64_t now() noexcept { return base::real_now().time_since_epoch().count(); }
 
     /// Notes an event that ends now. Ignores events that began at 0.
-    void note(timeline_event e) noexcept;
+    void record(timeline_event e) noexcept;
 
     /// Starts an empty recording. Throws std::bad_alloc.
     void start();
     /// The oldest events that were not taken yet, how many events were left out, and whether more events follow.
-    struct part {
+    struct timeline_chunk {
         std::vector<timeline_event> events;
         std::uint64_t left_out = 0;
         bool more = false;
     };
-    [[nodiscard]] part take(std::size_t most);
+    [[nodiscard]] timeline_chunk take_events(std::size_t max_count);
     /// Ends the recording, and frees its memory.
     void drop() noexcept;
 
 private:
-    std::atomic<bool> records_{false};
+    std::atomic<bool> is_recording_{false};
     std::mutex guard_;  // guards the following members
     std::vector<timeline_event> events_;
     std::size_t taken_ = 0;
@@ -56,6 +56,6 @@ private:
 /// them.
 [[nodiscard]] wire::transaction_name attempt_of(wire::message_type kind, std::string_view body) noexcept;
 /// Returns the result that an answer reports.
-[[nodiscard]] timeline_end end_of(wire::message_type kind, std::string_view body) noexcept;
+[[nodiscard]] timeline_end outcome_of(wire::message_type kind, std::string_view body) noexcept;
 
 }  // namespace tutti::cluster

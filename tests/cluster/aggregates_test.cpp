@@ -66,7 +66,7 @@ T there_and_back(const T& value) {
     return back;
 }
 
-TEST(cluster_aggregates, travel_as_they_are) {
+TEST(cluster_aggregates, are_sent_unchanged) {
     const auto nodes = start_nodes(2, cluster::placement::home);
     for (std::uint64_t i = 0; i < 8; ++i) {  // half of the ids are at home on each node
         const ref<order> here{*nodes[0], {7, i}}, there{*nodes[1], {7, i}};
@@ -92,7 +92,7 @@ struct nothing_but_a_vector_of_itself {
     bool operator==(const nothing_but_a_vector_of_itself&) const = default;
 };
 
-TEST(cluster_aggregates, of_few_and_many_fields_lose_none) {
+TEST(cluster_aggregates, keep_all_fields) {
     EXPECT_EQ(there_and_back(one{"a"}), (one{"a"}));
     const as_many_as_there_may_be all{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l",
                                       "m", "n", "o", "p", "q", "r", "s", "t", "u", "v", "w", "x"};
@@ -102,7 +102,7 @@ TEST(cluster_aggregates, of_few_and_many_fields_lose_none) {
 }
 
 // The bytes of an aggregate are its fields and nothing more.
-TEST(cluster_aggregates, are_their_fields_and_no_more) {
+TEST(cluster_aggregates, encode_only_their_fields) {
     EXPECT_EQ(bytes_of(line{"nut", 3}).size(), sizeof(std::uint64_t) + 3 + sizeof(unsigned));
 }
 
@@ -151,12 +151,12 @@ void serialize(A& a, with_a_version& value, std::uint32_t /*version*/) {
 }
 
 template <class T>
-class cluster_aggregates_that_say : public ::testing::Test {};
-using those_that_say =
+class cluster_aggregates_with_own_serialization : public ::testing::Test {};
+using types_with_own_serialization =
     ::testing::Types<with_a_member, with_a_pair_of_members, with_a_function, with_a_pair_of_functions, with_a_version>;
-TYPED_TEST_SUITE(cluster_aggregates_that_say, those_that_say);
+TYPED_TEST_SUITE(cluster_aggregates_with_own_serialization, types_with_own_serialization);
 
-TYPED_TEST(cluster_aggregates_that_say, how_they_travel_are_heeded) {
+TYPED_TEST(cluster_aggregates_with_own_serialization, how_they_travel_are_heeded) {
     static_assert(std::is_aggregate_v<TypeParam>);
     const auto back = there_and_back(TypeParam{"kept", "forgotten"});
     EXPECT_EQ(back.kept, "kept");
@@ -164,7 +164,7 @@ TYPED_TEST(cluster_aggregates_that_say, how_they_travel_are_heeded) {
 }
 
 // Catches a decoder that makes an object from too few bytes.
-TEST(cluster_aggregates, of_cut_bytes_are_refused) {
+TEST(cluster_aggregates, refuse_truncated_bytes) {
     const std::string all = bytes_of(some_order());
     for (std::size_t n = 0; n < all.size(); ++n) {
         order back;
@@ -177,6 +177,6 @@ struct plain {
 };
 static_assert(serializer<plain>::keeps_versions == false);
 
-TEST(cluster_aggregates, that_can_be_copied_are) { EXPECT_EQ(bytes_of(plain{5}).size(), sizeof(plain)); }
+TEST(cluster_aggregates, are_copied_if_trivially_copyable) { EXPECT_EQ(bytes_of(plain{5}).size(), sizeof(plain)); }
 
 }  // namespace

@@ -49,7 +49,7 @@ TEST(cluster_objects, are_published_read_written_and_erased) {
     EXPECT_EQ(atomically([&](tx& t) { return alice.find(t) == nullptr; }), true);
 }
 
-TEST(cluster_objects, of_any_serializable_type_travel) {
+TEST(cluster_objects, carry_any_serializable_type) {
     const auto nodes = start_nodes(2, cluster::placement::home);
     for (int i = 0; i < 8; ++i) {  // half of the ids are at home on each node
         const ref<person> a{*nodes[0], {1, static_cast<std::uint64_t>(i)}}, b{*nodes[1], a.id()};
@@ -60,7 +60,7 @@ TEST(cluster_objects, of_any_serializable_type_travel) {
     }
 }
 
-TEST(cluster_objects, of_another_type_are_refused) {
+TEST(cluster_objects, refuse_another_type) {
     node here;
     const ref<account> a{here, "x"};
     const ref<person> wrong{here, "x"};
@@ -89,7 +89,7 @@ std::string complaint_of(const std::function<void(tx&)>& block) {
 }
 
 // Catches an erase that ignores the object's type, and an erase that sends an extra message to learn the type.
-TEST(cluster_objects, of_another_type_are_not_erased) {
+TEST(cluster_objects, refuse_to_erase_another_type) {
     const auto nodes = start_nodes(2, cluster::placement::home);
     for (const unsigned at : {0u, 1u}) {
         const ref<account> a{*nodes[0], nodes[0]->id_at(at, {10, 0})};
@@ -124,7 +124,7 @@ TEST(cluster_objects, of_another_type_are_not_erased) {
     }
 }
 
-TEST(cluster_objects, are_called_in_errors_by_the_texts_they_are_named_by) {
+TEST(cluster_objects, are_named_in_error_texts) {
     node here;
     const auto missing = [&](const ref<account>& r) { return complaint_of([&](tx& t) { (void)r.read(t); }); };
     const std::string end = "; publish it first, or use find";
@@ -161,7 +161,7 @@ TEST(cluster_objects, are_rolled_back_with_local_variables) {
 }
 
 // Catches a roll-back of a nested block that keeps its writes, or also drops the writes of the block around it.
-TEST(cluster_objects, of_a_nested_block_are_rolled_back_alone) {
+TEST(cluster_objects, roll_back_with_their_nested_block) {
     node here;
     const ref<account> a{here, "a"}, b{here, "b"};
     atomically([&](tx& t) {
@@ -209,7 +209,7 @@ TEST(cluster_objects, stay_joined_when_the_block_of_the_first_touch_is_rolled_ba
 }
 
 // Two clusters in one block. An object that is only read in one cluster orders the block among commits in the other.
-TEST(cluster_objects, of_two_clusters_have_one_order) {
+TEST(cluster_objects, have_one_order_across_two_clusters) {
     node first, second;
     const ref<account> a{first, "a"}, b{second, "b"};
     atomically([&](tx& t) { a.publish(t, {0}); });
@@ -408,7 +408,7 @@ TEST(cluster_homes, are_chosen_and_the_same_for_all_nodes) {
     EXPECT_EQ(alone.id_at(0, {1, 5}), (cluster::object_id{1, 5}));
 }
 
-TEST(cluster_homes, have_their_objects_without_a_round_trip) {
+TEST(cluster_homes, open_their_objects_without_a_round_trip) {
     const auto nodes = start_nodes(2, cluster::placement::home);
     for (std::uint64_t i = 0; i < 8; ++i) {
         const ref<account> one{*nodes[1], nodes[1]->id_at(1, {1, i})};
@@ -418,7 +418,7 @@ TEST(cluster_homes, have_their_objects_without_a_round_trip) {
     EXPECT_EQ(nodes[1]->statistics().round_trips, 0u);
 }
 
-TEST(cluster_round_trips, of_many_objects_of_which_some_are_named_twice_are_two) {
+TEST(cluster_round_trips, are_two_for_many_objects_with_duplicates) {
     const auto nodes = start_nodes(2, cluster::placement::home);
     std::vector<ref<account>> all;
     for (std::uint64_t i = 0; i < 300; ++i) all.push_back({*nodes[0], nodes[0]->id_at(i % 2, {1, i % 200})});
@@ -441,7 +441,7 @@ TEST(cluster_round_trips, of_many_objects_of_which_some_are_named_twice_are_two)
 }
 
 // Two objects on one other node take one trip to fetch both, and one trip to commit both.
-TEST(cluster_round_trips, of_a_transfer_between_two_remote_accounts_are_two) {
+TEST(cluster_round_trips, are_two_for_a_remote_transfer) {
     const auto nodes = start_nodes(2, cluster::placement::home);
     const auto there = objects_at(nodes, 1, 2);
     const auto before = nodes[0]->statistics().round_trips;
@@ -454,7 +454,7 @@ TEST(cluster_round_trips, of_a_transfer_between_two_remote_accounts_are_two) {
 }
 
 // Catches objects that are fetched one by one on the second run, and a partial re-run that fetches objects it kept.
-TEST(cluster_round_trips, of_what_is_rolled_back_are_made_at_once_when_it_runs_again) {
+TEST(cluster_round_trips, are_combined_in_the_next_attempt) {
     const auto nodes = start_nodes(2, cluster::placement::home);
     const auto there = objects_at(nodes, 1, 5);
     for (const bool partly : {false, true}) {
@@ -482,7 +482,7 @@ TEST(cluster_round_trips, of_what_is_rolled_back_are_made_at_once_when_it_runs_a
 }
 
 // Catches an error for an object that only the previous attempt needed.
-TEST(cluster_round_trips, of_a_second_attempt_ask_nobody_whom_it_can_do_without) {
+TEST(cluster_round_trips, skip_unneeded_nodes_in_the_next_attempt) {
     support::watchdog guard{"of_a_second_attempt_ask_nobody_whom_it_can_do_without"};
     auto nodes = start_nodes(3, cluster::placement::home);
     const auto leaves = objects_at(nodes, 2, 1), stays = objects_at(nodes, 1, 2);
@@ -502,7 +502,7 @@ TEST(cluster_round_trips, of_a_second_attempt_ask_nobody_whom_it_can_do_without)
 }
 
 // Catches an error that names another node that was asked at the same time.
-TEST(cluster_failure, a_node_that_goes_is_told_from_those_that_stay) {
+TEST(cluster_failure, names_the_lost_node) {
     support::watchdog guard{"a_node_that_goes_is_told_from_those_that_stay"};
     auto nodes = start_nodes(4, cluster::placement::home);
     const auto before = objects_at(nodes, 1, 1), leaves = objects_at(nodes, 2, 1), behind = objects_at(nodes, 3, 1);
@@ -516,7 +516,7 @@ TEST(cluster_failure, a_node_that_goes_is_told_from_those_that_stay) {
 }
 
 // Catches a body that swallows the error and goes on with variables of a later state than its objects.
-TEST(cluster_failure, an_error_that_is_swallowed_leaves_no_torn_state) {
+TEST(cluster_failure, leaves_no_torn_state_after_a_swallowed_error) {
     support::watchdog guard{"an_error_that_is_swallowed_leaves_no_torn_state"};
     auto nodes = start_nodes(2, cluster::placement::home);
     const auto here = objects_at(nodes, 0, 1), leaves = objects_at(nodes, 1, 1);
@@ -544,7 +544,7 @@ TEST(cluster_failure, an_error_that_is_swallowed_leaves_no_torn_state) {
 }
 
 // Catches an endless wait for a node that is gone.
-TEST(cluster_failure, a_node_that_goes_is_reported) {
+TEST(cluster_failure, reports_a_lost_node) {
     support::watchdog guard{"a_node_that_goes_is_reported"};
     auto nodes = start_nodes(2, cluster::placement::home);
     std::vector<ref<account>> all;
@@ -569,7 +569,7 @@ TEST(cluster_failure, a_node_that_goes_is_reported) {
     EXPECT_GT(there, 0u);
 }
 
-TEST(cluster_options, that_make_no_sense_are_refused_with_advice) {
+TEST(cluster_options, refuse_invalid_values_with_advice) {
     const auto message = [](node_options how) {
         how.connect_within = std::chrono::milliseconds{50};
         try {

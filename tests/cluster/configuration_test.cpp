@@ -116,7 +116,7 @@ staleness = 3
     EXPECT_EQ(c.engine->staleness, 3ms);
 }
 
-TEST(cluster_configuration, of_nothing_is_one_process) {
+TEST(cluster_configuration, defaults_to_one_process) {
     cluster::node here{of("# nothing\n")};
     EXPECT_EQ(here.nodes(), 1U);
 }
@@ -129,7 +129,7 @@ TEST(cluster_configuration, makes_a_node_over_an_engine) {
     EXPECT_EQ(atomically([&](tx& t) { return a.read(t).balance; }), 7);
 }
 
-TEST(cluster_configuration, names_the_line_the_reason_and_what_to_write_instead) {
+TEST(cluster_configuration, names_line_reason_and_correction) {
     struct mistake {
         const char* text;
         const char* said;
@@ -244,7 +244,7 @@ TEST(cluster_configuration, is_checked_without_the_others) {
 
 // The parser accepts or refuses any bytes, and names the error. The inputs are cut, doubled and corrupted pieces of
 // good files.
-TEST(cluster_configuration, of_any_bytes_is_taken_or_refused) {
+TEST(cluster_configuration, accepts_or_refuses_any_bytes) {
     const std::string good =
         "cluster = \"bank\"\nnodes = [\"127.0.0.1:1\", \"unix:/b\"]\nself = 1\npatience = 700\nplacement = 'home'\n"
         "[log]\nlevel = \"error\"\njson = true\n[engine]\naddress = 'memory:'\nstaleness = 3\n";

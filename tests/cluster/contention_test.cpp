@@ -20,8 +20,8 @@ constexpr unsigned objects = 8;
 
 object_id nth(std::uint64_t i) { return {5, i}; }
 
-void write(transaction& t, const object_id& id) {
-    entry& e = *t.find(id);
+void write(distributed_transaction& t, const object_id& id) {
+    object_entry& e = *t.find(id);
     e.written = e.will_exist = true;
     e.fresh = "written";
 }
@@ -32,10 +32,10 @@ void write_for_ever(crowd::client& c, const bool& over) {
     while (!over) {
         static_cast<void>(c.work.begin());
         const object_id id = nth(c.below(objects));
-        bool done = c.work.open({&id, 1}) == outcome::good;
+        bool done = c.work.open({&id, 1}) == protocol_status::good;
         if (done) {
             write(c.work, id);
-            done = c.work.prepare(true) == outcome::good;
+            done = c.work.prepare(true) == protocol_status::good;
         }
         if (done) c.work.commit();
         lost = done ? 0 : lost + 1;
@@ -65,14 +65,15 @@ struct long_one {
 bool attempt(crowd::client& c, const long_one& how, unsigned lost) {
     static_cast<void>(c.work.begin());
     if (lost >= how.protected_after)
-        c.work.behave({.waits = how.waits, .as = {.rank = how.rank, .age = c.hold.age()}, .shield = &c.hold});
+        c.work.set_behavior(
+            {.waits = how.waits, .precedence = {.rank = how.rank, .age = c.hold.age()}, .reserve_for = &c.hold});
     for (unsigned i = 0; i < objects; ++i) {
         const object_id id = nth(how.backwards ? objects - 1 - i : i);
-        if (c.work.open({&id, 1}) != outcome::good) return false;
+        if (c.work.open({&id, 1}) != protocol_status::good) return false;
         c.sleep(how.step);
     }
     for (unsigned i = 0; i < how.writes; ++i) write(c.work, nth(i * (objects - 1)));
-    if (c.work.prepare(true) != outcome::good) return false;
+    if (c.work.prepare(true) != protocol_status::good) return false;
     c.work.commit();
     return true;
 }
@@ -82,13 +83,14 @@ void suffer(crowd::client& c, const long_one& how, ordeal& o) {
     while (!o.done && !o.given_up) {
         o.done = attempt(c, how, o.attempts++);
         c.hold.release();
-        if (!o.done && !(c.work.is_shielded() && !c.work.was_outranked())) c.pause(std::min(o.attempts, 8u));
+        if (!o.done && !(c.work.has_reservations() && !c.work.was_outranked())) c.pause(std::min(o.attempts, 8u));
     }
     o.ended = c.now();
 }
 
 /// Runs the long transaction until `until`, beside two writers on each other node.
-ordeal outlast_writers(const long_one& how, std::uint64_t until, std::uint64_t seed, moving where = moving::never) {
+ordeal outlast_writers(const long_one& how, std::uint64_t until, std::uint64_t seed,
+                       object_placement where = object_placement::home) {
     ordeal o;
     bool over = false;
     crowd all{3, seed, where};
@@ -108,7 +110,7 @@ ordeal outlast_writers(const long_one& how, std::uint64_t until, std::uint64_t s
     return found;
 }
 
-TEST(cluster_starvation, without_protection_there_is_no_bound) {
+TEST(cluster_starvation, is_unbounded_without_reservations) {
     const long_one unprotected{.protected_after = ~0u};
     const ordeal once = outlast_writers(unprotected, some_time, 1),
                  twice = outlast_writers(unprotected, 2 * some_time, 1);
@@ -121,7 +123,7 @@ TEST(cluster_starvation, without_protection_there_is_no_bound) {
 // The first protected attempt may meet a commit that already holds an object. The next attempt then succeeds.
 constexpr unsigned most_attempts = defeats_to_protection + 2;
 
-TEST(cluster_starvation, with_protection_there_is) {
+TEST(cluster_starvation, is_bounded_with_reservations) {
     for (std::uint64_t seed = 1; seed <= tutti::support::rounds(50); ++seed) {
         for (const unsigned writes : {0u, 1u, 2u}) {
             const ordeal o = outlast_writers({.writes = writes}, 100 * some_time, seed);
@@ -132,9 +134,9 @@ TEST(cluster_starvation, with_protection_there_is) {
 }
 
 // A commit may move an object away before the long transaction reserves that object.
-TEST(cluster_starvation, of_objects_that_move_ends_as_well) {
+TEST(cluster_starvation, is_bounded_for_moving_objects) {
     for (std::uint64_t seed = 1; seed <= tutti::support::rounds(50); ++seed) {
-        const ordeal o = outlast_writers({}, 100 * some_time, seed, moving::to_writer);
+        const ordeal o = outlast_writers({}, 100 * some_time, seed, object_placement::writer);
         ASSERT_TRUE(o.done) << seed;
         ASSERT_LE(o.attempts, 2 * most_attempts) << seed;
     }
@@ -157,20 +159,20 @@ constexpr long_one proud{.protected_after = 0, .rank = 0, .waits = false, .write
 constexpr long_one backwards{.protected_after = 0, .rank = 0, .waits = false, .backwards = true, .writes = 2};
 
 // Neither transaction waits, and each has reserved the objects that the other wants to write. Both have the same age.
-TEST(cluster_starvation, two_of_one_age_do_not_hinder_each_other_for_ever) {
+TEST(cluster_starvation, ends_between_executions_of_equal_age) {
     const auto [first, second] = duel(proud, backwards);
     EXPECT_TRUE(first.done && second.done);
     EXPECT_EQ(first.attempts, 1u) << "the lower node goes first";
 }
 
-TEST(cluster_starvation, the_older_goes_first) {
+TEST(cluster_starvation, ends_for_the_older_execution_first) {
     const auto [first, second] = duel(proud, backwards, 200);
     EXPECT_TRUE(first.done && second.done);
     EXPECT_EQ(first.attempts, 1u);
 }
 
 // The transaction of the higher rank is younger, and runs on the higher node.
-TEST(cluster_starvation, the_higher_rank_goes_before_the_older) {
+TEST(cluster_starvation, prefers_rank_over_age) {
     long_one urgent = backwards;
     urgent.rank = 1;
     const auto [first, second] = duel(proud, urgent, 200);
@@ -179,7 +181,7 @@ TEST(cluster_starvation, the_higher_rank_goes_before_the_older) {
     EXPECT_GT(first.attempts, 1u);
 }
 
-TEST(cluster_starvation, who_has_lost_too_often_goes_before_any_rank) {
+TEST(cluster_starvation, prefers_repeated_losers_over_any_rank) {
     long_one urgent = backwards, senior = proud;
     urgent.rank = 1'000'000;
     senior.rank = highest_rank;
@@ -189,7 +191,7 @@ TEST(cluster_starvation, who_has_lost_too_often_goes_before_any_rank) {
 }
 
 // A block that is outranked waits for a while. The wait costs the block none of its work.
-TEST(cluster_starvation, who_waits_does_not_start_over) {
+TEST(cluster_starvation, does_not_restart_a_waiting_execution) {
     ordeal o;
     bool over = false;
     unsigned attempts = 0, waits = 0;
@@ -205,11 +207,11 @@ TEST(cluster_starvation, who_waits_does_not_start_over) {
             ++attempts;
             static_cast<void>(c.work.begin());
             const object_id id = nth(0);
-            ASSERT_EQ(c.work.open({&id, 1}), outcome::good) << "anybody may look";
+            ASSERT_EQ(c.work.open({&id, 1}), protocol_status::good) << "anybody may look";
             write(c.work, id);
-            done = c.work.prepare(true) == outcome::good;
+            done = c.work.prepare(true) == protocol_status::good;
             if (done) c.work.commit();
-            waits += c.work.waits();
+            waits += c.work.wait_count();
         }
         EXPECT_TRUE(over);
     });
@@ -220,7 +222,7 @@ TEST(cluster_starvation, who_waits_does_not_start_over) {
 }
 
 // All transactions that have lost too often commit one after another, on whatever nodes they run.
-TEST(cluster_starvation, many_that_are_protected_all_end) {
+TEST(cluster_starvation, ends_for_many_reserving_executions) {
     for (std::uint64_t seed = 1; seed <= tutti::support::rounds(20); ++seed) {
         constexpr unsigned count = 6;
         ordeal o[count];
@@ -249,17 +251,17 @@ public:
     broken_contention& operator=(const broken_contention&) = delete;
 };
 
-TEST(cluster_contention_fault, a_tie_that_is_not_broken_is_caught) {
-    const broken_contention step{fault::tie_not_broken};
+TEST(cluster_contention_with_faults, catches_unresolved_equal_precedence) {
+    const broken_contention step{fault::equal_precedence_unresolved};
     EXPECT_GT(duel(proud, backwards).first.attempts, 5u) << "they refuse each other until chance parts them";
 }
 
-TEST(cluster_contention_fault, an_age_that_does_not_travel_is_caught) {
+TEST(cluster_contention_with_faults, catches_a_missing_age) {
     const broken_contention step{fault::no_age};
     EXPECT_GT(duel(proud, backwards, 200).first.attempts, 5u);
 }
 
-TEST(cluster_contention_fault, a_rank_that_does_not_travel_is_caught) {
+TEST(cluster_contention_with_faults, catches_a_missing_rank) {
     const broken_contention step{fault::priority_not_carried};
     long_one urgent = backwards;
     urgent.rank = 1;
@@ -268,8 +270,8 @@ TEST(cluster_contention_fault, a_rank_that_does_not_travel_is_caught) {
     EXPECT_GT(second.attempts, 1u);
 }
 
-TEST(cluster_contention_fault, a_reservation_that_keeps_nobody_out_is_caught) {
-    const broken_contention step{fault::protect_nobody};
+TEST(cluster_contention_with_faults, catches_a_reservation_without_effect) {
+    const broken_contention step{fault::reservation_excludes_none};
     EXPECT_GT(outlast_writers({}, some_time, 1).attempts, 2 * most_attempts);
 }
 

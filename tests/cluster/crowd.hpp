@@ -6,43 +6,45 @@
 #include <utility>
 #include <vector>
 
-#include "cluster/protocol/claims.hpp"
-#include "cluster/simulation/mesh.hpp"
+#include "cluster/protocol/named_lock_client.hpp"
+#include "cluster/simulation/simulated_cluster.hpp"
 #include "interleaving/fiber.hpp"
 
 namespace tutti::cluster::testing {
 
-class crowd final : private simulation::mesh {
+class crowd final : private simulation::simulated_cluster {
 public:
     class client;
     using body = std::function<void(client&)>;
 
-    explicit crowd(node_number nodes, std::uint64_t seed = 1, moving how = moving::never)
-        : mesh{nodes, how, seed, {}} {}
+    explicit crowd(node_number nodes, std::uint64_t seed = 1, object_placement how = object_placement::home)
+        : simulated_cluster{nodes, how, seed, {}} {}
 
     /// Adds a thread of node `at`, which begins at once.
     void add(node_number at, body what);
     /// Runs until all clients are idle or until time `until`. Returns false if a client still had work.
     bool run(std::uint64_t until);
     [[nodiscard]] std::uint64_t now() noexcept { return network().now(); }
-    [[nodiscard]] store::figures count(node_number at) { return mesh::at(at).objects.count(); }
-    [[nodiscard]] std::size_t reserved(node_number at) { return mesh::at(at).reserved.held(); }
+    [[nodiscard]] object_directory::statistics count(node_number at) {
+        return simulated_cluster::at(at).objects.count();
+    }
+    [[nodiscard]] std::size_t reserved(node_number at) { return simulated_cluster::at(at).reserved_objects.held(); }
 
 private:
-    void heard_of_change(node_number, const object_id&) override {}
-    void go_wrong(const char* what) override { throw std::logic_error{what}; }
+    void on_change(node_number, const object_id&) override {}
+    void fail(const char* what) override { throw std::logic_error{what}; }
 
     interleaving::fiber main_;
     std::vector<std::unique_ptr<client>> clients_;
 };
 
 /// The environment of a body: the transaction and the hold of one thread.
-class crowd::client final : public simulation::caller {
+class crowd::client final : public simulation::simulated_thread {
 public:
     client(crowd& in, node_number at, std::uint16_t slot, body what)
-        : caller{in, at},
-          work{in.mesh::at(at), *this, slot},
-          hold{in.mesh::at(at), *this, slot},
+        : simulated_thread{in, at},
+          work{in.simulated_cluster::at(at), *this, slot},
+          hold{in.simulated_cluster::at(at), *this, slot},
           crowd_{in},
           what_{std::move(what)},
           fiber_{std::size_t{128} * 1024} {
@@ -62,8 +64,8 @@ public:
     [[nodiscard]] std::uint64_t now() { return crowd_.now(); }
     [[nodiscard]] bool done() const noexcept { return done_; }
 
-    transaction work;
-    claims hold;
+    distributed_transaction work;
+    named_lock_client hold;
 
 private:
     static void start(void* self) {

@@ -16,7 +16,7 @@
 #include "cluster/directory/placement.hpp"
 #include "cluster/nodes.hpp"
 #include "cluster/processes.hpp"
-#include "cluster/protocol/claims.hpp"
+#include "cluster/protocol/named_lock_client.hpp"
 #include "cluster/raw_peer.hpp"
 #include "support/effort.hpp"
 #include "support/watchdog.hpp"
@@ -145,7 +145,7 @@ TEST(cluster_irrevocable_blocks, hold_what_they_had_opened) {
 
 // Catches a reservation that keeps out readers, or commits of blocks that have read. Catches a writer that ignores a
 // reservation.
-TEST(cluster_irrevocable_blocks, keep_writers_out_and_nobody_else) {
+TEST(cluster_irrevocable_blocks, exclude_only_writers) {
     support::watchdog guard{"keep_writers_out_and_nobody_else"};
     const auto nodes = start_nodes(2, cluster::placement::home);
     for (const unsigned home : {0u, 1u}) {
@@ -229,7 +229,7 @@ TEST(cluster_irrevocable_blocks, wait_for_commits_that_are_under_way) {
 }
 
 // Catches a token or a reservation that stays behind when a block ends by an exception.
-TEST(cluster_irrevocable_blocks, that_fail_leave_nothing_behind) {
+TEST(cluster_irrevocable_blocks, release_everything_on_failure) {
     support::watchdog guard{"that_fail_leave_nothing_behind"};
     const auto nodes = start_nodes(2, cluster::placement::home);
     const ref<account> a{*nodes[0], at_home(0, 2)}, b{*nodes[0], at_home(1, 2)};
@@ -323,7 +323,7 @@ TEST(cluster_irrevocable_blocks, do_not_outwait_a_lost_node) {
 
 // Catches irrevocable blocks of several processes that run at the same time. They open the same objects in different
 // orders.
-TEST(cluster_irrevocable_blocks, of_several_processes_are_no_deadlock) {
+TEST(cluster_irrevocable_blocks, do_not_deadlock_across_processes) {
     support::watchdog guard{"of_several_processes_are_no_deadlock"};
     const process_cluster cluster{3};
     for (const auto& n : cluster.nodes) EXPECT_EQ(n->ask("commit 1"), "done");
@@ -334,7 +334,7 @@ TEST(cluster_irrevocable_blocks, of_several_processes_are_no_deadlock) {
 }
 
 // Catches a token, or an object, that stays locked by a node that is gone.
-TEST(cluster_irrevocable_blocks, of_a_node_that_is_lost_hold_nothing) {
+TEST(cluster_irrevocable_blocks, release_everything_when_their_node_is_lost) {
     support::watchdog guard{"of_a_node_that_is_lost_hold_nothing"};
     // The objects used afterwards are not at home on the lost node.
     unsigned holder = 0, writer = 1;

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cluster/protocol/site.hpp"
+#include "cluster/protocol/protocol_node.hpp"
 #include "wire/bytes.hpp"
 
 namespace {
@@ -15,7 +15,7 @@ namespace {
 using namespace tutti::cluster;
 using tutti::wire::lock_refusal;
 
-class owner : public speaker {
+class owner : public message_sender {
 public:
     struct word {
         node_number to;
@@ -23,25 +23,25 @@ public:
     };
 
     owner() {
-        here.speak_through(*this);
+        here.set_sender(*this);
         while (home_of(id, 4) != 0) ++id.low;
         const transaction_name setter{.node = 0, .slot = 9, .sequence = 1};
         EXPECT_EQ(here.objects.lock_to_write(id, 0, setter), lock_refusal::none);
-        here.objects.settle(id, tutti::wire::action::put, "value", 1, setter);
-        here.objects.share_after(1);
+        here.objects.apply_decision(id, tutti::wire::action::put, "value", 1, setter);
+        here.objects.set_copy_threshold(1);
         give_copy();
     }
-    void say(node_number to, tutti::wire::message_type kind, std::string body) override {
+    void send_one_way(node_number to, tutti::wire::message_type kind, std::string body) override {
         tutti::wire::lost_node told;
         if (kind == tutti::wire::message_type::lost_node && tutti::wire::decode(body, told))
             words.push_back({to, told});
     }
     void give_copy() {
         tutti::wire::object_view view;
-        here.objects.look_to_share(id, view, 3);
+        here.objects.read_and_grant_copy(id, view, 3);
         EXPECT_TRUE(view.shared);
     }
-    void hear(node_number from, std::uint64_t first = 0) { here.losses.hear({.node = 3, .first = first}, from); }
+    void hear(node_number from, std::uint64_t first = 0) { here.losses.receive({.node = 3, .first = first}, from); }
     [[nodiscard]] bool may_write() {
         const transaction_name writer{.node = 0, .slot = 5, .sequence = ++attempts};
         const bool may = here.objects.lock_to_write(id, 1, writer) == lock_refusal::none;
@@ -49,16 +49,16 @@ public:
         return may;
     }
 
-    site here{0, 4, moving::never};
+    protocol_node here{0, 4, object_placement::home};
     object_id id{7, 1};
     std::vector<word> words;
     std::uint64_t attempts = 0;
 };
 
-TEST(copies_of_a_lost_node, count_until_every_node_has_lost_it) {
+TEST(lost_nodes_test, counts_copies_until_all_nodes_report_the_loss) {
     owner o;
     EXPECT_FALSE(o.may_write());
-    o.here.lose(3);
+    o.here.on_node_lost(3);
     EXPECT_FALSE(o.may_write());
     o.hear(1);
     EXPECT_FALSE(o.may_write());
@@ -66,22 +66,22 @@ TEST(copies_of_a_lost_node, count_until_every_node_has_lost_it) {
     EXPECT_TRUE(o.may_write());
 }
 
-TEST(copies_of_a_lost_node, count_for_no_node_that_is_lost_itself) {
+TEST(lost_nodes_test, counts_no_copies_for_lost_nodes) {
     owner o;
     o.hear(1);
-    o.here.lose(3);
+    o.here.on_node_lost(3);
     EXPECT_FALSE(o.may_write());
-    o.here.lose(2);
+    o.here.on_node_lost(2);
     EXPECT_TRUE(o.may_write());
 }
 
-TEST(copies_of_a_lost_node, are_forgotten_when_another_process_follows) {
+TEST(lost_nodes_test, forgets_copies_after_a_rejoin) {
     owner o;
-    o.here.lose(3);
+    o.here.on_node_lost(3);
     o.here.admit(3, 1000);
     EXPECT_TRUE(o.may_write());
     o.give_copy();
-    o.here.lose(3);
+    o.here.on_node_lost(3);
     o.hear(1);  // sent by the former process
     o.hear(2);
     EXPECT_FALSE(o.may_write());
@@ -90,9 +90,9 @@ TEST(copies_of_a_lost_node, are_forgotten_when_another_process_follows) {
     EXPECT_TRUE(o.may_write());
 }
 
-TEST(a_node_that_loses_another, tells_all_others) {
+TEST(lost_nodes_test, reports_a_loss_to_all_others) {
     owner o;
-    o.here.lose(3);
+    o.here.on_node_lost(3);
     ASSERT_EQ(o.words.size(), 2u);
     for (const owner::word& w : o.words) {
         EXPECT_EQ(w.what.node, 3);
@@ -104,29 +104,29 @@ TEST(a_node_that_loses_another, tells_all_others) {
 /// Returns the number of messages sent before the end of a commit that has pinned copies of the lost node's objects.
 std::size_t words_beside_pins() {
     owner o;
-    o.here.tied.begin_pins(3);
-    o.here.lose(3);
+    o.here.references.add_pins(3);
+    o.here.on_node_lost(3);
     const std::size_t early = o.words.size();
-    if (o.here.tied.end_pins(3)) o.here.losses.end_of_pins(3);
+    if (o.here.references.drop_pins(3)) o.here.losses.on_pins_dropped(3);
     EXPECT_EQ(o.words.size(), early + 2);
     return early;
 }
 
-TEST(a_node_that_loses_another, first_ends_commits_that_have_read_its_copies) {
+TEST(lost_nodes_test, ends_commits_with_its_copies_first) {
     EXPECT_EQ(words_beside_pins(), 0u);
-    injected_fault = fault::believe_early_partings;
+    injected_fault = fault::report_loss_before_pins_dropped;
     EXPECT_EQ(words_beside_pins(), 2u);
     injected_fault = fault::none;
 }
 
-TEST(a_node_that_hears_of_a_loss, relays_it_to_the_node_that_is_cut_off) {
+TEST(lost_nodes_test, relays_a_loss_to_the_disconnected_node) {
     owner o;
     o.hear(2);
     ASSERT_EQ(o.words.size(), 1u);
     EXPECT_EQ(o.words[0].to, 3);
     EXPECT_EQ(o.words[0].what.node, 2);
     EXPECT_TRUE(o.words[0].what.relayed);
-    o.here.losses.hear({.node = 3, .first = 0, .relayed = true}, 1);
+    o.here.losses.receive({.node = 3, .first = 0, .relayed = true}, 1);
     EXPECT_EQ(o.words.size(), 1u) << "a relayed word goes no further";
     o.here.admit(3, 1000);
     o.hear(2);

@@ -29,7 +29,7 @@ struct roll_back : std::runtime_error {
 };
 
 /// Some of these names are at home on this node, and the others on another node.
-const std::string names[] = {"a", "b", "c", "d"};
+const std::string named_lock_table_test[] = {"a", "b", "c", "d"};
 
 // Catches a lock that is local to one node, a lock that is released before the outermost block ends, and a lock that is
 // never released. Two operations on one object, and their undo actions, do not commute. Both run under one name. The
@@ -37,7 +37,7 @@ const std::string names[] = {"a", "b", "c", "d"};
 TEST(cluster_named_locks, are_held_until_the_outermost_block_ends) {
     support::watchdog guard{"are_held_until_the_outermost_block_ends"};
     const long rounds = static_cast<long>(support::rounds(60));
-    for (const std::string& name : names) {
+    for (const std::string& name : named_lock_table_test) {
         const auto nodes = start_nodes(2, cluster::placement::home);
         const ref<account> total{*nodes[0], name};
         atomically([&](tx& t) { total.publish(t, {0}); });
@@ -82,10 +82,10 @@ TEST(cluster_named_locks, are_held_until_the_outermost_block_ends) {
 }
 
 // Catches sharers that exclude each other, and an exclusive owner that does not exclude sharers.
-TEST(cluster_named_locks, are_shared_by_those_who_share) {
+TEST(cluster_named_locks, are_shared_among_sharing_claims) {
     support::watchdog guard{"are_shared_by_those_who_share"};
     const auto nodes = start_nodes(2, cluster::placement::home);
-    for (const std::string& name : names) {
+    for (const std::string& name : named_lock_table_test) {
         std::atomic<int> attempts{0};
         std::thread writer;
         atomically([&](tx& t) {
@@ -106,7 +106,7 @@ TEST(cluster_named_locks, are_shared_by_those_who_share) {
 }
 
 // Catches deadlocks: every block takes the names in an order of its own.
-TEST(cluster_named_locks, taken_in_any_order_are_no_deadlock) {
+TEST(cluster_named_locks, do_not_deadlock_in_any_order) {
     support::watchdog guard{"taken_in_any_order_are_no_deadlock"};
     const auto nodes = start_nodes(3, cluster::placement::home);
     std::atomic<long> ends{0};
@@ -117,7 +117,8 @@ TEST(cluster_named_locks, taken_in_any_order_are_no_deadlock) {
             for (int r = 0; r < rounds; ++r) {
                 atomically([&](tx& t) {
                     for (std::size_t n = 0; n < 4; ++n)
-                        cluster::acquire(t, *nodes[i % 3], {{names[(n * (i % 2 == 0 ? 1 : 3) + i) % 4]}});
+                        cluster::acquire(t, *nodes[i % 3],
+                                         {{named_lock_table_test[(n * (i % 2 == 0 ? 1 : 3) + i) % 4]}});
                 });
                 ++ends;
             }
@@ -128,10 +129,10 @@ TEST(cluster_named_locks, taken_in_any_order_are_no_deadlock) {
 }
 
 // Catches an open nested block, or an undo, that waits for the locks of the block around it.
-TEST(cluster_named_locks, of_the_blocks_around_are_in_nobodys_way) {
+TEST(cluster_named_locks, do_not_conflict_within_one_execution) {
     support::watchdog guard{"of_the_blocks_around_are_in_nobodys_way"};
     const auto nodes = start_nodes(2, cluster::placement::home);
-    for (const std::string& name : names) {
+    for (const std::string& name : named_lock_table_test) {
         int attempts = 0, undone = 0;
         EXPECT_THROW(atomically([&](tx& t) {
                          ++attempts;
@@ -152,7 +153,7 @@ TEST(cluster_named_locks, of_the_blocks_around_are_in_nobodys_way) {
 }
 
 // Catches a block that commits after the home of one of its locks was lost. Another block may have got that lock.
-TEST(cluster_named_locks, whose_home_is_lost_are_gone) {
+TEST(cluster_named_locks, are_lost_with_their_home) {
     support::watchdog guard{"whose_home_is_lost_are_gone"};
     auto nodes = start_nodes(2, cluster::placement::home);
     std::string here, there;  // names with their home on nodes 0 and 1
@@ -184,7 +185,7 @@ TEST(cluster_named_locks, whose_home_is_lost_are_gone) {
 }
 
 // Catches locks of a lost node that are never released.
-TEST(cluster_named_locks, of_a_node_that_is_lost_are_free) {
+TEST(cluster_named_locks, are_freed_when_the_holder_is_lost) {
     support::watchdog guard{"of_a_node_that_is_lost_are_free"};
     cluster::object_id name{1, 1};
     while (cluster::home_of(name, 2) != 0) ++name.low;
@@ -214,7 +215,7 @@ TEST(cluster_named_locks, of_a_node_that_is_lost_are_free) {
     EXPECT_GE(attempts, 2u);
 }
 
-TEST(cluster_named_locks, are_refused_where_nobody_keeps_them) {
+TEST(cluster_named_locks, are_refused_by_engines_without_locks) {
     const node here;
     EXPECT_THROW(atomically([&](tx& t) {
                      t.become_irrevocable();

@@ -46,7 +46,7 @@ struct two_nodes {
     std::unique_ptr<node> first, second;
 };
 
-TEST(cluster_observers, are_told_what_the_node_says_of_itself) {
+TEST(cluster_observers, receive_the_status_of_the_node) {
     support::watchdog guard{"are_told_what_the_node_says_of_itself"};
     const two_nodes both;
     const ref<long> a{*both.first, "a"};
@@ -123,7 +123,7 @@ TEST(cluster_observers, move_no_clock) {
 }
 
 // Catches an observer that locks objects or moves the clock with messages that only nodes may send.
-TEST(cluster_observers, that_say_something_else_are_cut_off) {
+TEST(cluster_observers, are_disconnected_for_other_messages) {
     support::watchdog guard{"that_say_something_else_are_cut_off"};
     const two_nodes both;
     std::uint64_t cut_off = 0;
@@ -192,7 +192,7 @@ TEST(cluster_observers, have_one_recording_at_a_time) {
 }
 
 // Catches recording orders that are carried out without validation.
-TEST(cluster_observers, that_order_nonsense_are_cut_off) {
+TEST(cluster_observers, are_disconnected_for_invalid_orders) {
     support::watchdog guard{"that_order_nonsense_are_cut_off"};
     const two_nodes both;
     for (const std::string& body : {std::string{"\3"}, std::string{}, std::string{"\0\0", 2}}) {
@@ -203,7 +203,7 @@ TEST(cluster_observers, that_order_nonsense_are_cut_off) {
     EXPECT_EQ(both.first->facts().observers_cut_off, 3u);
 }
 
-TEST(cluster_observers, of_random_bytes_do_no_harm) {
+TEST(cluster_observers, do_no_harm_with_random_bytes) {
     support::watchdog guard{"of_random_bytes_do_no_harm"};
     const two_nodes both;
     support::random dice{5};
@@ -220,7 +220,7 @@ TEST(cluster_observers, of_random_bytes_do_no_harm) {
 }
 
 // Catches an unbounded number of observers, and places that are not freed when an observer goes.
-TEST(cluster_observers, are_few_at_a_time) {
+TEST(cluster_observers, are_limited_in_number) {
     support::watchdog guard{"are_few_at_a_time"};
     const two_nodes both;
     std::vector<std::unique_ptr<raw_peer>> all;
@@ -245,7 +245,7 @@ TEST(cluster_observers, are_few_at_a_time) {
 }
 
 // Catches a silent observer that keeps its place for the lifetime of the node.
-TEST(cluster_observers, that_say_nothing_are_cut_off) {
+TEST(cluster_observers, are_disconnected_when_silent) {
     support::watchdog guard{"that_say_nothing_are_cut_off"};
     const two_nodes both{std::chrono::milliseconds{200}};
     const auto o = both.observer();
@@ -254,7 +254,7 @@ TEST(cluster_observers, that_say_nothing_are_cut_off) {
 }
 
 // Catches an observer that reads no answers, so that the node would have to buffer them.
-TEST(cluster_observers, that_do_not_read_are_cut_off) {
+TEST(cluster_observers, are_disconnected_when_not_reading) {
     support::watchdog guard{"that_do_not_read_are_cut_off"};
     const two_nodes both{std::chrono::milliseconds{400}};
     const auto o = both.observer();
@@ -271,7 +271,7 @@ TEST(cluster_observers, that_do_not_read_are_cut_off) {
 
 // Catches a stranger that prevents a cluster from forming, and a node that answers observers only after the cluster has
 // formed.
-TEST(cluster_observers, are_answered_while_nodes_are_awaited_and_strangers_are_no_trouble) {
+TEST(cluster_observers, are_answered_before_all_nodes_connect) {
     support::watchdog guard{"are_answered_while_nodes_are_awaited"};
     node_options how{.addresses = some_addresses(2)};
     std::unique_ptr<node> first, second;
@@ -296,7 +296,7 @@ TEST(cluster_observers, are_answered_while_nodes_are_awaited_and_strangers_are_n
     EXPECT_EQ(later[0].facts->peers[1].state, peer_state::connected);
 }
 
-TEST(cluster_observers, that_ask_wrongly_are_told_what_to_do) {
+TEST(cluster_observers, are_advised_after_wrong_queries) {
     support::watchdog guard{"that_ask_wrongly_are_told_what_to_do"};
     const two_nodes both;
     const auto trouble = [&](observer_options whom) {

@@ -56,17 +56,17 @@ struct roll_back : std::runtime_error {
 };
 
 // Every name stands for two objects, so that some are on this node and some on the other.
-const std::string names[] = {"a", "b", "c", "d"};
+const std::string named_lock_table_test[] = {"a", "b", "c", "d"};
 
 /// Calls f(node where the block runs, node where others look, name) for each setting.
 template <class F>
 void everywhere(F&& f) {
     for (const cluster::placement where : {cluster::placement::home, cluster::placement::writer}) {
         const auto nodes = start_nodes(2, where);
-        for (const std::string& name : names) f(*nodes[0], *nodes[1], name);
+        for (const std::string& name : named_lock_table_test) f(*nodes[0], *nodes[1], name);
     }
     const node engine{cluster::engine_options{.address = "memory:"}};
-    f(engine, engine, names[0]);
+    f(engine, engine, named_lock_table_test[0]);
 }
 
 // Catches objects that stay locked, or unwritten, until the block around ends.
@@ -125,7 +125,7 @@ TEST(cluster_open_nesting, is_undone_with_a_nested_block_alone) {
 }
 
 // Catches an undo that gives up when another block changes its objects first. The undo starts over.
-TEST(cluster_open_nesting, an_undo_that_meets_others_runs_again) {
+TEST(cluster_open_nesting, repeats_a_conflicting_undo) {
     support::watchdog guard{"an_undo_that_meets_others_runs_again"};
     const auto nodes = start_nodes(2, cluster::placement::home);
     book b{*nodes[0], "a"};

@@ -67,7 +67,7 @@ TEST_F(cluster_prefetch, does_not_wait) {
     EXPECT_EQ(atomically([&](tx& t) { return one.read(t).balance; }), 7);
 }
 
-TEST_F(cluster_prefetch, of_many_opens_them_all_at_the_first_use) {
+TEST_F(cluster_prefetch, opens_all_objects_at_the_first_use) {
     std::vector<ref<account>> all;
     for (std::uint64_t i = 0; i < 20; ++i) all.push_back(at(1, i));
     for (const auto& r : all) publish(r, 1);
@@ -82,7 +82,7 @@ TEST_F(cluster_prefetch, of_many_opens_them_all_at_the_first_use) {
 }
 
 // Catches an answer that is considered current only because it has just arrived.
-TEST_F(cluster_prefetch, of_what_is_overwritten_meanwhile_loses_no_update) {
+TEST_F(cluster_prefetch, loses_no_concurrent_update) {
     const ref<account> one = at(1, 1);
     publish(one, 0);
     int runs = 0;
@@ -95,7 +95,7 @@ TEST_F(cluster_prefetch, of_what_is_overwritten_meanwhile_loses_no_update) {
 }
 
 // An answer is dropped if the attempt that asked is over, or if the object is never used.
-TEST_F(cluster_prefetch, that_nobody_waits_for_is_forgotten) {
+TEST_F(cluster_prefetch, is_discarded_without_a_use) {
     const ref<account> one = at(1, 1), two = at(1, 2);
     publish(one, 1);
     publish(two, 2);
@@ -116,7 +116,7 @@ TEST_F(cluster_prefetch, that_nobody_waits_for_is_forgotten) {
 }
 
 // An irrevocable block reserves the objects that it opens. Prefetched objects are not reserved.
-TEST_F(cluster_prefetch, of_an_irrevocable_block_opens_at_once) {
+TEST_F(cluster_prefetch, opens_immediately_in_an_irrevocable_block) {
     const ref<account> one = at(1, 1), two = at(1, 2);
     publish(one, 1);
     publish(two, 1);
@@ -133,7 +133,7 @@ TEST_F(cluster_prefetch, of_an_irrevocable_block_opens_at_once) {
 }
 
 // Catches a wait for a node that has gone meanwhile, and an error that is reported too late.
-TEST_F(cluster_prefetch, of_what_is_gone_is_an_error_at_the_first_use) {
+TEST_F(cluster_prefetch, fails_for_a_missing_object_at_first_use) {
     const ref<account> one = at(1, 1), mine = at(0, 2);
     publish(one, 1);
     publish(mine, 1);
@@ -150,7 +150,7 @@ TEST_F(cluster_prefetch, of_what_is_gone_is_an_error_at_the_first_use) {
     EXPECT_GE(used, 1);
 }
 
-TEST(cluster_prefetch_alone, of_one_process_opens_at_once) {
+TEST(cluster_prefetch_in_one_process, opens_immediately) {
     node here;
     const ref<account> one{here, "one"}, none{here, "none"};
     atomically([&](tx& t) { one.publish(t, {5}); });

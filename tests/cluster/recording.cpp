@@ -16,7 +16,7 @@ writer_tag tag_of(const std::string& bytes) {
 void recording::saw(const object_id& id) {
     std::vector<seen>& reads = entry_in_history().reads;
     if (std::ranges::find(reads, id, &seen::id) != reads.end()) return;
-    const entry& e = *work_.find(id);
+    const object_entry& e = *work_.find(id);
     reads.push_back({e.id, e.exists, e.version, tag_of(e.bytes)});
 }
 
@@ -28,7 +28,7 @@ void recording::write_as_planned() {
     asks_ = true;
     attempt& a = entry_in_history();
     for (const planned_write& w : planned_) {
-        entry& e = *work_.find(w.id);
+        object_entry& e = *work_.find(w.id);
         e.written = true;
         e.will_exist = w.exists;
         e.fresh = w.exists ? bytes_of(tag_) : std::string{};
@@ -43,27 +43,27 @@ void recording::open_block(unsigned first, unsigned last, bool checkpoint) {
                      entry_in_history().reads.size(), planned_.size()});
 }
 
-outcome recording::end_blocks(unsigned step, std::uint64_t now) {
-    outcome o = outcome::good;
-    while (o == outcome::good && !open_.empty() && open_.back().last == step) {
-        if (open_.back().checkpoint) o = work_.forward(now, true);
-        if (o == outcome::good) open_.pop_back();
+protocol_status recording::end_blocks(unsigned step, std::uint64_t now) {
+    protocol_status o = protocol_status::good;
+    while (o == protocol_status::good && !open_.empty() && open_.back().last == step) {
+        if (open_.back().checkpoint) o = work_.extend_snapshot(now, true);
+        if (o == protocol_status::good) open_.pop_back();
     }
     return o;
 }
 
 std::optional<unsigned> recording::go_back() {
-    if (!work_.standing()) return std::nullopt;
-    while (!open_.empty() && open_.back().opened > *work_.standing()) open_.pop_back();
+    if (!work_.valid_prefix()) return std::nullopt;
+    while (!open_.empty() && open_.back().opened > *work_.valid_prefix()) open_.pop_back();
     if (open_.empty()) return std::nullopt;
     const block& to = open_.back();
-    work_.rewind(to.opened);
+    work_.roll_back_to(to.opened);
     planned_.resize(to.writes);
     tag_ = history_.go_on(tag_, to.reads);
     return to.first;
 }
 
-bool is_as_it_was_read(const transaction& work, std::span<const std::unique_ptr<site>> sites) {
+bool is_as_it_was_read(const distributed_transaction& work, std::span<const std::unique_ptr<protocol_node>> sites) {
     return std::ranges::all_of(work.entries(), [&](const auto& e) {
         return std::ranges::any_of(sites, [&](const auto& s) {
             wire::object_view now;

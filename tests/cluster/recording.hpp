@@ -13,7 +13,7 @@ namespace tutti::cluster::testing {
 
 class recording {
 public:
-    recording(transaction& of, history& in) noexcept : work_{of}, history_{in} {}
+    recording(distributed_transaction& of, history& in) noexcept : work_{of}, history_{in} {}
 
     void begin(unsigned client) {
         tag_ = history_.begin(client);
@@ -49,7 +49,7 @@ public:
         return open_.empty() || open_.back().first != step;
     }
     /// Ends the blocks whose last step is `step`. A checkpoint validates as of time `now`.
-    [[nodiscard]] outcome end_blocks(unsigned step, std::uint64_t now);
+    [[nodiscard]] protocol_status end_blocks(unsigned step, std::uint64_t now);
     /// Handles a conflict. Returns the step to go on from, or nothing if the attempt has to start over.
     [[nodiscard]] std::optional<unsigned> go_back();
 
@@ -64,7 +64,7 @@ private:
         bool exists;
     };
 
-    transaction& work_;
+    distributed_transaction& work_;
     history& history_;
     writer_tag tag_ = 0;
     std::vector<planned_write> planned_;
@@ -77,7 +77,8 @@ private:
 [[nodiscard]] writer_tag tag_of(const std::string& bytes);
 
 /// Returns true if every object that the transaction has read is unchanged on the node that owns it. An object that
-/// does not exist may have been forgotten since (S9), and then has another version.
-[[nodiscard]] bool is_as_it_was_read(const transaction& work, std::span<const std::unique_ptr<site>> sites);
+/// does not exist may have been forgotten since (DIR9), and then has another version.
+[[nodiscard]] bool is_as_it_was_read(const distributed_transaction& work,
+                                     std::span<const std::unique_ptr<protocol_node>> sites);
 
 }  // namespace tutti::cluster::testing

@@ -25,7 +25,7 @@ std::string run_seed(std::uint64_t seed, conduct how = conduct::patient, fate of
     return w.run();
 }
 
-void add(const voter::figures& some, voter::figures& all) {
+void add(const commit_participant::statistics& some, commit_participant::statistics& all) {
     all.in_doubt += some.in_doubt;
     all.committed += some.committed;
     all.aborted += some.aborted;
@@ -34,7 +34,7 @@ void add(const voter::figures& some, voter::figures& all) {
 /// In about one of some hundred seeds, a participant knows of a commit. A sanitizer runs fewer seeds.
 const bool are_all_seeds = tutti::support::rounds(2000) >= 2000;
 
-void record(const voter::figures& doubts) {
+void record(const commit_participant::statistics& doubts) {
     ::testing::Test::RecordProperty("known_commits", static_cast<int>(doubts.committed));
     ::testing::Test::RecordProperty("known_aborts", static_cast<int>(doubts.aborted));
     ::testing::Test::RecordProperty("in_doubt", static_cast<int>(doubts.in_doubt));
@@ -59,7 +59,7 @@ TEST(cluster_simulation, every_history_has_an_order) {
         names_refused += w.names_refused();
         bound += w.bound();
         bound_late += w.bound_late();
-        told_homes += w.told_homes();
+        told_homes += w.evictions_reported();
         in_copies += w.looks_in_copies();
         rewinds += w.rewinds();
         steps_kept += w.steps_kept();
@@ -109,7 +109,7 @@ TEST_P(cluster_contention, leaves_every_history_its_order) {
         shielded += w.shielded();
         waits += w.waits();
         outranked += w.stood_back().outranked;
-        given_way += w.stood_back().given_way;
+        given_way += w.stood_back().reservations_lost;
         most_attempts = std::max(most_attempts, w.most_attempts());
     }
     EXPECT_GT(waits, 0u);
@@ -133,13 +133,13 @@ INSTANTIATE_TEST_SUITE_P(all, cluster_contention,
 
 // A node ends at an arbitrary point and is started again. Every other node is told of the end or is not concerned. A
 // commit of any remaining node stays visible, or its object is unreadable.
-TEST(cluster_simulation, what_is_acknowledged_stays_true_where_a_node_ends) {
+TEST(cluster_simulation, keeps_acknowledged_commits_after_a_loss) {
     if (const char* const one = std::getenv("TUTTI_CLUSTER_SEED")) {
         EXPECT_EQ(run_seed(std::strtoull(one, nullptr, 10), conduct::mixed, fate::one_ends), "");
         return;
     }
     std::size_t errors = 0, uncertain = 0, still_there = 0, out_of_reach = 0;
-    voter::figures doubts;
+    commit_participant::statistics doubts;
     for (std::uint64_t seed = 1; seed <= tutti::support::rounds(2000); ++seed) {
         plan p = with_an_end(seed);
         p.conduct = conduct::mixed;
@@ -167,13 +167,13 @@ TEST(cluster_simulation, what_is_acknowledged_stays_true_where_a_node_ends) {
 
 // The node comes back, perhaps beside another one. One order explains everything before and after, with an end of all
 // objects that the node had owned in between.
-TEST(cluster_simulation, a_node_comes_back) {
+TEST(cluster_simulation, admits_a_restarted_node) {
     if (const char* const one = std::getenv("TUTTI_CLUSTER_SEED")) {
         EXPECT_EQ(run_seed(std::strtoull(one, nullptr, 10), conduct::mixed, fate::one_returns), "");
         return;
     }
     std::size_t returns = 0, committed_after = 0, readers_too_late = 0, out_of_reach = 0, in_copies = 0;
-    voter::figures doubts;
+    commit_participant::statistics doubts;
     for (std::uint64_t seed = 1; seed <= tutti::support::rounds(2000); ++seed) {
         plan p = with_a_return(seed);
         p.conduct = conduct::mixed;
@@ -201,7 +201,7 @@ TEST(cluster_simulation, a_node_comes_back) {
     record(doubts);
 }
 
-TEST(cluster_simulation, a_seed_runs_the_same_again) {
+TEST(cluster_simulation, is_determined_by_the_seed) {
     for (std::uint64_t seed = 1; seed <= 20; ++seed) {
         world one{of_seed(seed)}, two{of_seed(seed)};
         ASSERT_EQ(one.run(), two.run());
@@ -227,18 +227,18 @@ struct broken_step {
     std::uint64_t begin_at = 0;  ///< near a seed that shows the fault, if only one of some thousands does
 };
 
-class cluster_fault : public ::testing::TestWithParam<broken_step> {};
+class cluster_simulation_with_faults : public ::testing::TestWithParam<broken_step> {};
 
-TEST_P(cluster_fault, is_caught) {
+TEST_P(cluster_simulation_with_faults, is_caught) {
     std::uint64_t seed = GetParam().begin_at;
     std::string found;
     injected_fault = GetParam().what;
     // The history must show the fault: a broken protocol may also hang, which would not test the checker. A broken
     // promise does not show in any history, because a version that was not kept cannot be read.
     const bool spoils_readers =
-        GetParam().what == fault::promise_by_clock || GetParam().what == fault::forget_before_readers ||
-        GetParam().what == fault::forget_who_returns || GetParam().what == fault::absent_at_all_times ||
-        GetParam().what == fault::send_on_to_the_past;
+        GetParam().what == fault::low_watermark_by_clock || GetParam().what == fault::evict_before_readers ||
+        GetParam().what == fault::drop_values_for_rejoining || GetParam().what == fault::absent_at_all_times ||
+        GetParam().what == fault::forward_to_former;
     const auto says_nothing = [spoils_readers](const std::string& f) {
         return f.empty() || f == never_ends || f == one_starves || (f == reader_starts_over && !spoils_readers);
     };
@@ -252,7 +252,7 @@ TEST_P(cluster_fault, is_caught) {
 }
 
 // Also catches kept readers of a lost node: a writer of the objects that these have read starts over forever.
-TEST(cluster_simulation_fault, of_a_lost_reader_that_is_kept_is_caught) {
+TEST(cluster_simulation_with_lost_nodes, catches_kept_lost_readers) {
     std::uint64_t seed = 0;
     injected_fault = fault::keep_lost_readers;
     std::string found;
@@ -263,9 +263,9 @@ TEST(cluster_simulation_fault, of_a_lost_reader_that_is_kept_is_caught) {
 }
 
 // Also catches a lost node that counts as a sharer forever: then the objects that it had copied cannot be written.
-TEST(cluster_simulation_fault, of_a_lost_sharer_that_is_kept_is_caught) {
+TEST(cluster_simulation_with_lost_nodes, catches_kept_lost_copy_holders) {
     std::uint64_t seed = 0;
-    injected_fault = fault::count_lost_sharers;
+    injected_fault = fault::keep_lost_copy_holders;
     std::string found;
     while (found != one_starves && seed < 1000) found = run_seed(++seed, conduct::patient, fate::one_ends);
     injected_fault = fault::none;
@@ -274,9 +274,9 @@ TEST(cluster_simulation_fault, of_a_lost_sharer_that_is_kept_is_caught) {
 }
 
 // A node that looks for an object at a node where that object never arrived, after the sender is gone, looks forever.
-TEST(cluster_simulation_fault, of_an_object_that_never_came_is_caught) {
+TEST(cluster_simulation_with_lost_nodes, catches_an_unreported_lost_transfer) {
     std::uint64_t seed = 41'161;
-    injected_fault = fault::expect_in_silence;
+    injected_fault = fault::transfer_lost_without_report;
     std::string found;
     while (found.empty() && seed < 42'000) found = run_seed(++seed, conduct::mixed, fate::one_ends);
     injected_fault = fault::none;
@@ -285,9 +285,9 @@ TEST(cluster_simulation_fault, of_an_object_that_never_came_is_caught) {
 }
 
 // A history does not show that a home was not told. A node that looks for the object looks forever.
-TEST(cluster_simulation_fault, of_a_home_that_is_not_told_is_caught) {
+TEST(cluster_simulation_with_lost_nodes, catches_an_unreported_eviction) {
     std::uint64_t seed = 0;
-    injected_fault = fault::forget_in_silence;
+    injected_fault = fault::evict_without_report;
     std::string found;
     while (found != never_ends && seed < 300) found = run_seed(++seed);
     injected_fault = fault::none;
@@ -296,9 +296,9 @@ TEST(cluster_simulation_fault, of_a_home_that_is_not_told_is_caught) {
 }
 
 // A lost node's leftovers mislead the other nodes, or make them wait, forever.
-class cluster_return_fault : public ::testing::TestWithParam<broken_step> {};
+class cluster_rejoin_with_faults : public ::testing::TestWithParam<broken_step> {};
 
-TEST_P(cluster_return_fault, is_caught) {
+TEST_P(cluster_rejoin_with_faults, is_caught) {
     std::uint64_t seed = GetParam().begin_at;
     injected_fault = GetParam().what;
     std::string found;
@@ -309,74 +309,75 @@ TEST_P(cluster_return_fault, is_caught) {
     std::printf("seed %llu: %s\n", static_cast<unsigned long long>(seed), found.c_str());
 }
 
-INSTANTIATE_TEST_SUITE_P(all, cluster_return_fault,
-                         ::testing::Values(broken_step{fault::believe_former_pointers, "believe_former_pointers",
+INSTANTIATE_TEST_SUITE_P(all, cluster_rejoin_with_faults,
+                         ::testing::Values(broken_step{fault::trust_former_pointers, "trust_former_pointers",
                                                        conduct::mixed, fate::one_returns, 31'000},
-                                           broken_step{fault::believe_old_pointers, "believe_old_pointers",
+                                           broken_step{fault::trust_old_pointers, "trust_old_pointers",
                                                        conduct::patient, fate::one_returns, 5500},
-                                           broken_step{fault::forget_who_has_gone, "forget_who_has_gone",
+                                           broken_step{fault::forget_former_process, "forget_former_process",
                                                        conduct::patient, fate::one_returns}),
                          [](const auto& step) { return std::string{step.param.name}; });
 
 INSTANTIATE_TEST_SUITE_P(
-    all, cluster_fault,
+    all, cluster_simulation_with_faults,
     ::testing::Values(
-        broken_step{fault::no_forwarding, "no_forwarding"}, broken_step{fault::clock_by_store, "clock_by_store"},
-        broken_step{fault::early_release, "early_release"}, broken_step{fault::stale_copy, "stale_copy"},
+        broken_step{fault::no_snapshot_extension, "no_snapshot_extension"},
+        broken_step{fault::clock_by_store, "clock_by_store"}, broken_step{fault::early_release, "early_release"},
+        broken_step{fault::stale_copy, "stale_copy"},
         broken_step{fault::directory_not_updated, "directory_not_updated"},
         broken_step{fault::no_read_locks, "no_read_locks"},
         broken_step{fault::no_validation_at_commit, "no_validation_at_commit"},
         broken_step{fault::forget_decisions, "forget_decisions"},
-        broken_step{fault::newest_for_oldest, "newest_for_oldest"},
+        broken_step{fault::newest_for_old_time, "newest_for_old_time"},
         broken_step{fault::read_through_locks, "read_through_locks"},
-        broken_step{fault::promise_by_clock, "promise_by_clock"},
+        broken_step{fault::low_watermark_by_clock, "low_watermark_by_clock"},
         broken_step{fault::draw_version_early, "draw_version_early"},
-        broken_step{fault::watch_without_look, "watch_without_look"},
-        broken_step{fault::change_without_word, "change_without_word"},
+        broken_step{fault::watch_without_validation, "watch_without_validation"},
+        broken_step{fault::change_without_notification, "change_without_notification"},
         broken_step{fault::overlook_stale_read, "overlook_stale_read"},
         broken_step{fault::last_stale_read, "last_stale_read"},
-        broken_step{fault::keep_what_was_dropped, "keep_what_was_dropped"},
+        broken_step{fault::keep_dropped_entries, "keep_dropped_entries"},
         broken_step{fault::grant_held_name, "grant_held_name"},
-        broken_step{fault::late_claim_takes, "late_claim_takes"},
+        broken_step{fault::late_claim_acquires, "late_claim_acquires"},
         broken_step{fault::late_release_frees, "late_release_frees"}, broken_step{fault::no_token, "no_token"},
         broken_step{fault::open_without_reserving, "open_without_reserving"},
-        broken_step{fault::bind_without_look, "bind_without_look"},
-        broken_step{fault::lock_what_is_reserved, "lock_what_is_reserved"},
+        broken_step{fault::irrevocable_without_validation, "irrevocable_without_validation"},
+        broken_step{fault::lock_reserved, "lock_reserved"},
         broken_step{fault::reservation_ends_with_answer, "reservation_ends_with_answer"},
-        broken_step{fault::write_beside_readers, "write_beside_readers"},
-        broken_step{fault::decided_gives_way, "decided_gives_way", conduct::mixed},
-        broken_step{fault::protection_never_ends, "protection_never_ends", conduct::mixed},
-        broken_step{fault::forget_what_is_locked, "forget_what_is_locked"},
-        broken_step{fault::forget_at_home, "forget_at_home"},
-        broken_step{fault::forget_the_version, "forget_the_version"},
-        broken_step{fault::forget_before_readers, "forget_before_readers"},
-        broken_step{fault::forget_who_watches, "forget_who_watches", conduct::patient, fate::none, 9500},
-        broken_step{fault::believe_early_answers, "believe_early_answers"},
-        broken_step{fault::let_back_in, "let_back_in", conduct::patient, fate::one_ends},
-        broken_step{fault::abort_what_is_open, "abort_what_is_open", conduct::mixed, fate::one_ends, 1900},
+        broken_step{fault::write_despite_readers, "write_despite_readers"},
+        broken_step{fault::decided_loses_locks, "decided_loses_locks", conduct::mixed},
+        broken_step{fault::reservation_never_ends, "reservation_never_ends", conduct::mixed},
+        broken_step{fault::evict_locked, "evict_locked"}, broken_step{fault::evict_at_home, "evict_at_home"},
+        broken_step{fault::evict_version, "evict_version"},
+        broken_step{fault::evict_before_readers, "evict_before_readers"},
+        broken_step{fault::evict_watched, "evict_watched", conduct::patient, fate::none, 9500},
+        broken_step{fault::trust_prefetched, "trust_prefetched"},
+        broken_step{fault::rejoin_as_former, "rejoin_as_former", conduct::patient, fate::one_ends},
+        broken_step{fault::abort_undecided, "abort_undecided", conduct::mixed, fate::one_ends, 1900},
         broken_step{fault::adopt_at_own_version, "adopt_at_own_version", conduct::mixed, fate::one_ends, 11'000},
-        broken_step{fault::free_what_is_in_doubt, "free_what_is_in_doubt", conduct::patient, fate::one_ends, 800},
+        broken_step{fault::free_in_doubt_locks, "free_in_doubt_locks", conduct::patient, fate::one_ends, 800},
         broken_step{fault::keep_lost_holds, "keep_lost_holds", conduct::patient, fate::one_ends},
-        broken_step{fault::uncertain_for_lost, "uncertain_for_lost", conduct::patient, fate::one_ends, 1400},
-        broken_step{fault::answer_before_surveys, "answer_before_surveys", conduct::mixed, fate::one_returns},
-        broken_step{fault::return_at_old_version, "return_at_old_version", conduct::mixed, fate::one_returns},
-        broken_step{fault::survey_beside_commits, "survey_beside_commits", conduct::mixed, fate::one_returns, 10'000},
-        broken_step{fault::believe_late_messages, "believe_late_messages", conduct::mixed, fate::one_returns, 8800},
-        broken_step{fault::names_again, "names_again", conduct::mixed, fate::one_returns},
-        broken_step{fault::let_in_beside_ties, "let_in_beside_ties", conduct::mixed, fate::one_returns},
-        broken_step{fault::forget_who_returns, "forget_who_returns", conduct::mixed, fate::one_returns},
+        broken_step{fault::lost_instead_of_uncertain, "lost_instead_of_uncertain", conduct::patient, fate::one_ends,
+                    1400},
+        broken_step{fault::rejoin_before_reports, "rejoin_before_reports", conduct::mixed, fate::one_returns},
+        broken_step{fault::rejoin_at_old_version, "rejoin_at_old_version", conduct::mixed, fate::one_returns},
+        broken_step{fault::report_during_commits, "report_during_commits", conduct::mixed, fate::one_returns, 10'000},
+        broken_step{fault::accept_late_messages, "accept_late_messages", conduct::mixed, fate::one_returns, 8800},
+        broken_step{fault::reuse_names, "reuse_names", conduct::mixed, fate::one_returns},
+        broken_step{fault::admit_despite_references, "admit_despite_references", conduct::mixed, fate::one_returns},
+        broken_step{fault::drop_values_for_rejoining, "drop_values_for_rejoining", conduct::mixed, fate::one_returns},
         broken_step{fault::absent_at_all_times, "absent_at_all_times", conduct::mixed, fate::one_returns, 2600},
         broken_step{fault::keep_copies_of_lost, "keep_copies_of_lost", conduct::mixed, fate::one_returns},
-        broken_step{fault::send_on_to_the_past, "send_on_to_the_past", conduct::mixed, fate::one_returns, 20'800},
-        broken_step{fault::keep_what_is_stale, "keep_what_is_stale"},
-        broken_step{fault::keep_what_was_overtaken, "keep_what_was_overtaken"},
-        broken_step{fault::keep_what_is_given_up, "keep_what_is_given_up", conduct::mixed, fate::none, 10'700},
-        broken_step{fault::drop_what_is_pinned, "drop_what_is_pinned"},
-        broken_step{fault::commit_past_copies, "commit_past_copies"},
-        broken_step{fault::write_beside_copies, "write_beside_copies"},
-        broken_step{fault::believe_late_words, "believe_late_words"},
-        broken_step{fault::at_once_without_look, "at_once_without_look"},
-        broken_step{fault::at_once_beside_locks, "at_once_beside_locks"}),
+        broken_step{fault::forward_to_former, "forward_to_former", conduct::mixed, fate::one_returns, 20'800},
+        broken_step{fault::keep_stale_copy, "keep_stale_copy"},
+        broken_step{fault::keep_overtaken_copy, "keep_overtaken_copy"},
+        broken_step{fault::keep_released_copy, "keep_released_copy", conduct::mixed, fate::none, 10'700},
+        broken_step{fault::drop_pinned_copy, "drop_pinned_copy"},
+        broken_step{fault::commit_without_copy_check, "commit_without_copy_check"},
+        broken_step{fault::write_despite_copies, "write_despite_copies"},
+        broken_step{fault::accept_late_copy_drops, "accept_late_copy_drops"},
+        broken_step{fault::local_commit_without_validation, "local_commit_without_validation"},
+        broken_step{fault::local_commit_ignores_locks, "local_commit_ignores_locks"}),
     [](const auto& step) { return std::string{step.param.name}; });
 
 #endif

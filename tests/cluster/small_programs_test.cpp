@@ -21,7 +21,7 @@ small_program of_two(const char* name, small_transaction here, small_transaction
     return p;
 }
 small_program staying(small_program p) {
-    p.how = moving::never;
+    p.how = object_placement::home;
     return p;
 }
 small_program finely(small_program p) {
@@ -189,7 +189,7 @@ const small_program& program_of(std::string_view name) {
 /// The outcomes of all orders of a program.
 struct sum {
     std::size_t all_committed = 0, some_did_not = 0, rewinds = 0;
-    voter::figures doubts;
+    commit_participant::statistics doubts;
 };
 
 /// Adds up the outcomes of its worlds.
@@ -203,7 +203,7 @@ public:
         ++(world_.committed() == transactions ? sum_.all_committed : sum_.some_did_not);
         sum_.rewinds += world_.rewinds();
         std::string wrong = world_.verdict();
-        const voter::figures d = world_.doubts();
+        const commit_participant::statistics d = world_.doubts();
         sum_.doubts.in_doubt += d.in_doubt;
         sum_.doubts.committed += d.committed;
         sum_.doubts.aborted += d.aborted;
@@ -222,9 +222,9 @@ std::string text_of(const exploration& e) {
     return text;
 }
 
-class cluster_small : public ::testing::TestWithParam<std::string> {};
+class cluster_small_programs : public ::testing::TestWithParam<std::string> {};
 
-TEST_P(cluster_small, is_right_in_every_order) {
+TEST_P(cluster_small_programs, is_right_in_every_order) {
     const small_program& p = program_of(GetParam());
     sum all;
     bounds most;
@@ -261,16 +261,17 @@ TEST_P(cluster_small, is_right_in_every_order) {
         static_cast<unsigned long long>(all.doubts.aborted), static_cast<unsigned long long>(all.doubts.in_doubt));
 }
 
-std::vector<std::string> names() {
+std::vector<std::string> named_lock_table_test() {
     std::vector<std::string> all;
     for (const small_program& p : programs()) all.emplace_back(p.name);
     return all;
 }
 
-INSTANTIATE_TEST_SUITE_P(all, cluster_small, ::testing::ValuesIn(names()), [](const auto& p) { return p.param; });
+INSTANTIATE_TEST_SUITE_P(all, cluster_small_programs, ::testing::ValuesIn(named_lock_table_test()),
+                         [](const auto& p) { return p.param; });
 
 // Runs one order: everything except the reader goes on until nothing else can.
-TEST(cluster_small_return, makes_a_reader_of_a_time_before_it_start_over) {
+TEST(cluster_small_programs_with_rejoin, makes_a_reader_of_a_time_before_it_start_over) {
     const opening read_0{{0}}, read_1{{1}};
     small_world w{finely(
         again(returning("reader_of_the_past", 2, {{read_0, read_1}, form::snapshot}, {{read_0}, form::snapshot})))};
@@ -298,9 +299,9 @@ struct broken_program {
     const char* program;
 };
 
-class cluster_small_fault : public ::testing::TestWithParam<broken_program> {};
+class cluster_small_programs_with_faults : public ::testing::TestWithParam<broken_program> {};
 
-TEST_P(cluster_small_fault, is_found_in_some_order) {
+TEST_P(cluster_small_programs_with_faults, is_found_in_some_order) {
     const small_program& p = program_of(GetParam().program);
     injected_fault = GetParam().what;
     const exploration e = explore({}, [&] { return std::make_unique<small_world>(p); });
@@ -311,34 +312,34 @@ TEST_P(cluster_small_fault, is_found_in_some_order) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    all, cluster_small_fault,
-    ::testing::Values(broken_program{fault::no_forwarding, "no_forwarding", "read_skew"},
-                      broken_program{fault::no_forwarding, "no_forwarding", "write_both"},
-                      broken_program{fault::no_forwarding, "no_forwarding", "closed"},
-                      broken_program{fault::clock_by_store, "clock_by_store", "prepares_twice"},
-                      broken_program{fault::early_release, "early_release", "write_both"},
-                      broken_program{fault::early_release, "early_release", "snapshot"},
-                      broken_program{fault::early_release, "early_release", "irrevocable_late"},
-                      broken_program{fault::stale_copy, "stale_copy", "checkpoint"},
-                      broken_program{fault::stale_copy, "stale_copy", "three_writers"},
-                      broken_program{fault::directory_not_updated, "directory_not_updated", "checkpoint"},
-                      broken_program{fault::directory_not_updated, "directory_not_updated", "open"},
-                      broken_program{fault::no_validation_at_commit, "no_validation_at_commit", "write_skew"},
-                      broken_program{fault::keep_what_is_stale, "keep_what_is_stale", "copies_read_skew"},
-                      broken_program{fault::write_beside_copies, "write_beside_copies", "copies_read_skew"},
-                      broken_program{fault::commit_past_copies, "commit_past_copies", "copies_write_skew"},
-                      broken_program{fault::show_before_heard, "show_before_heard", "decider_ends"},
-                      broken_program{fault::hold_for_lost, "hold_for_lost", "asker_ends"},
-                      broken_program{fault::pin_without_tie, "pin_without_tie", "copy_of_one_that_returns"},
-                      broken_program{fault::let_in_beside_ties, "let_in_beside_ties", "copy_of_one_that_returns"},
-                      broken_program{fault::deny_too_early, "deny_too_early", "coordinator_is_cut_off"},
-                      broken_program{fault::give_up_alone, "give_up_alone", "coordinator_is_cut_off_from_both"},
-                      broken_program{fault::abort_what_is_open, "abort_what_is_open",
-                                     "coordinator_ends_beside_a_writer"},
-                      broken_program{fault::free_reads_at_once, "free_reads_at_once", "lost_reader"},
-                      broken_program{fault::forget_lost_sharers, "forget_lost_sharers", "lost_reader_of_a_copy"},
-                      broken_program{fault::forget_lost_sharers, "forget_lost_sharers", "reader_of_a_copy_is_cut_off"},
-                      broken_program{fault::doubt_in_silence, "doubt_in_silence", "doubt"}),
+    all, cluster_small_programs_with_faults,
+    ::testing::Values(
+        broken_program{fault::no_snapshot_extension, "no_snapshot_extension", "read_skew"},
+        broken_program{fault::no_snapshot_extension, "no_snapshot_extension", "write_both"},
+        broken_program{fault::no_snapshot_extension, "no_snapshot_extension", "closed"},
+        broken_program{fault::clock_by_store, "clock_by_store", "prepares_twice"},
+        broken_program{fault::early_release, "early_release", "write_both"},
+        broken_program{fault::early_release, "early_release", "snapshot"},
+        broken_program{fault::early_release, "early_release", "irrevocable_late"},
+        broken_program{fault::stale_copy, "stale_copy", "checkpoint"},
+        broken_program{fault::stale_copy, "stale_copy", "three_writers"},
+        broken_program{fault::directory_not_updated, "directory_not_updated", "checkpoint"},
+        broken_program{fault::directory_not_updated, "directory_not_updated", "open"},
+        broken_program{fault::no_validation_at_commit, "no_validation_at_commit", "write_skew"},
+        broken_program{fault::keep_stale_copy, "keep_stale_copy", "copies_read_skew"},
+        broken_program{fault::write_despite_copies, "write_despite_copies", "copies_read_skew"},
+        broken_program{fault::commit_without_copy_check, "commit_without_copy_check", "copies_write_skew"},
+        broken_program{fault::show_before_decision_received, "show_before_decision_received", "decider_ends"},
+        broken_program{fault::hold_for_lost, "hold_for_lost", "asker_ends"},
+        broken_program{fault::pin_without_reference, "pin_without_reference", "copy_of_one_that_returns"},
+        broken_program{fault::admit_despite_references, "admit_despite_references", "copy_of_one_that_returns"},
+        broken_program{fault::deny_too_early, "deny_too_early", "coordinator_is_cut_off"},
+        broken_program{fault::withdraw_alone, "withdraw_alone", "coordinator_is_cut_off_from_both"},
+        broken_program{fault::abort_undecided, "abort_undecided", "coordinator_ends_beside_a_writer"},
+        broken_program{fault::free_read_locks_early, "free_read_locks_early", "lost_reader"},
+        broken_program{fault::drop_lost_copy_holders, "drop_lost_copy_holders", "lost_reader_of_a_copy"},
+        broken_program{fault::drop_lost_copy_holders, "drop_lost_copy_holders", "reader_of_a_copy_is_cut_off"},
+        broken_program{fault::doubt_without_notification, "doubt_without_notification", "doubt"}),
     [](const auto& p) { return std::string{p.param.step} + "_" + p.param.program; });
 
 #endif

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "cluster/protocol/claims.hpp"
+#include "cluster/protocol/named_lock_client.hpp"
 #include "cluster/recording.hpp"
 #include "cluster/world.hpp"
 #include "wire/bytes.hpp"
@@ -58,10 +58,10 @@ struct node_has_ended {};
 
 }  // namespace
 
-class small_world::client final : public simulation::caller {
+class small_world::client final : public simulation::simulated_thread {
 public:
     client(small_world& w, const small_client& program, std::uint16_t slot)
-        : caller{w, program.at},
+        : simulated_thread{w, program.at},
           world_{w},
           site_{w.at(program.at)},
           transactions_{program.transactions},
@@ -83,7 +83,7 @@ public:
     [[nodiscard]] bool done() const noexcept { return done_; }
     [[nodiscard]] bool asleep() const noexcept { return asleep_; }
     [[nodiscard]] bool has_name() const noexcept { return has_name_; }
-    [[nodiscard]] bool may_sleep() const { return is_as_it_was_read(work_, world_.sites()); }
+    [[nodiscard]] bool may_sleep() const { return is_as_it_was_read(work_, world_.protocol_nodes()); }
     void ring(const object_id& id) {
         if (watches_ && work_.find(id) != nullptr) ring_all();
     }
@@ -153,8 +153,8 @@ private:
 
     bool run_inner(const opening& a) {
         const wire::claim_item name{{1, 0}, false};
-        if (claims_.take({&name, 1}, claims_.name()) != outcome::good) return false;
-        if (world_.holders_of_name() != 0) world_.go_wrong(two_have_a_name);
+        if (claims_.acquire({&name, 1}, claims_.name()) != protocol_status::good) return false;
+        if (world_.holders_of_name() != 0) world_.fail(two_have_a_name);
         has_name_ = true;
         return run_inner_once(a);
     }
@@ -164,24 +164,24 @@ private:
         between();
         inner_record_.begin(number() + 100);
         static_cast<void>(inner_.begin());
-        inner_.behave({.waits = false});
-        if (open(inner_, inner_record_, a) != outcome::good) return false;
+        inner_.set_behavior({.waits = false});
+        if (open(inner_, inner_record_, a) != protocol_status::good) return false;
         return commit(inner_, inner_record_, true);
     }
 
     bool run_once(const small_transaction& t) {
         record_.begin(number());
         static_cast<void>(work_.begin(t.how == form::snapshot));
-        if (t.how != form::snapshot) work_.behave({.waits = false});
+        if (t.how != form::snapshot) work_.set_behavior({.waits = false});
         const bool good = run_openings(t);
         work_.end_snapshot();
         const bool is_told = world_.program_.ends && work_.why() == rollback_reason::lost;
         // A node that came back has not kept its former versions.
         const bool is_too_late =
-            !good && work_.why() == rollback_reason::too_old && work_.time() < world_.latest_return();
+            !good && work_.why() == rollback_reason::too_old && work_.time() < world_.latest_rejoin_version();
         if (is_too_late) ++world_.readers_too_late_;
         if (t.how == form::snapshot && !good && work_.why() != rollback_reason::busy && !is_told && !is_too_late)
-            world_.go_wrong(reader_starts_over);
+            world_.fail(reader_starts_over);
         if (!good) return fail();
         if (t.how == form::sleeper && !world_.is_changed(work_)) {
             sleep();
@@ -194,7 +194,7 @@ private:
         return commit(work_, record_, !t.variables_beside) || fail();
     }
     bool fail() {
-        if (work_.is_bound()) world_.go_wrong(bound_starts_over);
+        if (work_.is_irrevocable()) world_.fail(bound_starts_over);
         return false;
     }
 
@@ -209,13 +209,13 @@ private:
             if (i == (t.how == form::late ? 1u : 0u) && (t.how == form::late || t.how == form::irrevocable)) {
                 if (!become_irrevocable()) return false;
             }
-            outcome o = open(work_, record_, t.openings[i]);
-            if (o == outcome::good) o = record_.end_blocks(i, site_.clock.now());
-            if (o == outcome::good) {
+            protocol_status o = open(work_, record_, t.openings[i]);
+            if (o == protocol_status::good) o = record_.end_blocks(i, site_.clock.now());
+            if (o == protocol_status::good) {
                 ++i;
                 continue;
             }
-            if (o != outcome::conflict || rewinds++ == most_rewinds) return false;
+            if (o != protocol_status::conflict || rewinds++ == most_rewinds) return false;
             const std::optional<unsigned> to = record_.go_back();
             if (!to) return false;
             ++world_.rewinds_;
@@ -224,34 +224,36 @@ private:
         return true;
     }
     bool become_irrevocable() {
-        if (claims_.take_token(claims_.name()) != outcome::good || work_.bind(claims_) != outcome::good) return false;
-        if (world_.irrevocable_ != nullptr) world_.go_wrong(two_are_irrevocable);
+        if (claims_.acquire_token(claims_.name()) != protocol_status::good ||
+            work_.reserve_irrevocably(claims_) != protocol_status::good)
+            return false;
+        if (world_.irrevocable_ != nullptr) world_.fail(two_are_irrevocable);
         world_.irrevocable_ = this;
         return true;
     }
 
-    outcome open(transaction& by, recording& as, const opening& a) {
+    protocol_status open(distributed_transaction& by, recording& as, const opening& a) {
         std::vector<object_id> ids;
         for (const unsigned n : a.objects) ids.push_back(world_.objects_[n]);
-        outcome o = by.open(ids);
-        while (o == outcome::conflict && by.is_bound() && by.why() == rollback_reason::busy) {
+        protocol_status o = by.open(ids);
+        while (o == protocol_status::conflict && by.is_irrevocable() && by.why() == rollback_reason::busy) {
             pause(0);
             o = by.open(ids);
         }
-        if (o != outcome::good) return o;
+        if (o != protocol_status::good) return o;
         for (const object_id& id : ids) {
             as.saw(id);
             if (a.writes) as.plan_write(id);
         }
         return o;
     }
-    bool commit(transaction& of, recording& as, bool decisive) {
+    bool commit(distributed_transaction& of, recording& as, bool decisive) {
         between();
         as.write_as_planned();
-        const outcome o = of.prepare(decisive);
-        if (o == outcome::uncertain) as.left_alone();
-        if (o != outcome::good) return false;
-        if (!of.decided()) between();
+        const protocol_status o = of.prepare(decisive);
+        if (o == protocol_status::uncertain) as.left_alone();
+        if (o != protocol_status::good) return false;
+        if (!of.is_decided()) between();
         of.commit();
         as.committed(of.version());
         if (world_.irrevocable_ == this) world_.irrevocable_ = nullptr;
@@ -260,18 +262,18 @@ private:
     void sleep() {
         watches_ = true;
         rung_ = false;
-        const bool current = work_.watch() == outcome::good;
+        const bool current = work_.watch() == protocol_status::good;
         asleep_ = true;
         while (current && !rung_) suspend();
         watches_ = asleep_ = false;
     }
 
     small_world& world_;
-    site& site_;
+    protocol_node& site_;
     const std::vector<small_transaction>& transactions_;
-    transaction work_, inner_;
+    distributed_transaction work_, inner_;
     recording record_, inner_record_;
-    claims claims_;
+    named_lock_client claims_;
     interleaving::fiber fiber_;
     unsigned pauses_ = 0;
     bool done_ = false, has_ended_ = false, has_name_ = false;
@@ -279,7 +281,7 @@ private:
 };
 
 small_world::small_world(const small_program& p)
-    : mesh{p.nodes, p.how, 1, {.min_delay = 1, .max_delay = 1, .in_order = false}},
+    : simulated_cluster{p.nodes, p.how, 1, {.min_delay = 1, .max_delay = 1, .in_order = false}},
       program_{p},
       objects_{objects_of(p)} {
     fill();
@@ -287,7 +289,7 @@ small_world::small_world(const small_program& p)
     for (const auto& cut : program_.cut) {
         for (const auto& [at, other] : {cut, std::pair{cut.second, cut.first}}) {
             later(at, "node " + std::to_string(at) + " loses " + std::to_string(other),
-                  [this, at = at, other = other] { lose(at, other); });
+                  [this, at = at, other = other] { lose_node(at, other); });
         }
     }
     if (program_.ends) later(*program_.ends, "node " + std::to_string(*program_.ends) + " ends", [this] { end_one(); });
@@ -310,50 +312,50 @@ void small_world::fill() {
     a.writes = objects_;
     for (const object_id& id : objects_) {
         a.reads.push_back({.id = id});
-        store& home = at(home_of(id, program_.nodes)).objects;
+        object_directory& home = at(home_of(id, program_.nodes)).objects;
         const transaction_name by{.node = home_of(id, program_.nodes), .slot = 99, .sequence = 1};
-        if (home.lock_to_write(id, 0, by) != wire::lock_refusal::none) go_wrong("a new object is locked");
-        home.settle(id, wire::action::put, bytes_of(tag), 1, by);
+        if (home.lock_to_write(id, 0, by) != wire::lock_refusal::none) fail("a new object is locked");
+        home.apply_decision(id, wire::action::put, bytes_of(tag), 1, by);
     }
     if (program_.copied) copy_all();
     if (program_.ahead) at(*program_.ahead).clock.raise_to(9);
 }
 
 void small_world::copy_all() {
-    for (const auto& s : sites()) {
-        s->objects.share_after(1);
+    for (const auto& s : protocol_nodes()) {
+        s->objects.set_copy_threshold(1);
         s->cache.limit(std::size_t{1} << 20);
     }
     for (const object_id& id : objects_) {
         if (program_.only_copy && id != objects_[program_.only_copy->object]) continue;
         const node_number home = home_of(id, program_.nodes);
-        for (const auto& s : sites()) {
+        for (const auto& s : protocol_nodes()) {
             if (s->self == home || (program_.only_copy && s->self != program_.only_copy->at)) continue;
             wire::object_view view;
-            at(home).objects.look_to_share(id, view, s->self);
+            at(home).objects.read_and_grant_copy(id, view, s->self);
             s->clock.raise_to(at(home).clock.now());
-            s->cache.keep(id, home, view, s->cache.invalidations(id));
+            s->cache.insert(id, home, view, s->cache.invalidations(id));
         }
     }
     if (!program_.only_copy) return;
-    for (const auto& s : sites()) s->objects.share_after(0);
+    for (const auto& s : protocol_nodes()) s->objects.set_copy_threshold(0);
 }
 
 void small_world::later(node_number at, std::string name, std::function<void()> what) {
     agenda_.add(at, std::move(name), [this, at, what = std::move(what)] {
-        if (runs(at)) what();
+        if (is_running(at)) what();
         // Every message sent so far may arrive from now on.
         while (network().step()) continue;
     });
 }
 
-void small_world::arrive(node_number to, const std::string& frame) {
+void small_world::on_arrival(node_number to, const std::string& frame) {
     wire::header h;
-    if (!read_header(frame, h)) return go_wrong("no header");
+    if (!read_header(frame, h)) return fail("no header");
     // If the loss does not matter, such a message only raises a clock, as a beat does, and a beat is not an event
     // either.
     if (h.type == wire::message_type::lost_node && !program_.losses_matter()) {
-        if (at(to).objects.count().shared != 0) go_wrong("a word of a loss matters");
+        if (at(to).objects.count().shared != 0) fail("a word of a loss matters");
         losses_.emplace_back(to, frame);
         return;
     }
@@ -361,8 +363,8 @@ void small_world::arrive(node_number to, const std::string& frame) {
     const bool asks_for_locks = h.type == wire::message_type::prepare || h.type == wire::message_type::claim;
     for (unsigned i = program_.twice && asks_for_locks ? 2 : 1; i != 0; --i)
         later(to, name, [this, to, frame] {
-            take(to, frame);
-            is_let_in(to);
+            deliver(to, frame);
+            is_admitted(to);
         });
 }
 
@@ -370,45 +372,45 @@ void small_world::hear_losses() {
     // Some of them are relayed, and follow the others.
     for (std::size_t i = 0; i < losses_.size(); ++i) {
         const auto [to, frame] = losses_[i];
-        if (runs(to)) take(to, frame);
+        if (is_running(to)) deliver(to, frame);
         while (network().step()) continue;
     }
     losses_.clear();
-    if (!agenda_.pending().empty()) go_wrong("a word of a loss that does not matter has caused something");
+    if (!agenda_.pending().empty()) fail("a word of a loss that does not matter has caused something");
 }
 
 void small_world::end_one() {
     const node_number gone = *program_.ends;
-    end_unseen(gone);
+    end_unnoticed(gone);
     for (const auto& c : clients_) {
         if (c->home() == gone && !c->done()) c->end();
     }
     for (node_number n = 0; n < program_.nodes; ++n) {
         if (n == gone) continue;
-        later(n, "node " + std::to_string(n) + " hears of it", [this, n, gone] { lose(n, gone); });
+        later(n, "node " + std::to_string(n) + " hears of it", [this, n, gone] { lose_node(n, gone); });
     }
 }
 
 void small_world::start_one() {
     const node_number n = *program_.ends;
-    begin_return(n);
-    ask_again(n);
+    begin_rejoin(n);
+    resend_requests(n);
 }
 
-void small_world::heard_of_return(node_number n) {
-    if (const std::uint64_t version = version_of_return(n); version != 0) history_.node_returns(version);
+void small_world::on_rejoined(node_number n) {
+    if (const std::uint64_t version = rejoin_version(n); version != 0) history_.node_returns(version);
     add_client(*program_.returns);
 }
 
 void small_world::resume(client& c) { interleaving::fiber::change(main_, c.stack_of()); }
 
-void small_world::heard_of_change(node_number at, const object_id& id) {
+void small_world::on_change(node_number at, const object_id& id) {
     for (const auto& c : clients_) {
         if (c->home() == at) c->ring(id);
     }
 }
 
-void small_world::heard_of_end(node_number at, node_number /*gone*/) {
+void small_world::on_node_lost(node_number at, node_number /*gone*/) {
     if (program_.follows && program_.follows->at == at) add_client(*program_.follows);
     for (const auto& c : clients_) {
         if (c->home() == at) c->ring_all();
@@ -420,16 +422,16 @@ std::size_t small_world::holders_of_name() const {
     return static_cast<std::size_t>(std::ranges::count_if(clients_, [](const auto& c) { return c->has_name(); }));
 }
 
-bool small_world::is_changed(const transaction& work) const {
+bool small_world::is_changed(const distributed_transaction& work) const {
     return std::ranges::none_of(work.entries(), [](const auto& e) { return tag_of(e->bytes) == 1; });
 }
 
 void small_world::learn_ends() {
     for (const object_id& id : objects_) {
-        for (const auto& s : sites()) {
-            if (!serves(s->self)) continue;
+        for (const auto& s : protocol_nodes()) {
+            if (!is_serving(s->self)) continue;
             wire::object_view view;
-            s->objects.look(id, view);
+            s->objects.read(id, view);
             if (view.where != wire::lookup_result::here || !view.exists) continue;
             const writer_tag tag = tag_of(view.bytes);
             if (tag == 0) continue;
@@ -452,10 +454,10 @@ std::string small_world::verdict() {
     learn_ends();
     history_.settle_doubts();
     if (std::string wrong = history_.judge(); !wrong.empty()) return wrong;
-    for (const auto& s : sites()) {
-        if (!serves(s->self)) continue;
+    for (const auto& s : protocol_nodes()) {
+        if (!is_serving(s->self)) continue;
         if (s->locks.held() != 0) return name_is_left;
-        if (s->reserved.held() != 0) return object_is_left;
+        if (s->reserved_objects.held() != 0) return object_is_left;
     }
     for (const object_id& id : objects_) {
         if (std::string wrong = program_.ends ? lost_with(id) : wrong_with(id); !wrong.empty()) return wrong;
@@ -463,11 +465,11 @@ std::string small_world::verdict() {
     return program_.ends ? doubted_in_part() : "";
 }
 
-voter::figures small_world::doubts() const {
-    voter::figures all;
-    for (const auto& s : sites()) {
-        if (!serves(s->self)) continue;
-        const voter::figures some = s->votes.count();
+commit_participant::statistics small_world::doubts() const {
+    commit_participant::statistics all;
+    for (const auto& s : protocol_nodes()) {
+        if (!is_serving(s->self)) continue;
+        const commit_participant::statistics some = s->commits.count();
         all.in_doubt += some.in_doubt;
         all.committed += some.committed;
         all.aborted += some.aborted;
@@ -476,10 +478,10 @@ voter::figures small_world::doubts() const {
 }
 
 bool small_world::is_in_doubt(const object_id& id) const {
-    return std::ranges::any_of(sites(), [&](const auto& s) {
+    return std::ranges::any_of(protocol_nodes(), [&](const auto& s) {
         wire::object_view view;
         s->objects.look(id, view);
-        return serves(s->self) && view.where == wire::lookup_result::in_doubt;
+        return is_serving(s->self) && view.where == wire::lookup_result::in_doubt;
     });
 }
 
@@ -512,10 +514,10 @@ std::string small_world::lost_with(const object_id& id) {
         });
     });
     std::size_t owners = 0;
-    for (const auto& s : sites()) {
-        if (!serves(s->self)) continue;
+    for (const auto& s : protocol_nodes()) {
+        if (!is_serving(s->self)) continue;
         wire::object_view view;
-        s->objects.look(id, view);
+        s->objects.read(id, view);
         if (view.where == wire::lookup_result::elsewhere) continue;
         if (view.where == wire::lookup_result::in_doubt && may_be_in_doubt) continue;
         if (view.where != wire::lookup_result::here) return "an object of a node that runs is out of reach";
@@ -531,16 +533,16 @@ std::string small_world::wrong_with(const object_id& id) {
         if (a.committed && std::ranges::find(a.writes, id) != a.writes.end()) version = std::max(version, a.version);
     }
     std::vector<node_number> owners;
-    for (const auto& s : sites()) {
+    for (const auto& s : protocol_nodes()) {
         wire::object_view view;
-        s->objects.look(id, view);
+        s->objects.read(id, view);
         if (view.where == wire::lookup_result::elsewhere) continue;
         if (view.where != wire::lookup_result::here) return "an object is locked for nobody who runs";
         if (view.version != version) return "a node has an old version of an object";
         owners.push_back(s->self);
     }
     if (owners.size() != 1) return "an object is on several nodes, or on none";
-    for (const auto& s : sites()) {
+    for (const auto& s : protocol_nodes()) {
         if (!leads_to(id, s->self, owners.front())) return "an object cannot be found";
     }
     return {};

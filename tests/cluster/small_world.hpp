@@ -1,4 +1,4 @@
-// A cluster whose caller chooses the next event (orders.hpp): a message arrives, or a client goes on. Messages may
+// A cluster whose caller chooses the next event (exploration.hpp): a message arrives, or a client goes on. Messages may
 // overtake each other. The handling of one message on a node is one step. So are the actions of a client until it sends
 // a request, or, in a `fine` program, until it opens the next object.
 #pragma once
@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
+#include "cluster/exploration.hpp"
 #include "cluster/history.hpp"
-#include "cluster/orders.hpp"
-#include "cluster/simulation/mesh.hpp"
+#include "cluster/simulation/simulated_cluster.hpp"
 #include "interleaving/fiber.hpp"
 
 namespace tutti::cluster::testing {
@@ -61,7 +61,7 @@ struct small_program {
     const char* name = "";
     node_number nodes = 2;
     unsigned objects = 3;  ///< object n has its home on node n; from `nodes` on, on the next node
-    moving how = moving::to_writer;
+    object_placement how = object_placement::writer;
     std::vector<small_client> clients;
     unsigned attempts = 1;  ///< attempts of a transaction until its client goes on
     unsigned pauses = 0;    ///< pauses of a client before it gives up, as after a timeout
@@ -97,7 +97,7 @@ struct small_program {
     }
 };
 
-class small_world final : public run, private simulation::mesh {
+class small_world final : public run, private simulation::simulated_cluster {
 public:
     explicit small_world(const small_program& p);
     ~small_world() override;
@@ -113,16 +113,16 @@ public:
     [[nodiscard]] unsigned readers_too_late() const noexcept { return readers_too_late_; }
     /// Counts transactions of a lost node: commits and aborts that another participant knew, and objects that stay in
     /// doubt.
-    [[nodiscard]] voter::figures doubts() const;
+    [[nodiscard]] commit_participant::statistics doubts() const;
 
 private:
     class client;
 
-    void arrive(node_number to, const std::string& frame) override;
-    void heard_of_change(node_number at, const object_id& id) override;
-    void heard_of_end(node_number at, node_number gone) override;
-    void heard_of_return(node_number n) override;
-    void go_wrong(const char* what) override {
+    void on_arrival(node_number to, const std::string& frame) override;
+    void on_change(node_number at, const object_id& id) override;
+    void on_node_lost(node_number at, node_number gone) override;
+    void on_rejoined(node_number n) override;
+    void fail(const char* what) override {
         if (wrong_.empty()) wrong_ = what;
     }
     /// Adds an event: node `at` calls `what`.
@@ -137,7 +137,7 @@ private:
     void copy_all();
     [[nodiscard]] std::size_t holders_of_name() const;
     /// Returns true if another transaction has written an object that `work` has read.
-    [[nodiscard]] bool is_changed(const transaction& work) const;
+    [[nodiscard]] bool is_changed(const distributed_transaction& work) const;
     /// Settles commits whose clients did not hear the outcome: they have committed if their values are there.
     void learn_ends();
     [[nodiscard]] std::string wrong_with(const object_id& id);

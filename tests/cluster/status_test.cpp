@@ -33,7 +33,7 @@ std::uint64_t ended(const node_facts& f) {
     return std::accumulate(f.rolled_back.begin(), f.rolled_back.end(), f.commits);
 }
 
-TEST(cluster_status, tells_what_has_happened) {
+TEST(cluster_status, counts_what_has_happened) {
     support::watchdog guard{"tells_what_has_happened"};
     process_cluster c{3};
     ASSERT_EQ(c.nodes[0]->ask("commit 100"), "done");
@@ -105,7 +105,7 @@ TEST(cluster_status, names_a_node_that_was_killed) {
 
 // Catches a status request that waits for a stopped node whose connections the kernel still accepts. Catches a node
 // that does not report how long a peer has been silent.
-TEST(cluster_status, of_a_node_that_was_stopped_is_known_in_time) {
+TEST(cluster_status, reports_a_stopped_node_in_time) {
     support::watchdog guard{"of_a_node_that_was_stopped_is_known_in_time"};
     process_cluster c{2};
     c.nodes[1]->stop();
@@ -124,7 +124,7 @@ TEST(cluster_status, of_a_node_that_was_stopped_is_known_in_time) {
     EXPECT_TRUE(later[1].facts) << later[1].trouble;
 }
 
-TEST(cluster_status, says_how_long_a_node_is_silent) {
+TEST(cluster_status, shows_the_silence_of_a_node) {
     support::watchdog guard{"says_how_long_a_node_is_silent"};
     constexpr std::uint64_t patience_ms = 8000;
     process_cluster c{2, patience_ms};

@@ -246,7 +246,7 @@ struct trouble {
 
 class cluster_survivors : public ::testing::TestWithParam<trouble> {};
 
-TEST_P(cluster_survivors, have_what_was_acknowledged) {
+TEST_P(cluster_survivors, keep_acknowledged_commits) {
     const support::watchdog guard{"cluster_survivors", std::chrono::seconds{90}};
     constexpr std::size_t work = 60;  // transactions of each node before the kill
     // The test waits for the timeout of a stopped node, so it runs fewer rounds.
@@ -280,10 +280,10 @@ TEST_P(cluster_survivors, have_what_was_acknowledged) {
     }
 }
 
-class cluster_survivors_over : public ::testing::TestWithParam<bool> {};
+class cluster_survivors_by_transport : public ::testing::TestWithParam<bool> {};
 
 // The others keep working. Their objects stay, the killed node's objects are gone, and all nodes use both again.
-TEST_P(cluster_survivors_over, let_in_one_that_is_killed_and_started_again) {
+TEST_P(cluster_survivors_by_transport, admit_a_killed_and_restarted_node) {
     const support::watchdog guard{"cluster_survivors_over", std::chrono::seconds{90}};
     constexpr std::size_t work = 60;
     const std::size_t rounds = support::rounds(6) / (GetParam() ? 3 : 1);
@@ -316,7 +316,7 @@ constexpr std::array over_zeromq{false, true};
 #else
 constexpr std::array over_zeromq{false};
 #endif
-INSTANTIATE_TEST_SUITE_P(all, cluster_survivors_over, ::testing::ValuesIn(over_zeromq),
+INSTANTIATE_TEST_SUITE_P(all, cluster_survivors_by_transport, ::testing::ValuesIn(over_zeromq),
                          [](const auto& p) { return p.param ? "zeromq" : "sockets"; });
 
 INSTANTIATE_TEST_SUITE_P(all, cluster_survivors,

@@ -108,7 +108,7 @@ std::string refusal(std::string_view bytes) {
     return "it was read";
 }
 
-TEST(cluster_versions, of_a_type_that_are_earlier_are_read) {
+TEST(cluster_versions, read_earlier_type_versions) {
     const auto grown = decoded<second::person>(written_as<second::person>(first::person{"Ada", 36}));
     EXPECT_EQ(grown.name, "Ada");
     EXPECT_EQ(grown.age, 36);
@@ -117,7 +117,7 @@ TEST(cluster_versions, of_a_type_that_are_earlier_are_read) {
     EXPECT_EQ(same.town, "London");
 }
 
-TEST(cluster_versions, count_from_what_was_written_without_one) {
+TEST(cluster_versions, count_from_unversioned_objects) {
     EXPECT_EQ(decoded<first::person>(written_as<first::person>(before::person{"Ada"})).name, "Ada");
     EXPECT_EQ(decoded<second::person>(written_as<second::person>(before::person{"Ada"})).age, -1);
     const auto copied = decoded<second::account>(written_as<second::account>(before::account{7}));
@@ -126,7 +126,7 @@ TEST(cluster_versions, count_from_what_was_written_without_one) {
 }
 
 // Catches a program that reads a later version, and loses its new fields when it writes the object back.
-TEST(cluster_versions, that_are_later_are_refused) {
+TEST(cluster_versions, refuse_later_type_versions) {
     const std::string said = refusal<first::person>(written_as<first::person>(second::person{"Ada", 36, "London"}));
     EXPECT_NE(said.find("was written as version 2 of"), std::string::npos) << said;
     EXPECT_NE(said.find("knows versions up to 1"), std::string::npos) << said;

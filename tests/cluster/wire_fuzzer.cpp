@@ -7,9 +7,9 @@
 #include <string_view>
 #include <utility>
 
-#include "cluster/protocol/admission.hpp"
 #include "cluster/protocol/call_messages.hpp"
-#include "cluster/protocol/claims.hpp"
+#include "cluster/protocol/named_lock_client.hpp"
+#include "cluster/protocol/rejoin_protocol.hpp"
 #include "wire/frames.hpp"
 
 namespace tutti::cluster {
@@ -32,29 +32,31 @@ object_id secret_of(node_number home) {
     return id;
 }
 
-wire::header header_of(const site& s, wire::message_type kind) {
+wire::header header_of(const protocol_node& s, wire::message_type kind) {
     return {.type = kind, .from = honest, .clock = s.clock.now(), .oldest = 0};
 }
 
 /// Accepts notifications about changes; no transaction sleeps here.
-struct nobody final : audience {
-    void changed(const object_id&, std::span<const node_number> watchers) override {
+struct nobody final : change_listener {
+    void on_change(const object_id&, std::span<const node_number> watchers) override {
         for (const node_number n : watchers) demand(n < nodes);
     }
-    bool forgets(const object_id&, node_number owner, std::uint64_t) noexcept override {
+    bool report_eviction(const object_id&, node_number owner, std::uint64_t) noexcept override {
         demand(owner < nodes);
         return true;
     }
-    void invalidate(const object_id&, node_number sharer, std::uint64_t) noexcept override { demand(sharer < nodes); }
+    void invalidate_copy(const object_id&, node_number sharer, std::uint64_t) noexcept override {
+        demand(sharer < nodes);
+    }
 };
 nobody listener;
 
 /// Lets another node work as if nothing had happened: it writes an object here and reads it back. A connected node may
 /// have a copy of the object, and may so prevent writes.
-void let_honest_node_work(site& s, std::uint64_t sequence) {
+void let_honest_node_work(protocol_node& s, std::uint64_t sequence) {
     const object_id id = secret_of(here);
     wire::object_view view;
-    s.objects.look(id, view);
+    s.objects.read(id, view);
     demand(view.where == wire::lookup_result::here);
     bool sound = false;
     const std::string mine = "mine " + std::to_string(sequence);
@@ -62,13 +64,13 @@ void let_honest_node_work(site& s, std::uint64_t sequence) {
                               .decides = wire::decider::receiver,
                               .reads = {},
                               .writes = {{id, view.version, wire::action::put, mine}}};
-    demand(s.hear(header_of(s, wire::message_type::prepare)));
+    demand(s.receive_header(header_of(s, wire::message_type::prepare)));
     const auto said = s.serve(header_of(s, wire::message_type::prepare), wire::encode(asked), sound);
     wire::prepare_reply answer;
     demand(sound && said && wire::decode(said->body, answer));
     if (answer.why == wire::lock_refusal::shared && !s.objects.is_lost(hostile)) return;
     demand(answer.yes);
-    s.objects.look(id, view);
+    s.objects.read(id, view);
     demand(view.where == wire::lookup_result::here && view.exists && view.bytes == mine);
 }
 
@@ -76,10 +78,10 @@ void let_honest_node_work(site& s, std::uint64_t sequence) {
 /// eight call numbers, the node has no server.
 class server final : public call_handler, public call_carrier {
 public:
-    explicit server(site& s) noexcept : site_{s} {}
+    explicit server(protocol_node& s) noexcept : site_{s} {}
 
     [[nodiscard]] bool receive(const wire::header& h, std::string_view body) {
-        return hand_over(h, body, nodes, h.call % 8 == 7 ? nullptr : this, *this);
+        return dispatch_call_message(h, body, nodes, h.call % 8 == 7 ? nullptr : this, *this);
     }
     std::string said;
 
@@ -109,12 +111,12 @@ private:
         said += wire::encode(how);
     }
 
-    site& site_;
+    protocol_node& site_;
 };
 
 /// Discards the messages of a return.
-struct closed_gate final : gate {
-    void say(node_number to, wire::message_type, std::string body) override {
+struct closed_gate final : rejoin_transport {
+    void send_one_way(node_number to, wire::message_type, std::string body) override {
         demand(to == hostile && body.size() <= largest);
         said += body;
     }
@@ -123,8 +125,8 @@ struct closed_gate final : gate {
 };
 
 /// Discards the messages between participants.
-struct other_participants final : speaker {
-    void say(node_number to, wire::message_type, std::string body) override {
+struct other_participants final : message_sender {
+    void send_one_way(node_number to, wire::message_type, std::string body) override {
         demand(to < nodes && to != here && body.size() <= largest);
         said += body;
     }
@@ -138,8 +140,8 @@ object_id second_secret() {
     for (++id.low; home_of(id, nodes) != here;) ++id.low;
     return id;
 }
-void begin_honest_commit(site& s) {
-    demand(s.votes
+void begin_honest_commit(protocol_node& s) {
+    demand(s.commits
                .prepare({.who = under_way,
                          .decides = wire::decider::sender_of_several,
                          .reads = {},
@@ -148,47 +150,47 @@ void begin_honest_commit(site& s) {
                .yes);
 }
 /// Checks that the commit is still undecided, and ends it.
-void end_honest_commit(site& s) {
+void end_honest_commit(protocol_node& s) {
     wire::object_view view;
-    s.objects.look(second_secret(), view);
+    s.objects.read(second_secret(), view);
     demand(view.where == wire::lookup_result::busy && view.owner == honest);
-    s.votes.decide({under_way, true, s.clock.tick()});
-    s.objects.look(second_secret(), view);
+    s.commits.decide({under_way, true, s.clock.tick()});
+    s.objects.read(second_secret(), view);
     demand(view.where == wire::lookup_result::here && view.bytes == "mine");
 }
 
 /// Returns the answers of a site to the bytes, with '.' or '!' for each frame that was accepted or refused. With
 /// `comes_back`, the sender is another process of a node that was lost.
 std::string attack_site(std::string_view bytes, std::size_t piece, bool comes_back) {
-    site s{here, nodes, moving::to_writer};
-    s.largest = largest;
-    s.objects.tell(listener);
-    s.objects.share_after(2);
+    protocol_node s{here, nodes, object_placement::writer};
+    s.max_message_bytes = largest;
+    s.objects.notify(listener);
+    s.objects.set_copy_threshold(2);
     s.cache.limit(std::size_t{1} << 16);
     other_participants participants;
-    s.speak_through(participants);
+    s.set_sender(participants);
     let_honest_node_work(s, 1);
     begin_honest_commit(s);
     server calls{s};
     closed_gate others;
-    admission door{s, others};
+    rejoin_protocol door{s, others};
     if (comes_back) {
-        s.lose(hostile);
-        door.lose(hostile);
+        s.on_node_lost(hostile);
+        door.on_node_lost(hostile);
     }
     std::string input, answers;
     for (std::size_t at = 0; at < bytes.size(); at += piece) {
         input.append(bytes.substr(at, piece));
         const bool sound =
             wire::split_frames(input, hostile, largest, [&](const wire::header& h, std::string_view body) {
-                if (!s.hear(h)) return false;
+                if (!s.receive_header(h)) return false;
                 bool good = true;
                 const std::string copy{body};  // a heap copy, so that a sanitizer finds reads beyond its end
                 if (wire::is_rejoin_message(h.type)) {
-                    good = door.hear(h, copy);
+                    good = door.receive(h, copy);
                     answers += std::exchange(others.said, {});
                 } else if (h.type != wire::message_type::heartbeat && s.objects.is_lost(h.from) &&
-                           !door.hear_other(h.from)) {
+                           !door.receive_other(h.from)) {
                     good = false;
                 } else if (is_about_call(h.type)) {
                     good = calls.receive(h, copy);
@@ -205,11 +207,11 @@ std::string attack_site(std::string_view bytes, std::size_t piece, bool comes_ba
     }
     let_honest_node_work(s, 2);
     end_honest_commit(s);
-    s.lose(hostile);
+    s.on_node_lost(hostile);
     let_honest_node_work(s, 3);
     wire::object_view view;
     for (object_id id = first_id; id.low <= last_id.low; ++id.low) {
-        s.objects.look(id, view);
+        s.objects.read(id, view);
         demand(view.owner < nodes);
     }
     return answers + participants.said;
@@ -218,7 +220,7 @@ std::string attack_site(std::string_view bytes, std::size_t piece, bool comes_ba
 /// Answers as the bytes say: one byte for the kind, two for the length, eight for the clock.
 class hostile_network final : public network {
 public:
-    hostile_network(site& s, std::string_view bytes) : site_{s}, rest_{bytes} {}
+    hostile_network(protocol_node& s, std::string_view bytes) : site_{s}, rest_{bytes} {}
 
     void exchange(std::span<call> calls) override {
         for (call& c : calls) {
@@ -229,7 +231,7 @@ public:
             c.sent = true;
             c.answered = take(how) && take(length) && take(clock) && how % 4 != 3 && length <= rest_.size();
             if (!c.answered) continue;
-            c.answered = site_.hear({.from = c.to, .clock = clock});
+            c.answered = site_.receive_header({.from = c.to, .clock = clock});
             c.answer = rest_.substr(0, length);
             rest_.remove_prefix(length);
         }
@@ -239,7 +241,7 @@ public:
     void post(node_number to, wire::message_type, std::string body) override {
         demand(to < nodes && to != here && body.size() <= largest);
     }
-    bool hears(node_number) const noexcept override { return true; }
+    bool is_reachable(node_number) const noexcept override { return true; }
     void pause(unsigned) override {}
 
 private:
@@ -251,7 +253,7 @@ private:
         return true;
     }
 
-    site& site_;
+    protocol_node& site_;
     std::string_view rest_;
 };
 
@@ -259,38 +261,39 @@ enum class attacked : std::uint8_t { plain, shielded, snapshot, bound };
 
 void attack_transaction(std::string_view bytes, attacked as, bool comes_after_another) {
     const bool snapshot = as == attacked::snapshot;
-    site s{here, nodes, moving::to_writer};
-    if (comes_after_another) s.before_names = std::uint64_t{1} << 32;
-    s.largest = largest;
-    s.objects.tell(listener);
+    protocol_node s{here, nodes, object_placement::writer};
+    if (comes_after_another) s.last_former_name = std::uint64_t{1} << 32;
+    s.max_message_bytes = largest;
+    s.objects.notify(listener);
     s.cache.limit(std::size_t{1} << 16);
     hostile_network net{s, bytes};
-    transaction t{s, net, 0};
-    claims hold{s, net, 0};
+    distributed_transaction t{s, net, 0};
+    named_lock_client hold{s, net, 0};
     for (int attempt = 0; attempt < 3; ++attempt) {
         demand(t.begin(snapshot));
-        if (as == attacked::shielded) t.behave({.as = {.rank = 1, .age = hold.age()}, .shield = &hold});
-        outcome o = as == attacked::bound ? t.bind(hold) : outcome::good;
-        for (object_id id = first_id; id.low <= last_id.low && o == outcome::good; id.low += 2) {
+        if (as == attacked::shielded)
+            t.set_behavior({.precedence = {.rank = 1, .age = hold.age()}, .reserve_for = &hold});
+        protocol_status o = as == attacked::bound ? t.reserve_irrevocably(hold) : protocol_status::good;
+        for (object_id id = first_id; id.low <= last_id.low && o == protocol_status::good; id.low += 2) {
             const object_id two[] = {id, {id.high, id.low + 1}};
-            if (id.low % 4 == 0) o = t.ask_ahead(two);
-            if (o == outcome::good) o = t.open(two);
-            for (const object_id& opened : two) demand(o != outcome::good || t.find(opened) != nullptr);
+            if (id.low % 4 == 0) o = t.prefetch(two);
+            if (o == protocol_status::good) o = t.open(two);
+            for (const object_id& opened : two) demand(o != protocol_status::good || t.find(opened) != nullptr);
         }
-        if (o == outcome::good && !snapshot) {
+        if (o == protocol_status::good && !snapshot) {
             for (object_id id = first_id; id.low <= last_id.low; id.low += 3) {
-                entry& e = *t.find(id);
+                object_entry& e = *t.find(id);
                 e.written = e.will_exist = true;
                 e.fresh = "fresh";
             }
             o = t.prepare(attempt % 2 == 0);
-            if (o == outcome::good) t.commit();
+            if (o == protocol_status::good) t.commit();
         }
         t.abort();
         t.end_snapshot();
         hold.release();
-        demand(o != outcome::lost || t.lost_node() < nodes);
-        demand(o != outcome::lost || t.lost_node() != here || comes_after_another);
+        demand(o != protocol_status::lost || t.lost_node() < nodes);
+        demand(o != protocol_status::lost || t.lost_node() != here || comes_after_another);
     }
     let_honest_node_work(s, 1);
 }

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cluster/protocol/site.hpp"
+#include "cluster/protocol/protocol_node.hpp"
 #include "support/effort.hpp"
 #include "support/random.hpp"
 #include "tutti/cluster/calls.hpp"
@@ -22,7 +22,7 @@ prepare some_prepare() {
             .writes = {{{0, 2}, 5, action::put, "bytes"}, {{0, 3}, 0, action::leave, ""}}};
 }
 
-TEST(cluster_messages, are_read_as_they_were_written) {
+TEST(cluster_messages, decode_what_was_encoded) {
     prepare got;
     ASSERT_TRUE(decode(encode(some_prepare()), got));
     EXPECT_EQ(got.who, some_prepare().who);
@@ -37,7 +37,7 @@ TEST(cluster_messages, are_read_as_they_were_written) {
     EXPECT_EQ(encode(header{}).size(), header::size);
 }
 
-TEST(cluster_messages, that_are_cut_or_too_long_are_refused) {
+TEST(cluster_messages, refuse_truncated_or_overlong_bytes) {
     const std::string whole = encode(some_prepare());
     prepare got;
     for (std::size_t n = 0; n < whole.size(); ++n) EXPECT_FALSE(decode(std::string_view{whole}.substr(0, n), got)) << n;
@@ -45,7 +45,7 @@ TEST(cluster_messages, that_are_cut_or_too_long_are_refused) {
 }
 
 // Without other participants, the encoding has no extra byte.
-TEST(cluster_messages, of_participants_are_read_as_they_were_written) {
+TEST(cluster_messages, decode_participant_messages) {
     prepare among = some_prepare(), got;
     among.others = {7, 8};
     EXPECT_EQ(encode(among), encode(some_prepare()));
@@ -66,7 +66,7 @@ TEST(cluster_messages, of_participants_are_read_as_they_were_written) {
     EXPECT_FALSE(decode(bytes, told));
 }
 
-TEST(cluster_messages, of_contention_are_read_as_they_were_written) {
+TEST(cluster_messages, decode_contention_messages) {
     const reserve asked{.who = {1, 2, 3}, .as = {.rank = 7, .age = 8}, .irrevocable = true, .ids = {{0, 1}}};
     reserve got;
     ASSERT_TRUE(decode(encode(asked), got));
@@ -84,7 +84,7 @@ TEST(cluster_messages, of_contention_are_read_as_they_were_written) {
     EXPECT_FALSE(decode(bytes, told));
 }
 
-TEST(cluster_messages, of_servers_calls_are_read_as_they_were_written) {
+TEST(cluster_messages, decode_forwarded_calls) {
     const cluster::forwarded_call call{.procedure = "move",
                                        .arguments = {"a", "", "c"},
                                        .about = {1, 2},
@@ -122,7 +122,7 @@ TEST(cluster_messages, of_servers_calls_are_read_as_they_were_written) {
 }
 
 // A count in a message must not be trusted.
-TEST(cluster_messages, cannot_ask_for_memory_that_they_do_not_fill) {
+TEST(cluster_messages, bound_memory_by_message_size) {
     std::string bytes = encode(fetch{});
     for (std::size_t i = 8; i < 12; ++i) bytes[i] = '\xff';  // the count follows the time
     fetch got;
@@ -145,7 +145,7 @@ status_reply some_status() {
     return told;
 }
 
-TEST(cluster_messages, carry_the_facts_of_a_node) {
+TEST(cluster_messages, carry_a_node_status) {
     const status_reply said = some_status();
     status_reply got;
     ASSERT_TRUE(decode(encode(said), got));
@@ -161,7 +161,7 @@ TEST(cluster_messages, carry_the_facts_of_a_node) {
     EXPECT_EQ(got.status.peers[0].silent_ms, 7u);
 }
 
-TEST(cluster_messages, of_facts_that_are_cut_or_made_up_are_refused) {
+TEST(cluster_messages, refuse_invalid_status) {
     const std::string whole = encode(some_status());
     status_reply got;
     for (std::size_t n = 0; n < whole.size(); ++n) EXPECT_FALSE(decode(std::string_view{whole}.substr(0, n), got)) << n;
@@ -178,8 +178,8 @@ TEST(cluster_messages, of_facts_that_are_cut_or_made_up_are_refused) {
 
 // An observer is not a node. A message that nodes send each other must be refused from an observer, and an observer's
 // message from a node.
-TEST(cluster_messages, of_observers_are_refused_among_nodes) {
-    cluster::site one{0, 2, cluster::moving::to_writer};
+TEST(cluster_messages, refuse_observer_messages_among_nodes) {
+    cluster::protocol_node one{0, 2, cluster::object_placement::writer};
     for (const message_type k : {message_type::status, message_type::status_reply, message_type::hello}) {
         bool sound = true;
         EXPECT_FALSE(one.serve({.type = k, .from = 1}, {}, sound));
@@ -188,12 +188,12 @@ TEST(cluster_messages, of_observers_are_refused_among_nodes) {
 }
 
 // Participants may name nodes other than the two ends of the link, and versions that have been drawn.
-TEST(cluster_messages, of_participants_that_make_no_sense_are_refused) {
-    cluster::site one{0, 3, cluster::moving::never};
+TEST(cluster_messages, refuse_invalid_participant_messages) {
+    cluster::protocol_node one{0, 3, cluster::object_placement::home};
     const auto is_sound = [&one](message_type k, const auto& what) {
         bool sound = false;
         const header h{.type = k, .from = 1, .clock = 9};
-        EXPECT_TRUE(one.hear(h));
+        EXPECT_TRUE(one.receive_header(h));
         static_cast<void>(one.serve(h, encode(what), sound));
         return sound;
     };
@@ -221,16 +221,16 @@ TEST(cluster_messages, of_participants_that_make_no_sense_are_refused) {
     EXPECT_FALSE(is_sound(message_type::prepare, among));
 }
 
-TEST(cluster_messages, of_random_bytes_do_no_harm_to_a_node) {
-    struct nobody final : cluster::audience {
-        void changed(const object_id&, std::span<const node_number>) override {}
-        bool forgets(const object_id&, node_number, std::uint64_t) noexcept override { return true; }
-        void invalidate(const object_id&, node_number, std::uint64_t) noexcept override {}
+TEST(cluster_messages, do_no_harm_with_random_bytes) {
+    struct nobody final : cluster::change_listener {
+        void on_change(const object_id&, std::span<const node_number>) override {}
+        bool report_eviction(const object_id&, node_number, std::uint64_t) noexcept override { return true; }
+        void invalidate_copy(const object_id&, node_number, std::uint64_t) noexcept override {}
     };
-    cluster::site one{0, 2, cluster::moving::to_writer};
+    cluster::protocol_node one{0, 2, cluster::object_placement::writer};
     support::random dice{7};
     nobody listener;
-    one.objects.tell(listener);
+    one.objects.notify(listener);
     std::size_t refused = 0;
     const std::string models[] = {encode(fetch{.at = newest, .ids = {{0, 1}, {0, 2}}}), encode(some_prepare()),
                                   encode(decide{{1, 2, 3}, true, 9}), encode(owner_update{{0, 1}, 1, 5}),
@@ -241,7 +241,7 @@ TEST(cluster_messages, of_random_bytes_do_no_harm_to_a_node) {
         if (dice.one_in(4)) bytes.resize(dice.below(bytes.size() + 1));
         bool sound = false;
         const header h{.type = static_cast<wire::message_type>(dice.below(15)), .from = 1, .clock = 9};
-        ASSERT_TRUE(one.hear(h));
+        ASSERT_TRUE(one.receive_header(h));
         static_cast<void>(one.serve(h, bytes, sound));
         refused += sound ? 0u : 1u;
     }

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "cluster/protocol/claims.hpp"
+#include "cluster/protocol/named_lock_client.hpp"
 #include "cluster/recording.hpp"
 
 namespace tutti::cluster::testing {
@@ -25,7 +25,7 @@ plan of_seed(std::uint64_t seed) {
     p.nodes = static_cast<node_number>(1 + dice.random_below(4));
     p.clients_of_node = static_cast<unsigned>(1 + dice.random_below(3));
     p.objects = static_cast<unsigned>(2 + dice.random_below(5));
-    p.how = dice.chance(30) ? moving::never : moving::to_writer;
+    p.how = dice.chance(30) ? object_placement::home : object_placement::writer;
     p.network.max_delay = 2 + dice.random_below(80);
     if (dice.chance(60)) {
         p.network.in_order = false;
@@ -65,10 +65,10 @@ plan with_a_return(std::uint64_t seed) {
 }
 
 /// A thread of a node: a fiber that runs transactions, and the port through which they send requests.
-class world::client final : public simulation::caller {
+class world::client final : public simulation::simulated_thread {
 public:
     client(world& w, node_number at, std::uint16_t slot)
-        : caller{w, at},
+        : simulated_thread{w, at},
           world_{w},
           site_{w.at(at)},
           work_{site_, *this, slot},
@@ -101,7 +101,7 @@ public:
         ++world_.wakes_;
         world_.resume(*this);
     }
-    [[nodiscard]] bool may_sleep() const { return is_as_it_was_read(work_, world_.sites()); }
+    [[nodiscard]] bool may_sleep() const { return is_as_it_was_read(work_, world_.protocol_nodes()); }
     /// Wakes the client because a node that may own watched objects is gone.
     void ring_all() {
         rung_ = true;
@@ -146,24 +146,24 @@ private:
             is_told_ = false;
             for (unsigned turn = 1; !attempt_once(what, turn == 1) && !is_told_; ++turn) {
                 if (beaten_) count_defeat();
-                if (!(beaten_ && work_.is_shielded()) || work_.was_outranked()) pause(turn);
+                if (!(beaten_ && work_.has_reservations()) || work_.was_outranked()) pause(turn);
             }
             world_.most_attempts_ = std::max(world_.most_attempts_, lost_ + 1);
         }
     }
     /// Checks outcomes that say that a node is gone. They end the transaction, and the named node must really have
     /// ended.
-    outcome hear(outcome o, node_number gone) {
-        if (o != outcome::lost && o != outcome::uncertain) return o;
+    protocol_status hear(protocol_status o, node_number gone) {
+        if (o != protocol_status::lost && o != protocol_status::uncertain) return o;
         if (!world_.has_ended(gone)) world_.wrong_ = runs_and_is_lost;
         is_told_ = true;
         ++world_.errors_;
-        if (o != outcome::uncertain) return o;
+        if (o != protocol_status::uncertain) return o;
         ++world_.uncertain_;
         record_.left_alone();
         return o;
     }
-    outcome hear(outcome o) { return hear(o, work_.lost_node()); }
+    protocol_status hear(protocol_status o) { return hear(o, work_.lost_node()); }
     void count_defeat() {
         if (++lost_ == most_attempts_of_one) world_.wrong_ = one_starves;
         work_in_vain_ += 1 + static_cast<std::int64_t>(work_.entries().size());
@@ -172,32 +172,32 @@ private:
     void mind_others() {
         conduct as = world_.plan_.conduct;
         if (as == conduct::mixed) as = static_cast<conduct>(number() % static_cast<unsigned>(conduct::mixed));
-        manners m{.waits = as != conduct::hasty};
+        contention_behavior m{.waits = as != conduct::hasty};
         bool asserts = false;
         switch (as) {
             case conduct::age: asserts = lost_ != 0; break;
             case conduct::work:
                 asserts = lost_ != 0;
-                m.as.rank = work_in_vain_;
+                m.precedence.rank = work_in_vain_;
                 m.counts_objects = true;
                 break;
             case conduct::priority:
                 asserts = priority_ > 0;
-                m.as.rank = priority_;
+                m.precedence.rank = priority_;
                 break;
             case conduct::all:
                 asserts = true;
-                m.as.rank = highest_rank - 1;
+                m.precedence.rank = highest_rank - 1;
                 break;
             default: break;
         }
-        if (lost_ >= attempts_to_seniority) m = {.waits = true, .as = {.rank = highest_rank}};
+        if (lost_ >= attempts_to_seniority) m = {.waits = true, .precedence = {.rank = highest_rank}};
         if (asserts || lost_ >= attempts_to_seniority) {
-            m.as.age = claims_.age();
-            m.shield = &claims_;
+            m.precedence.age = claims_.age();
+            m.reserve_for = &claims_;
             ++world_.shielded_;
         }
-        work_.behave(m);
+        work_.set_behavior(m);
     }
 
     /// Runs one attempt, sometimes with abstract locks around it. The locks behave as for a block whose every open
@@ -213,7 +213,7 @@ private:
             took && (dice.chance(15) ? run_irrevocably(what, dice) : run_once(what, may_sleep && !with_names));
         names_.clear();
         claims_.release();
-        world_.waits_ += work_.waits();
+        world_.waits_ += work_.wait_count();
         return done;
     }
     /// Runs one attempt of a transaction that becomes irrevocable after some steps, and must commit from then on.
@@ -227,10 +227,10 @@ private:
         for (unsigned i = 0; i < steps; ++i) {
             if (i == late && !become_irrevocable(late == 0)) return false;
             wire::simulated_network step{what + std::uint64_t{i + 1} * 7919, {}, nullptr};
-            if (one_step(step) != outcome::good) return fail_irrevocably();
+            if (one_step(step) != protocol_status::good) return fail_irrevocably();
         }
         record_.write_as_planned();
-        if (hear(work_.prepare(dice.chance(60))) != outcome::good) return fail_irrevocably();
+        if (hear(work_.prepare(dice.chance(60))) != protocol_status::good) return fail_irrevocably();
         if (dice.chance(30)) pause(2);
         work_.commit();
         record_.committed(work_.version(), now());
@@ -241,17 +241,17 @@ private:
     }
     /// Returns false if the attempt has to start over, which is allowed only after it has opened an object.
     bool become_irrevocable(bool from_the_begin) {
-        outcome o = claims_.take_token(claims_.name());
-        while (o == outcome::conflict && from_the_begin) o = claims_.take_token(claims_.name());
-        if (hear(o, claims_.lost_node()) != outcome::good) return false;
-        beaten_ = hear(work_.bind(claims_)) != outcome::good;
+        protocol_status o = claims_.acquire_token(claims_.name());
+        while (o == protocol_status::conflict && from_the_begin) o = claims_.acquire_token(claims_.name());
+        if (hear(o, claims_.lost_node()) != protocol_status::good) return false;
+        beaten_ = hear(work_.reserve_irrevocably(claims_)) != protocol_status::good;
         if (beaten_) return false;
         if (world_.irrevocable_ != nullptr) world_.wrong_ = two_are_irrevocable;
         world_.irrevocable_ = this;
         return true;
     }
     bool fail_irrevocably() {
-        if (work_.is_bound() && !is_told_) world_.wrong_ = bound_starts_over;
+        if (work_.is_irrevocable() && !is_told_) world_.wrong_ = bound_starts_over;
         if (world_.irrevocable_ == this) world_.irrevocable_ = nullptr;
         record_.refused();
         beaten_ = true;
@@ -262,8 +262,8 @@ private:
             std::vector<wire::claim_item> wanted;
             for (auto n = 1 + dice.random_below(2); n != 0; --n)
                 wanted.push_back({{1, dice.random_below(4)}, dice.chance(40)});
-            const outcome o = claims_.take(wanted, claims_.name());
-            if (hear(o, claims_.lost_node()) != outcome::good) {
+            const protocol_status o = claims_.acquire(wanted, claims_.name());
+            if (hear(o, claims_.lost_node()) != protocol_status::good) {
                 ++world_.names_refused_;
                 return false;
             }
@@ -279,7 +279,7 @@ private:
     void sleep() {
         watches_ = true;
         rung_ = false;
-        const bool current = hear(work_.watch()) == outcome::good;
+        const bool current = hear(work_.watch()) == protocol_status::good;
         asleep_ = true;
         while (current && !rung_) suspend();
         watches_ = asleep_ = false;
@@ -303,7 +303,7 @@ private:
         }
         if (!good && snapshot && !is_told_) {
             // A node that came back has not kept its former versions.
-            if (work_.why() != rollback_reason::too_old || work_.time() >= world_.latest_return())
+            if (work_.why() != rollback_reason::too_old || work_.time() >= world_.latest_rejoin_version())
                 world_.wrong_ = reader_starts_over;
             ++world_.readers_too_late_;
         }
@@ -315,7 +315,7 @@ private:
             return true;
         }
         record_.write_as_planned();
-        beaten_ = hear(work_.prepare(dice.chance(60))) != outcome::good;
+        beaten_ = hear(work_.prepare(dice.chance(60))) != protocol_status::good;
         if (beaten_) {
             record_.refused();
             return false;
@@ -323,14 +323,14 @@ private:
         if (dice.chance(30)) pause(2);
         // Another part of the transaction refuses to commit, unless one message has already decided. A separate
         // generator ensures that the next attempt does not always do the same.
-        if (world_.network().chance(5) && !work_.decided()) {
+        if (world_.network().chance(5) && !work_.is_decided()) {
             work_.abort();
             record_.refused();
             return false;
         }
         work_.commit();
         record_.committed(work_.version(), now());
-        world_.committed_after_ += site_.before_names != 0 ? 1u : 0u;
+        world_.committed_after_ += site_.last_former_name != 0 ? 1u : 0u;
         return true;
     }
     [[nodiscard]] std::uint64_t now() { return world_.network().now() + 1; }
@@ -346,14 +346,14 @@ private:
             const auto length = static_cast<unsigned>(dice.random_below(3));
             if (opens && record_.may_begin_block(i))
                 record_.open_block(i, checkpoint ? steps - 1 : std::min(i + length, steps - 1), checkpoint);
-            outcome o = hear(ask_ahead(what + i));
-            if (o == outcome::good) o = one_step(dice);
-            if (o == outcome::good) o = hear(record_.end_blocks(i, site_.clock.now()));
-            if (o == outcome::good) {
+            protocol_status o = hear(ask_ahead(what + i));
+            if (o == protocol_status::good) o = one_step(dice);
+            if (o == protocol_status::good) o = hear(record_.end_blocks(i, site_.clock.now()));
+            if (o == protocol_status::good) {
                 ++i;
                 continue;
             }
-            if (o != outcome::conflict || rewinds++ == most_rewinds) return false;
+            if (o != protocol_status::conflict || rewinds++ == most_rewinds) return false;
             const std::optional<unsigned> to = record_.go_back();
             if (!to) return false;
             ++world_.rewinds_;
@@ -363,25 +363,26 @@ private:
         return true;
     }
     /// Sometimes prefetches: objects that this step opens, that a later step opens, or that are never opened.
-    outcome ask_ahead(std::uint64_t seed) {
+    protocol_status ask_ahead(std::uint64_t seed) {
         wire::simulated_network dice{seed * 31 + 7, {}, nullptr};
-        if (!dice.chance(20)) return outcome::good;
+        if (!dice.chance(20)) return protocol_status::good;
         std::vector<object_id> ids;
         for (auto n = 1 + dice.random_below(2); n != 0; --n)
             ids.push_back({0, dice.random_below(world_.plan_.objects)});
-        return work_.ask_ahead(ids);
+        return work_.prefetch(ids);
     }
-    outcome one_step(wire::simulated_network& dice) {
+    protocol_status one_step(wire::simulated_network& dice) {
         std::vector<object_id> ids{{0, dice.random_below(world_.plan_.objects)}};
         if (dice.chance(30)) ids.push_back({0, dice.random_below(world_.plan_.objects)});
         // The body of an attempt that fails later has also seen these values.
-        outcome o = work_.open(ids);
-        while (o == outcome::conflict && work_.is_bound() && work_.why() == rollback_reason::busy) o = work_.open(ids);
-        if (hear(o) != outcome::good) return o;
+        protocol_status o = work_.open(ids);
+        while (o == protocol_status::conflict && work_.is_irrevocable() && work_.why() == rollback_reason::busy)
+            o = work_.open(ids);
+        if (hear(o) != protocol_status::good) return o;
         for (const object_id& id : ids) record_.saw(id);
         if (dice.chance(writes_of_100_)) record_.plan_write(ids.front(), dice.chance(85) || !world_.plan_.erases);
         if (dice.chance(20)) pause(1);
-        return outcome::good;
+        return protocol_status::good;
     }
 
     /// Opens every object alone, and then all existing objects together. A client that was told of a commit must see
@@ -398,7 +399,7 @@ private:
     void note_out_of_reach(const object_id& id) {
         ++world_.out_of_reach_;
         // When all nodes are back, only a commit of a former process can still lock the object.
-        const bool in_doubt = std::ranges::any_of(world_.sites(), [&id](const auto& s) {
+        const bool in_doubt = std::ranges::any_of(world_.protocol_nodes(), [&id](const auto& s) {
             wire::object_view view;
             s->objects.look(id, view);
             return view.where == wire::lookup_result::in_doubt;
@@ -411,20 +412,20 @@ private:
             record_.begin(number());
             record_.entry_in_history().begun = now() + 1;
             static_cast<void>(work_.begin());
-            const outcome o = hear(work_.open(ids));
-            for (std::size_t i = 0; i < ids.size() && o == outcome::good; ++i) record_.saw(ids[i]);
-            if (o == outcome::good) record_.committed(0);
-            if (o != outcome::conflict) return o == outcome::good;
+            const protocol_status o = hear(work_.open(ids));
+            for (std::size_t i = 0; i < ids.size() && o == protocol_status::good; ++i) record_.saw(ids[i]);
+            if (o == protocol_status::good) record_.committed(0);
+            if (o != protocol_status::conflict) return o == protocol_status::good;
             if (turn == most_attempts_of_one) world_.wrong_ = one_starves;
             pause(turn);
         }
     }
 
     world& world_;
-    site& site_;
-    transaction work_;
+    protocol_node& site_;
+    distributed_transaction work_;
     recording record_;
-    claims claims_;
+    named_lock_client claims_;
     std::vector<wire::claim_item> names_;
     unsigned writes_of_100_ = 0;
     bool beaten_ = false;  // the attempt has lost an object to another transaction
@@ -441,8 +442,8 @@ private:
     bool asleep_ = false;
 };
 
-world::world(const plan& p) : mesh{p.nodes, p.how, p.seed, p.network}, plan_{p} {
-    for (node_number i = 0; i < p.nodes; ++i) world::equip(at(i));
+world::world(const plan& p) : simulated_cluster{p.nodes, p.how, p.seed, p.network}, plan_{p} {
+    for (node_number i = 0; i < p.nodes; ++i) world::on_new_node(at(i));
     for (unsigned i = 0; i < p.nodes * p.clients_of_node; ++i)
         add_client(static_cast<node_number>(i % p.nodes), i / p.nodes);
     if (p.one_ends) network().after(p.ends_at, [this] { end_one(plan_.which_ends); });
@@ -451,9 +452,9 @@ world::world(const plan& p) : mesh{p.nodes, p.how, p.seed, p.network}, plan_{p} 
 
 world::~world() = default;
 
-void world::equip(site& fresh) {
+void world::on_new_node(protocol_node& fresh) {
     fresh.objects.limit(plan_.directory);
-    fresh.objects.share_after(plan_.share_after);
+    fresh.objects.set_copy_threshold(plan_.share_after);
     if (plan_.share_after != 0) fresh.cache.limit(plan_.cache);
 }
 
@@ -471,21 +472,21 @@ void world::resume(client& c) {
 }
 
 void world::end_one(node_number n) {
-    end(n, plan_.notice);
+    end_node(n, plan_.notice);
     for (std::size_t i = 0; i < clients_.size(); ++i) {
         if (clients_[i]->home() == n) clients_[i]->end();
     }
-    if (!plan_.comes_back && !injected(fault::let_back_in)) return;
-    network().after(2 * plan_.notice, [this, n] { start_again(n, plan_.notice); });
+    if (!plan_.comes_back && !injected(fault::rejoin_as_former)) return;
+    network().after(2 * plan_.notice, [this, n] { restart_node(n, plan_.notice); });
 }
 
-void world::heard_of_return(node_number n) {
+void world::on_rejoined(node_number n) {
     ++returns_;
-    if (const std::uint64_t version = version_of_return(n); version != 0) history_.node_returns(version);
+    if (const std::uint64_t version = rejoin_version(n); version != 0) history_.node_returns(version);
     for (unsigned i = 0; i < plan_.clients_of_node; ++i) start(add_client(n, i));
 }
 
-void world::heard_of_end(node_number at, node_number /*gone*/) {
+void world::on_node_lost(node_number at, node_number /*gone*/) {
     for (const auto& c : clients_) {
         if (c->home() == at) c->ring_all();
     }
@@ -493,7 +494,7 @@ void world::heard_of_end(node_number at, node_number /*gone*/) {
 
 void world::audit() {
     for (node_number n = 0; n < plan_.nodes; ++n) {
-        if (!serves(n)) continue;
+        if (!is_serving(n)) continue;
         client& auditor = add_client(n, plan_.clients_of_node);
         auditor.be_auditor();
         start(auditor);
@@ -502,7 +503,7 @@ void world::audit() {
 
 /// Compares the counters of the nodes with the counts that a scan finds.
 bool world::is_miscounted() {
-    return std::ranges::any_of(sites(), [](const auto& s) {
+    return std::ranges::any_of(protocol_nodes(), [](const auto& s) {
         std::uint64_t found = 0;
         s->objects.each([&found](const object_id&, const std::string&) { ++found; });
         return s->objects.count().objects != found;
@@ -511,7 +512,7 @@ bool world::is_miscounted() {
 
 bool world::is_on_several() {
     for (std::uint64_t i = 0; i < plan_.objects; ++i) {
-        const auto owners = std::ranges::count_if(sites(), [i](const auto& s) {
+        const auto owners = std::ranges::count_if(protocol_nodes(), [i](const auto& s) {
             wire::object_view view;
             s->objects.look({0, i}, view);
             return view.where == wire::lookup_result::here;
@@ -521,20 +522,20 @@ bool world::is_on_several() {
     return false;
 }
 
-store::figures world::stood_back() {
-    store::figures all;
-    for (const auto& s : sites()) {
-        const store::figures f = s->objects.count();
+object_directory::statistics world::stood_back() {
+    object_directory::statistics all;
+    for (const auto& s : protocol_nodes()) {
+        const object_directory::statistics f = s->objects.count();
         all.outranked += f.outranked;
-        all.given_way += f.given_way;
+        all.reservations_lost += f.reservations_lost;
     }
     return all;
 }
 
-voter::figures world::doubts() {
-    voter::figures all;
-    for (const auto& s : sites()) {
-        const voter::figures some = s->votes.count();
+commit_participant::statistics world::doubts() {
+    commit_participant::statistics all;
+    for (const auto& s : protocol_nodes()) {
+        const commit_participant::statistics some = s->commits.count();
         all.in_doubt += some.in_doubt;
         all.committed += some.committed;
         all.aborted += some.aborted;
@@ -544,13 +545,13 @@ voter::figures world::doubts() {
 
 std::uint64_t world::looks_in_copies() {
     std::uint64_t all = 0;
-    for (const auto& s : sites()) all += s->cache.count().looks;
+    for (const auto& s : protocol_nodes()) all += s->cache.count().hits;
     return all;
 }
 
 std::uint64_t world::looks_in_copies_after() {
     std::uint64_t all = 0;
-    for (const auto& s : sites()) all += s->before_names != 0 ? s->cache.count().looks : 0;
+    for (const auto& s : protocol_nodes()) all += s->last_former_name != 0 ? s->cache.count().hits : 0;
     return all;
 }
 
@@ -569,7 +570,7 @@ bool world::is_held_by_two() const {
     return false;
 }
 
-void world::heard_of_change(node_number at, const object_id& id) {
+void world::on_change(node_number at, const object_id& id) {
     for (const auto& c : clients_) {
         if (c->home() == at) c->ring(id);
     }
@@ -591,13 +592,13 @@ std::string world::run() {
         if (!c->asleep()) return "a client waits for ever";
         if (!c->may_sleep()) return sleeps_on;
     }
-    for (const auto& s : sites()) {
-        if (!serves(s->self)) {
+    for (const auto& s : protocol_nodes()) {
+        if (!is_serving(s->self)) {
             if (plan_.comes_back) return stays_out;
             continue;
         }
         if (s->locks.held() != 0) return name_is_left;
-        if (s->reserved.held() != 0) return object_is_left;
+        if (s->reserved_objects.held() != 0) return object_is_left;
     }
     if (is_miscounted()) return "a node has miscounted its objects";
     if (plan_.comes_back && is_on_several()) return on_several;

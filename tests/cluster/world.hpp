@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cluster/history.hpp"
-#include "cluster/simulation/mesh.hpp"
+#include "cluster/simulation/simulated_cluster.hpp"
 #include "interleaving/fiber.hpp"
 
 namespace tutti::cluster::testing {
@@ -23,10 +23,10 @@ struct plan {
     unsigned clients_of_node = 1;
     unsigned objects = 4;
     unsigned transactions = 6;  ///< number for each client
-    moving how = moving::to_writer;
+    object_placement how = object_placement::writer;
     cluster::testing::conduct conduct = cluster::testing::conduct::patient;
     wire::network_conditions network;
-    store::limits directory;
+    object_directory::limits directory;
     unsigned share_after = 0;      ///< looks before a reader gets a copy; 0: nodes keep no copies
     std::size_t cache = 1u << 20;  ///< size of the cache of copies, in bytes
     bool one_ends = false;         ///< a node ends in the middle, and is started again
@@ -62,7 +62,7 @@ inline constexpr const char* runs_and_is_lost = "a node that runs is taken for g
 /// Returns such a plan in which the node comes back. For some seeds a second node does so too, at any time.
 [[nodiscard]] plan with_a_return(std::uint64_t seed);
 
-class world final : private simulation::mesh {
+class world final : private simulation::simulated_cluster {
 public:
     explicit world(const plan& p);
     ~world() override;
@@ -85,11 +85,11 @@ public:
     /// reservations passed on because another transaction goes first.
     [[nodiscard]] std::size_t shielded() const noexcept { return shielded_; }
     [[nodiscard]] std::size_t waits() const noexcept { return waits_; }
-    [[nodiscard]] store::figures stood_back();
+    [[nodiscard]] object_directory::statistics stood_back();
     /// Returns the largest number of attempts of one transaction.
     [[nodiscard]] unsigned most_attempts() const noexcept { return most_attempts_; }
     /// Returns the number of times that a directory told an object's home and then forgot the object.
-    using mesh::told_homes;
+    using simulated_cluster::evictions_reported;
     /// Return the numbers of irrevocable blocks that committed: all, and those that had opened objects before they
     /// became irrevocable.
     [[nodiscard]] std::size_t bound() const noexcept { return bound_; }
@@ -104,7 +104,7 @@ public:
     [[nodiscard]] std::size_t out_of_reach() const noexcept { return out_of_reach_; }
     /// Counts transactions of a lost node: commits and aborts that another participant knew, and objects that stay in
     /// doubt.
-    [[nodiscard]] voter::figures doubts();
+    [[nodiscard]] commit_participant::statistics doubts();
     /// Returns the number of looks that found a copy.
     [[nodiscard]] std::uint64_t looks_in_copies();
     /// Returns the number of looks that found a copy, in processes that have come back.
@@ -118,11 +118,11 @@ public:
 private:
     class client;
 
-    void heard_of_change(node_number at, const object_id& id) override;
-    void heard_of_end(node_number at, node_number gone) override;
-    void heard_of_return(node_number n) override;
-    void equip(site& fresh) override;
-    void go_wrong(const char* what) override { wrong_ = what; }
+    void on_change(node_number at, const object_id& id) override;
+    void on_node_lost(node_number at, node_number gone) override;
+    void on_rejoined(node_number n) override;
+    void on_new_node(protocol_node& fresh) override;
+    void fail(const char* what) override { wrong_ = what; }
     void resume(client& c);
     client& add_client(node_number at, unsigned slot);
     void start(client& c);

@@ -262,7 +262,7 @@ void sizes() {
     ::close(fd);
 }
 
-void names() {
+void named_lock_table_test() {
     for (const ending e : every_ending) {
         const folder here;
         fill("old", "text");
@@ -440,7 +440,7 @@ int main() {
     pipes();
     reading();
     sizes();
-    names();
+    named_lock_table_test();
     errors();
     short_transfers();
     crowd();

@@ -72,7 +72,7 @@ struct doubts_answer {
 
 /// Asks all nodes at once for their transactions in doubt. Connects to the nodes as ask_nodes does. Throws
 /// connection_error if an address is malformed.
-[[nodiscard]] TUTTI_EXPORT std::vector<doubts_answer> ask_doubts(const observer_options& whom);
+[[nodiscard]] TUTTI_EXPORT std::vector<doubts_answer> ask_doubts(const observer_options& options);
 
 enum class settling : std::uint8_t {
     done,           ///< the node has settled the transaction and has told the other participants
@@ -103,7 +103,7 @@ struct settling_answer {
 /// Tells one node to settle a transaction that is in doubt there. At all participants that are connected to this node,
 /// either all writes of the transaction take effect or none. You may repeat the call: the first decision stays. Throws
 /// connection_error if an address is malformed, and std::out_of_range if there is no such node.
-[[nodiscard]] TUTTI_EXPORT settling_answer settle_doubt(const observer_options& whom, std::uint16_t node,
+[[nodiscard]] TUTTI_EXPORT settling_answer settle_doubt(const observer_options& options, std::uint16_t node,
                                                               const transaction_id& which, bool commits);
 
 }  // namespace tutti::cluster

@@ -4,7 +4,7 @@
 /// The first attempt of a block begins as a *light* attempt. An attempt stays light while it only opens objects by
 /// their references. These objects must be small, copied bytewise, and shown in this process (local.hpp). The library
 /// begins and commits the attempt. Before the attempt does anything else, the library turns it into an ordinary attempt
-/// (src/cluster/enlistment.hpp, L1 to L4). Until then, only this file records the objects that the attempt opens.
+/// (src/cluster/enlistment.hpp, FST1 to FST4). Until then, only this file records the objects that the attempt opens.
 #pragma once
 
 #include <array>
@@ -37,7 +37,7 @@ class light_attempt {
 public:
     static constexpr std::size_t most = 16;
 
-    explicit light_attempt(const node_body& of) noexcept : node_{&of} {}
+    explicit light_attempt(const node_impl& of) noexcept : node_{&of} {}
     light_attempt(const light_attempt&) = delete;
     light_attempt& operator=(const light_attempt&) = delete;
 
@@ -60,7 +60,7 @@ public:
     /// Opens the object and sets `it` to its value. Returns false if the object may be open already or is not at hand.
     /// Also returns false if the next place has no holder for a T, or if the attempt cannot stay light. O(bytes).
     template <class T, bool Writes>
-    [[nodiscard]] TUTTI_ALWAYS_INLINE bool open(const tx& t, const node_body& n, const object_id& id, const hint& found,
+    [[nodiscard]] TUTTI_ALWAYS_INLINE bool open(const tx& t, const node_impl& n, const object_id& id, const hint& found,
                                                 T*& it) noexcept {
         showcase* const at = found.get();
         if (!goes_on(t, n) || at == nullptr) [[unlikely]]
@@ -77,7 +77,7 @@ public:
     /// Opens the object as `open` does, but also finds an object that is open already, and creates a missing holder.
     /// O(bytes + objects). Throws std::bad_alloc.
     template <class T, bool Writes>
-    [[nodiscard]] bool find_or_open(const tx& t, const node_body& n, const object_id& id, const hint& found, T*& it) {
+    [[nodiscard]] bool find_or_open(const tx& t, const node_impl& n, const object_id& id, const hint& found, T*& it) {
         if (!goes_on(t, n)) return false;
         if (light_object* const open = find(id); open != nullptr) {
             auto* const held = as<T>(open->into->value.get());
@@ -116,7 +116,7 @@ private:
     }
     /// Returns true if this attempt uses objects of n, and t's innermost block is the attempt's own block and need not
     /// restart.
-    [[nodiscard]] TUTTI_ALWAYS_INLINE bool goes_on(const tx& t, const node_body& n) const noexcept {
+    [[nodiscard]] TUTTI_ALWAYS_INLINE bool goes_on(const tx& t, const node_impl& n) const noexcept {
         return node_ == &n && tutti::detail::access::is_undisturbed(t, block_);
     }
     [[nodiscard]] light_object* find(const object_id& id) noexcept {
@@ -149,11 +149,11 @@ private:
         return true;
     }
 
-    const node_body* const node_;
+    const node_impl* const node_;
     const tutti::detail::frame* block_ = nullptr;  // null: no light attempt runs
     std::uint64_t time_ = 0;
     // One bit for each open object. Several objects may share a bit. The bit is computed from the showcase. If the same
-    // object gets another showcase, its version there is larger than time_ (L4).
+    // object gets another showcase, its version there is larger than time_ (FST4).
     std::uint64_t names_ = 0;
     light_object* next_ = nullptr;
     bool writes_ = false;

@@ -28,12 +28,12 @@ struct undisturbed {
 
 /// A small object that blocks of its own process can read without a call into the library. A sequence lock protects the
 /// object, and the lock's word is also the object's own lock. Only the library changes the object
-/// (src/cluster/directory/shown.hpp, which states W1 to W5).
+/// (src/cluster/directory/shown.hpp, which states SEQ1 to SEQ5).
 ///
 /// A look loads the word, then the object's data, and then the word again. All loads but the last are acquire loads.
 /// The writer closes the word, executes a release fence, and then stores the new data. A load that reads new data
-/// synchronizes with this fence (W1), so the last load reads a changed word. A look that finds the word open sees every
-/// store that came before the word was opened (W2).
+/// synchronizes with this fence (SEQ1), so the last load reads a changed word. A look that finds the word open sees every
+/// store that came before the word was opened (SEQ2).
 ///
 /// Thread safety: you can call every member from any thread, as long as the node lives.
 class alignas(64) showcase {

@@ -80,8 +80,8 @@ public:
     [[nodiscard]] std::uint16_t metrics_port() const noexcept;
 
 private:
-    struct body;
-    std::unique_ptr<body> body_;
+    struct impl;
+    std::unique_ptr<impl> impl_;
 };
 
 /// A member as the group knows it, and the member's own report.

@@ -71,7 +71,7 @@ struct node_statistics {
 
 namespace detail {
 
-class node_body;
+class node_impl;
 class light_attempt;
 
 /// The data of one object in the running block.
@@ -84,13 +84,13 @@ struct slot {
 };
 
 /// Returns null if t's attempt cannot be light, or is light no longer.
-TUTTI_EXPORT light_attempt* open_lightly(tx& t, node_body& n);
+TUTTI_EXPORT light_attempt* open_lightly(tx& t, node_impl& n);
 // The parameters are in the order in which callers pass them on, so that they keep their registers.
-TUTTI_EXPORT slot& open_to_read(tx& t, const object_id& id, hint& found, node_body& n);
+TUTTI_EXPORT slot& open_to_read(tx& t, const object_id& id, hint& found, node_impl& n);
 /// Opens the object for writing. A roll-back of the innermost block undoes later changes of the slot.
-TUTTI_EXPORT slot& open_to_write(tx& t, const object_id& id, hint& found, node_body& n);
-TUTTI_EXPORT void open_together(tx& t, node_body& n, const object_id* ids, std::size_t count);
-TUTTI_EXPORT void open_ahead(tx& t, node_body& n, const object_id* ids, std::size_t count);
+TUTTI_EXPORT slot& open_to_write(tx& t, const object_id& id, hint& found, node_impl& n);
+TUTTI_EXPORT void open_together(tx& t, node_impl& n, const object_id* ids, std::size_t count);
+TUTTI_EXPORT void open_ahead(tx& t, node_impl& n, const object_id* ids, std::size_t count);
 [[noreturn]] TUTTI_EXPORT void refuse_missing(const name& of);
 [[noreturn]] TUTTI_EXPORT void refuse_second(const name& of);
 
@@ -143,10 +143,10 @@ public:
     /// Returns the carrier of calls to other nodes' servers; null if there are no other nodes.
     [[nodiscard]] call_carrier* calls() const noexcept;
 
-    [[nodiscard]] detail::node_body& body() const noexcept { return *body_; }
+    [[nodiscard]] detail::node_impl& impl() const noexcept { return *impl_; }
 
 private:
-    std::unique_ptr<detail::node_body> body_;
+    std::unique_ptr<detail::node_impl> impl_;
 };
 
 }  // namespace tutti::cluster

@@ -18,7 +18,7 @@ struct named_lock {
 };
 
 namespace detail {
-TUTTI_EXPORT void acquire_names(tx& t, node_body& n, const named_lock* locks, std::size_t count);
+TUTTI_EXPORT void acquire_names(tx& t, node_impl& n, const named_lock* locks, std::size_t count);
 }  // namespace detail
 
 /// Takes abstract locks for the block of `t`. The block holds the locks until the outermost block around it has ended,
@@ -28,7 +28,7 @@ TUTTI_EXPORT void acquire_names(tx& t, node_body& n, const named_lock* locks, st
 /// lost, also at the commit of a block that has taken a lock. Throws usage_error in an irrevocable block, and over an
 /// engine.
 inline void acquire(tx& t, const node& of, std::initializer_list<named_lock> locks) {
-    detail::acquire_names(t, of.body(), locks.begin(), locks.size());
+    detail::acquire_names(t, of.impl(), locks.begin(), locks.size());
 }
 
 /// Takes these abstract locks and then runs tutti::open_nested. Use it for operations on objects that do not commute.

@@ -39,10 +39,10 @@ class ref {
                   "tutti::cluster::ref<T> needs a T that can be made and copied: what arrives is read into a new T");
 
 public:
-    ref(const node& of, const object_id& id) noexcept : node_{&of.body()}, name_{id} {}
+    ref(const node& of, const object_id& id) noexcept : node_{&of.impl()}, name_{id} {}
     /// Names the object by a text. Errors show the first 30 bytes of the text beside the id.
     template <std::convertible_to<std::string_view> Text>
-    ref(const node& of, const Text& text) noexcept : node_{&of.body()}, name_{std::string_view{text}} {}
+    ref(const node& of, const Text& text) noexcept : node_{&of.impl()}, name_{std::string_view{text}} {}
 
     /// Returns the object, or null if there is no such object. The pointer is valid until the block ends or writes the
     /// object.
@@ -80,7 +80,7 @@ public:
     }
 
     [[nodiscard]] const object_id& id() const noexcept { return name_.id(); }
-    [[nodiscard]] detail::node_body& of() const noexcept { return *node_; }
+    [[nodiscard]] detail::node_impl& of() const noexcept { return *node_; }
 
 private:
     /// Opens the object and returns its value; null if there is no such object.
@@ -139,7 +139,7 @@ private:
         return held->value;
     }
 
-    detail::node_body* node_;
+    detail::node_impl* node_;
     mutable detail::hint found_;
     detail::name name_;  // last, so that the members that `open` uses are next to each other
 };
@@ -153,7 +153,7 @@ void prefetch(tx& t, const ref<T>& first, const ref<Rest>&... rest) {
 
 /// Opens objects of any types, by their names, in one round trip.
 inline void prefetch(tx& t, const node& of, std::span<const object_id> ids) {
-    if (!ids.empty()) detail::open_together(t, of.body(), ids.data(), ids.size());
+    if (!ids.empty()) detail::open_together(t, of.impl(), ids.data(), ids.size());
 }
 
 /// Opens a list of objects of one type in one round trip.

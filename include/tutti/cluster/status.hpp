@@ -159,6 +159,6 @@ struct node_answer {
 /// Returns after at most `within`, in the order of the addresses. A node answers at most eight observers at a time,
 /// also while it waits for other nodes to connect. Throws connection_error if an address is malformed. Reports every
 /// other error in the node's answer.
-[[nodiscard]] TUTTI_EXPORT std::vector<node_answer> ask_nodes(const observer_options& whom);
+[[nodiscard]] TUTTI_EXPORT std::vector<node_answer> ask_nodes(const observer_options& options);
 
 }  // namespace tutti::cluster

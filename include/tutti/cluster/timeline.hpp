@@ -112,7 +112,7 @@ struct node_timeline {
 /// refuses a second one by a message in `trouble`. `within` limits each exchange with a node, in addition to the
 /// recording. Clocks are compared by Cristian's method, "Probabilistic clock synchronization", Distributed Computing 3,
 /// 1989. Throws connection_error if an address is malformed. Reports every other error in the node's `trouble`.
-[[nodiscard]] TUTTI_EXPORT std::vector<node_timeline> record_nodes(const observer_options& whom,
+[[nodiscard]] TUTTI_EXPORT std::vector<node_timeline> record_nodes(const observer_options& options,
                                                                          std::chrono::milliseconds how_long);
 
 }  // namespace tutti::cluster

@@ -4,22 +4,22 @@
 // MSPC 2012), whose word is also the object's lock. The word is *closed* while the object changes, is locked for
 // writing, or is not here. The word is *guarded* while a write would have to look at more than the object's bytes.
 //
-//   W1  A writer closes the word, and then stores the changes. The release fence after close() keeps this order.
+//   SEQ1  A writer closes the word, and then stores the changes. The release fence after close() keeps this order.
 //       Partners: the acquire loads in showcase::look, between its two loads of the word. A look that has read any new
 //       value finds another word when it compares.
-//   W2  A writer stores the open word with release. Partners: the acquire load of the word in showcase::look, and
+//   SEQ2  A writer stores the open word with release. Partners: the acquire load of the word in showcase::look, and
 //       close(). Both see all earlier stores.
-//   W3  A commit closes the word before it draws its version by a step of the clock. A look has read the clock before
+//   SEQ3  A commit closes the word before it draws its version by a step of the clock. A look has read the clock before
 //       it compares the word: between its two loads of the word, or when its attempt began. Steps of the clock are
 //       seq_cst read-modify-writes in one order. Suppose a look finds a clock of the commit's version or more. Then the
 //       look has synchronized with the step that drew the version, directly or by the messages that have brought this
 //       clock. So the look finds the closed word when it compares. Hence the values that a look has read were current,
 //       and not locked for writing, at some moment. At that moment, the clock was no less than the value that the look
 //       has found. The commit that replaces them has a higher version than that.
-//   W4  The memory of a shown part keeps its type for as long as the store exists. A dropped entry passes the part on
-//       to another entry. The part's name changes while the word is closed, after the fence of W1. A look compares the
+//   SEQ4  The memory of a shown part keeps its type for as long as the store exists. A dropped entry passes the part on
+//       to another entry. The part's name changes while the word is closed, after the fence of SEQ1. A look compares the
 //       name between its two loads of the word.
-//   W5  A word never recurs once its object has changed, been locked for writing, or become guarded or free. So if the
+//   SEQ5  A word never recurs once its object has changed, been locked for writing, or become guarded or free. So if the
 //       word is unchanged since a look, the object is, too. A commit that closes the word in one step from that value
 //       may write the object. Steps that close a word are seq_cst. So are the checks of other words by a commit that
 //       has closed some. So of two commits that have each read what the other one writes, at least one finds the
@@ -50,7 +50,7 @@ public:
     static constexpr std::uint64_t nothing = closed;
     /// Returns true if a commit that has seen that word may write the object in place.
     [[nodiscard]] static bool is_free(std::uint64_t word) noexcept {
-        return (word & (injected(fault::in_place_beside_others) ? closed : closed | guarded)) == 0;
+        return (word & (injected(fault::in_place_ignores_guards) ? closed : closed | guarded)) == 0;
     }
 
     /// Closes the word. Waits while another thread has it closed.
@@ -62,16 +62,16 @@ public:
             if ((w & closed) == 0 && word_.compare_exchange_strong(w, w | closed, std::memory_order_seq_cst)) break;
             if (turn % most_looks == 0) std::this_thread::yield();
         }
-        std::atomic_thread_fence(std::memory_order_release);  // W1
+        std::atomic_thread_fence(std::memory_order_release);  // SEQ1
     }
-    /// Closes the word if it is still `seen` (W5). Returns false if the object has changed since that word was seen.
+    /// Closes the word if it is still `seen` (SEQ5). Returns false if the object has changed since that word was seen.
     /// REQUIRES: is_free(seen)
     [[nodiscard]] bool close_if(std::uint64_t seen) noexcept {
         if (!word_.compare_exchange_strong(seen, seen | closed, std::memory_order_seq_cst)) return false;
-        std::atomic_thread_fence(std::memory_order_release);  // W1
+        std::atomic_thread_fence(std::memory_order_release);  // SEQ1
         return true;
     }
-    /// Returns true if the object is unchanged since that word was seen (W5).
+    /// Returns true if the object is unchanged since that word was seen (SEQ5).
     [[nodiscard]] bool is_still(std::uint64_t seen) const noexcept {
         return word_.load(std::memory_order_seq_cst) == seen;
     }
@@ -95,7 +95,7 @@ public:
     void lay_aside(shown* before) noexcept {
         version_.store(reinterpret_cast<std::uintptr_t>(before), std::memory_order_relaxed);
     }
-    /// Takes this part off the list for that object, and leaves it closed (W4). Returns the next unused part.
+    /// Takes this part off the list for that object, and leaves it closed (SEQ4). Returns the next unused part.
     shown* take_up(const object_id& whose) noexcept {
         high_.store(whose.high, std::memory_order_relaxed);
         low_.store(whose.low, std::memory_order_relaxed);
@@ -114,7 +114,7 @@ public:
     [[nodiscard]] bool see(const object_id& id, const logical_clock& clock, wire::object_view& view,
                            std::uint64_t& word) const {
         return look<faulty>(id, word, [&] {
-            view.valid_at = clock.now();  // W3
+            view.valid_at = clock.now();  // SEQ3
             view.version = get<faulty>(version_);
             const std::uint64_t shape = get<faulty>(shape_);
             view.exists = shape % 2 != 0;
@@ -127,7 +127,7 @@ public:
     [[nodiscard]] TUTTI_ALWAYS_INLINE bool see(const object_id& id, const logical_clock& clock, const detail::image& to,
                                                wire::object_view& view, std::uint64_t& word) const noexcept {
         return look<faulty>(id, word, [&]() __attribute__((always_inline)) {
-            view.valid_at = clock.now();  // W3
+            view.valid_at = clock.now();  // SEQ3
             view.version = get<faulty>(version_);
             // A value has a size. An object that exists has at least the word of its type, so an object of that shape
             // exists.
@@ -142,8 +142,8 @@ public:
 
 private:
     struct faulty {
-        static void before_load() noexcept { invite_others(fault::look_through_changes); }
-        [[nodiscard]] static bool trusts_what_it_got() noexcept { return injected(fault::look_through_changes); }
+        static void before_load() noexcept { yield_if_injected(fault::read_during_change); }
+        [[nodiscard]] static bool trusts_what_it_got() noexcept { return injected(fault::read_during_change); }
     };
 
     TUTTI_NOINLINE void copy(std::size_t size, std::string& to) const {
@@ -152,7 +152,7 @@ private:
     }
     void open(bool guard) noexcept {
         const std::uint64_t next_word = (word_.load(std::memory_order_relaxed) / step + 1) * step;
-        word_.store(next_word | (guard ? guarded : 0), std::memory_order_release);  // W2, W5
+        word_.store(next_word | (guard ? guarded : 0), std::memory_order_release);  // SEQ2, SEQ5
     }
     void store_head(bool exists, std::uint64_t version, std::size_t size) noexcept {
         version_.store(version, std::memory_order_relaxed);

@@ -7,7 +7,7 @@
 
 namespace tutti::cluster {
 
-void lost_nodes::lose(node_number node) noexcept try {
+void lost_nodes::on_node_lost(node_number node) noexcept try {
     if (node >= nodes_) return;
     {
         const std::lock_guard hold{guard_};
@@ -15,54 +15,57 @@ void lost_nodes::lose(node_number node) noexcept try {
         std::vector<node_number>& missing = missing_[node];
         missing.clear();
         for (node_number n = 0; n < nodes_; ++n) {
-            const bool is_left = n != self_ && n != node && !store_.is_lost(n);
-            const auto told = said_.find({n, node});
-            if (is_left && (told == said_.end() || told->second < store_.first_of(node))) missing.push_back(n);
+            const bool is_left = n != self_ && n != node && !objects_.is_lost(n);
+            const auto known = received_.find({n, node});
+            if (is_left && (known == received_.end() || known->second < objects_.first_transaction_of(node)))
+                missing.push_back(n);
         }
-        if (missing.empty() && !injected(fault::count_lost_sharers)) store_.forget_copies_of(node);
+        if (missing.empty() && !injected(fault::keep_lost_copy_holders)) objects_.stop_counting_copies_of(node);
     }
-    if (!tied_.has_pins(node) || injected(fault::believe_early_partings)) tell_others_of(node);
+    if (!references_.has_pins(node) || injected(fault::report_loss_before_pins_dropped)) notify_others_of(node);
 } catch (const std::bad_alloc&) {
     return;  // writers of objects that the lost node had copies of wait until it is back
 }
 
-void lost_nodes::end_of_pins(node_number node) noexcept { tell_others_of(node); }
+void lost_nodes::on_pins_dropped(node_number node) noexcept { notify_others_of(node); }
 
-void lost_nodes::tell_others_of(node_number node) noexcept {
-    const wire::lost_node word{.node = node, .first = store_.first_of(node)};
+void lost_nodes::notify_others_of(node_number node) noexcept {
+    const wire::lost_node message{.node = node, .first = objects_.first_transaction_of(node)};
     for (node_number n = 0; n < nodes_; ++n) {
-        if (n != self_ && n != node && !store_.is_lost(n)) say(n, word);
+        if (n != self_ && n != node && !objects_.is_lost(n)) send(n, message);
     }
 }
 
-void lost_nodes::say(node_number to, const wire::lost_node& what) noexcept try {
-    if (speaker_ != nullptr) speaker_->say(to, wire::message_type::lost_node, wire::encode(what));
+void lost_nodes::send(node_number to, const wire::lost_node& what) noexcept try {
+    if (sender_ != nullptr) sender_->send_one_way(to, wire::message_type::lost_node, wire::encode(what));
 } catch (const std::bad_alloc&) {
     return;  // the receiver waits until the lost node is back
 }
 
-void lost_nodes::stop_waiting_for(node_number teller, node_number lost) noexcept {
+void lost_nodes::stop_waiting_for(node_number sender, node_number lost) noexcept {
     std::vector<node_number>& missing = missing_[lost];
-    if (std::erase(missing, teller) == 0 || !missing.empty() || injected(fault::count_lost_sharers)) return;
-    store_.forget_copies_of(lost);
+    if (std::erase(missing, sender) == 0 || !missing.empty() || injected(fault::keep_lost_copy_holders)) return;
+    objects_.stop_counting_copies_of(lost);
 }
 
-void lost_nodes::remember(const wire::lost_node& told, node_number from) noexcept try {
-    std::uint64_t& known = said_[{from, told.node}];
-    known = std::max(known, told.first);
+void lost_nodes::remember(const wire::lost_node& message, node_number from) noexcept try {
+    std::uint64_t& known = received_[{from, message.node}];
+    known = std::max(known, message.first);
 } catch (const std::bad_alloc&) {
     return;  // a later loss of that node waits for this message until the node is back
 }
 
-void lost_nodes::hear(const wire::lost_node& told, node_number from) noexcept {
+void lost_nodes::receive(const wire::lost_node& message, node_number from) noexcept {
     {
         const std::lock_guard hold{guard_};
-        if (told.first >= store_.first_of(told.node)) stop_waiting_for(from, told.node);
-        remember(told, from);
+        if (message.first >= objects_.first_transaction_of(message.node)) stop_waiting_for(from, message.node);
+        remember(message, from);
     }
-    // D2. The message is about the process that this node is connected with, or about one before that (D3).
-    const bool is_here = !store_.is_lost(told.node) && told.first >= store_.first_of(told.node);
-    if (!told.relayed && is_here) say(told.node, {.node = from, .first = store_.first_of(from), .relayed = true});
+    // LOS2. The message is about the process that this node is connected with, or about one before that (LOS3).
+    const bool is_here =
+        !objects_.is_lost(message.node) && message.first >= objects_.first_transaction_of(message.node);
+    if (!message.relayed && is_here)
+        send(message.node, {.node = from, .first = objects_.first_transaction_of(from), .relayed = true});
 }
 
 void lost_nodes::admit(node_number node) noexcept {

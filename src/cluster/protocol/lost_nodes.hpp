@@ -2,14 +2,14 @@
 //
 // Before its loss, a node L may have read a copy of this node's object, and committed at a version that only another
 // node knows. A transaction that overwrites the object must draw a higher version. So L counts as a sharer of this
-// node's objects (store.hpp, S12) until every other remaining node has sent `lost_node`, with its clock:
+// node's objects (store.hpp, DIR12) until every other remaining node has sent `lost_node`, with its clock:
 //
-//   D1  A node sends `lost_node` of L once it has lost L. After that, the node hears no decision of L. The node's clock
+//   LOS1  A node sends `lost_node` of L once it has lost L. After that, the node hears no decision of L. The node's clock
 //       is no less than the version of each decision that it has heard.
-//   D2  L may be alive, and disconnected from this node only. Then L sends `lost_node` of this node to the others, once
+//   LOS2  L may be alive, and disconnected from this node only. Then L sends `lost_node` of this node to the others, once
 //       no commit of L has pinned copies of this node's objects any more. No such commit begins after that. The version
 //       of each is no more than the clock of that message. A node that receives the message relays it to this node.
-//   D3  The message is about a process: it names the first transaction that the process may run. Messages about a
+//   LOS3  The message is about a process: it names the first transaction that the process may run. Messages about a
 //       former process do not concern a process that has come back.
 //
 // If a node is lost while its `lost_node` is missing, no node waits for that message any longer.
@@ -23,47 +23,47 @@
 #include <utility>
 #include <vector>
 
-#include "cluster/directory/store.hpp"
+#include "cluster/directory/object_directory.hpp"
 #include "cluster/protocol/network.hpp"
-#include "cluster/protocol/ties.hpp"
+#include "cluster/protocol/peer_references.hpp"
 
 namespace tutti::cluster {
 
 class lost_nodes {
 public:
-    lost_nodes(node_number self, node_number nodes, store& objects, const ties& tied)
-        : self_{self}, nodes_{nodes}, store_{objects}, tied_{tied}, missing_(nodes) {}
+    lost_nodes(node_number self, node_number nodes, object_directory& objects, const peer_references& references)
+        : self_{self}, nodes_{nodes}, objects_{objects}, references_{references}, missing_(nodes) {}
 
     /// Sets the port for the messages. Call it before any other member. Without a port, this node sends nothing.
-    void speak_through(speaker& to_others) noexcept { speaker_ = &to_others; }
+    void set_sender(message_sender& to_others) noexcept { sender_ = &to_others; }
     /// Notes the loss of a node.
     /// REQUIRES: the store has lost the node.
-    void lose(node_number node) noexcept;
+    void on_node_lost(node_number node) noexcept;
     /// Notes the end of the last commit that had pinned copies of objects of that node.
     /// REQUIRES: the store has lost the node.
-    void end_of_pins(node_number node) noexcept;
-    void hear(const wire::lost_node& told, node_number from) noexcept;
+    void on_pins_dropped(node_number node) noexcept;
+    void receive(const wire::lost_node& message, node_number from) noexcept;
     /// Notes that another process has that number.
     /// REQUIRES: the store has not admitted the process yet.
     void admit(node_number node) noexcept;
 
 private:
-    /// Sends `lost_node` of that node to the others (D1, D2).
-    void tell_others_of(node_number node) noexcept;
+    /// Sends `lost_node` of that node to the others (LOS1, LOS2).
+    void notify_others_of(node_number node) noexcept;
     /// Keeps what `from` has sent, for a loss that this node notices later.
-    void remember(const wire::lost_node& told, node_number from) noexcept;
-    void stop_waiting_for(node_number teller, node_number lost) noexcept;
-    void say(node_number to, const wire::lost_node& what) noexcept;
+    void remember(const wire::lost_node& message, node_number from) noexcept;
+    void stop_waiting_for(node_number sender, node_number lost) noexcept;
+    void send(node_number to, const wire::lost_node& what) noexcept;
 
     const node_number self_;
     const node_number nodes_;
-    store& store_;
-    const ties& tied_;
-    speaker* speaker_ = nullptr;
+    object_directory& objects_;
+    const peer_references& references_;
+    message_sender* sender_ = nullptr;
     std::mutex guard_;
     std::vector<std::vector<node_number>> missing_;  ///< for each lost node: the nodes whose message is missing
-    /// By sender and lost node: the highest first name that was sent (D3). Losses are rare, so there are few entries.
-    std::map<std::pair<node_number, node_number>, std::uint64_t> said_;
+    /// By sender and lost node: the highest first name that was sent (LOS3). Losses are rare, so there are few entries.
+    std::map<std::pair<node_number, node_number>, std::uint64_t> received_;
 };
 
 }  // namespace tutti::cluster

@@ -13,27 +13,27 @@ using wire::node_number;
 /// One question and its answer.
 struct call {
     node_number to = 0;
-    wire::message_type kind{};
+    wire::message_type type{};
     std::string body;
-    std::string answer;     ///< empty until it has come
-    bool answered = false;  ///< false after `exchange`: the node is lost, or has not answered in time
-    bool gone = false;      ///< true if the answer is missing because the node is lost
-    bool sent = false;      ///< false: the node was lost already, and knows nothing of the call
+    std::string answer;      ///< empty until it has come
+    bool answered = false;   ///< false after `exchange`: the node is lost, or has not answered in time
+    bool peer_lost = false;  ///< true if the answer is missing because the node is lost
+    bool sent = false;       ///< false: the node was lost already, and knows nothing of the call
 };
 
 /// The port for messages that need no answer and that belong to no transaction of this node.
-class speaker {
+class message_sender {
 public:
-    virtual ~speaker() = default;
+    virtual ~message_sender() = default;
     /// Sends a message. The message arrives, once or more, unless one of the two nodes is lost. Must not call back.
-    virtual void say(node_number to, wire::message_type kind, std::string body) = 0;
+    virtual void send_one_way(node_number to, wire::message_type type, std::string body) = 0;
 };
 
 class network {
 public:
     virtual ~network() = default;
     /// Sends all calls, and waits for all answers. Raises the node's clock to that of each answer, and counts as one
-    /// round trip. May send a question again: the receiver recognizes it by its name (voter.hpp, V2).
+    /// round trip. May send a question again: the receiver recognizes it by its name (commit_participant.hpp, CMT2).
     virtual void exchange(std::span<call> calls) = 0;
     /// Sends all calls without waiting for answers. Forgets the calls of an earlier `begin`. The calls must stay at
     /// their addresses until they are forgotten.
@@ -41,11 +41,11 @@ public:
     /// Waits for all answers to the calls of `begin`, as `exchange` does, and forgets the calls.
     virtual void finish() = 0;
     /// Sends a message that needs no answer. The message arrives, once or more, unless a node is lost.
-    virtual void post(node_number to, wire::message_type kind, std::string body) = 0;
+    virtual void post(node_number to, wire::message_type type, std::string body) = 0;
     /// Returns true if this node has heard of `node` so recently that `node` cannot have taken this one for lost.
-    [[nodiscard]] virtual bool hears(node_number node) const noexcept = 0;
-    /// Waits for a time that grows with `turn`, because something is busy.
-    virtual void pause(unsigned turn) = 0;
+    [[nodiscard]] virtual bool is_reachable(node_number node) const noexcept = 0;
+    /// Waits for a time that grows with `attempt`, because something is busy.
+    virtual void pause(unsigned attempt) = 0;
 };
 
 }  // namespace tutti::cluster

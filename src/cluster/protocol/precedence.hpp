@@ -17,27 +17,28 @@ inline constexpr std::int64_t highest_rank = std::numeric_limits<std::int64_t>::
 
 /// Returns true if `one`, of a transaction of node `of`, goes before `other`. This is a total order of the executions
 /// that have an age, because no node gives an age twice.
-[[nodiscard]] constexpr bool goes_first(const wire::precedence& one, wire::node_number of,
-                                        const wire::precedence& other, wire::node_number of_other) noexcept {
+[[nodiscard]] constexpr bool has_precedence(const wire::precedence& one, wire::node_number of,
+                                            const wire::precedence& other, wire::node_number of_other) noexcept {
     if (one.rank != other.rank) return one.rank > other.rank;
     if (one.age != other.age) return one.age != 0 && (other.age == 0 || one.age < other.age);
-    return of < of_other && one.age != 0 && !injected(fault::tie_not_broken);
+    return of < of_other && one.age != 0 && !injected(fault::equal_precedence_unresolved);
 }
 
 /// Returns true if both belong to one execution: a block, and the blocks that are open nested in it.
-[[nodiscard]] constexpr bool are_one(const wire::precedence& one, wire::node_number of, const wire::precedence& other,
-                                     wire::node_number of_other) noexcept {
+[[nodiscard]] constexpr bool same_execution(const wire::precedence& one, wire::node_number of,
+                                            const wire::precedence& other, wire::node_number of_other) noexcept {
     return one.age != 0 && one.age == other.age && of == of_other;
 }
 
-class claims;
+class named_lock_client;
 
 /// How an attempt behaves. By default, it asks for a while for objects that are taken, and has no precedence.
-struct manners {
-    bool waits = true;            ///< asks again for taken objects instead of starting over at once
-    wire::precedence as{};        ///< REQUIRES: has an age if there is a shield
-    bool counts_objects = false;  ///< each object that it has opened adds one to its rank
-    claims* shield = nullptr;     ///< opened objects are reserved for that hold, against all that it goes before
+struct contention_behavior {
+    bool waits = true;              ///< asks again for taken objects instead of starting over at once
+    wire::precedence precedence{};  ///< REQUIRES: has an age if there is a shield
+    bool counts_objects = false;    ///< each object that it has opened adds one to its rank
+    named_lock_client* reserve_for =
+        nullptr;  ///< opened objects are reserved for that hold, against all that it goes before
 };
 
 }  // namespace tutti::cluster

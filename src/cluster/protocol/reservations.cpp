@@ -7,29 +7,29 @@ namespace tutti::cluster {
 void reservations::reserve(const object_id& id, const wire::reserve& what, wire::object_view& view) {
     const std::lock_guard hold{guard_};
     view.where = wire::lookup_result::busy;
-    holder* const by = holders_.admit(what.who, freeing());
-    if (by != nullptr && store_.reserve(id, what, !by->full(), view)) by->names.push_back(id);
+    thread_holds* const by = holds_.admit(what.who, free_callback());
+    if (by != nullptr && objects_.reserve(id, what, !by->is_full(), view)) by->names.push_back(id);
 }
 
 void reservations::release(const transaction_name& who) {
-    if (injected(fault::protection_never_ends)) return;
+    if (injected(fault::reservation_never_ends)) return;
     const std::lock_guard hold{guard_};
-    holders_.release(who, freeing());
+    holds_.release(who, free_callback());
 }
 
-void reservations::lose(node_number node) noexcept {
+void reservations::on_node_lost(node_number node) noexcept {
     const std::lock_guard hold{guard_};
-    holders_.lose(node, freeing());
+    holds_.on_node_lost(node, free_callback());
 }
 
 void reservations::admit(node_number node) noexcept {
     const std::lock_guard hold{guard_};
-    holders_.admit(node);
+    holds_.admit(node);
 }
 
 std::size_t reservations::held() const {
     const std::lock_guard hold{guard_};
-    return holders_.held();
+    return holds_.held();
 }
 
 }  // namespace tutti::cluster

@@ -2,42 +2,42 @@
 // themselves, have opened these objects. docs/cluster-protocol.md, "Irrevocable blocks" and "Contention".
 //
 // Invariants:
-//   V4  Consider an object that a hold has reserved firmly, after the hold has been told so. No other thread overwrites
+//   RSV4  Consider an object that a hold has reserved firmly, after the hold has been told so. No other thread overwrites
 //       the object before the hold's release arrives, or its node is lost.
-//   N2 and N3 of named_locks.hpp hold for objects, too.
+//   NLK2 and NLK3 of named_lock_table.hpp hold for objects, too.
 //
 // Thread safety: every member may be called from any thread.
 #pragma once
 
 #include <mutex>
 
-#include "cluster/directory/store.hpp"
-#include "cluster/protocol/holders.hpp"
+#include "cluster/directory/object_directory.hpp"
+#include "cluster/protocol/hold_table.hpp"
 
 namespace tutti::cluster {
 
 class reservations {
 public:
-    explicit reservations(store& objects) noexcept : store_{objects} {}
+    explicit reservations(object_directory& objects) noexcept : objects_{objects} {}
 
     /// Reserves one of the ids of `what`, and sets view.where. `here`: `view` has the object, which is reserved if
     /// `what` is firm. `busy`: the caller should ask again. `too_large`: the hold already has as many objects here as
     /// it may have.
     void reserve(const object_id& id, const wire::reserve& what, wire::object_view& view);
     void release(const transaction_name& who);
-    void lose(node_number node) noexcept;
+    void on_node_lost(node_number node) noexcept;
     void admit(node_number node) noexcept;
     /// Returns how many objects are reserved.
     [[nodiscard]] std::size_t held() const;
 
 private:
-    [[nodiscard]] auto freeing() noexcept {
-        return [this](const object_id& id, std::uint32_t thread) { store_.end_reservation(id, thread); };
+    [[nodiscard]] auto free_callback() noexcept {
+        return [this](const object_id& id, std::uint32_t thread) { objects_.end_reservation(id, thread); };
     }
 
-    store& store_;
+    object_directory& objects_;
     mutable std::mutex guard_;
-    holders holders_;
+    hold_table holds_;
 };
 
 }  // namespace tutti::cluster

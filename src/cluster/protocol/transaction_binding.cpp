@@ -1,109 +1,112 @@
 // The prepare, and the reservations that an irrevocable block, or a block that asserts itself, asks the owners for.
 #include <algorithm>
 
-#include "cluster/protocol/claims.hpp"
+#include "cluster/protocol/named_lock_client.hpp"
 #include "cluster/protocol/transaction.hpp"
 
 namespace tutti::cluster {
 
-wire::reserve transaction::reservation() const {
-    return {.who = hold()->name(), .as = precedence(), .irrevocable = is_bound(), .values = true, .ids = {}};
+wire::reserve distributed_transaction::reservation_request() const {
+    return {.who = hold()->name(), .as = precedence(), .irrevocable = is_irrevocable(), .values = true, .ids = {}};
 }
 
-outcome transaction::compare(const wanted& w, const wire::object_view& view, std::vector<wanted>& again) {
+protocol_status distributed_transaction::compare(const object_lookup& w, const wire::object_view& view,
+                                                 std::vector<object_lookup>& again) {
     switch (view.where) {
         case wire::lookup_result::busy:
-        case wire::lookup_result::later: again.push_back(w); return outcome::good;
-        case wire::lookup_result::too_large: return outcome::too_large;
-        case wire::lookup_result::in_doubt: return lose_to_doubt(view, w.at);
+        case wire::lookup_result::later: again.push_back(w); return protocol_status::good;
+        case wire::lookup_result::too_large: return protocol_status::too_large;
+        case wire::lookup_result::in_doubt: return fail_in_doubt(view, w.at);
         case wire::lookup_result::here:
-            if (view.version == find(w.id)->version || injected(fault::bind_without_look)) return outcome::good;
+            if (view.version == find(w.id)->version || injected(fault::irrevocable_without_validation))
+                return protocol_status::good;
             break;
         case wire::lookup_result::elsewhere:
         case wire::lookup_result::too_old: break;
     }
-    return lose_to(rollback_reason::changed);
+    return fail_with(rollback_reason::changed);
 }
 
-outcome transaction::reserve_open(claims& hold, bool firm, bool alone) {
-    std::vector<wanted> left;
+protocol_status distributed_transaction::reserve_open(named_lock_client& hold, bool irrevocable, bool before_write) {
+    std::vector<object_lookup> left;
     for (const auto& e : entries()) {
-        if (!alone || e->written) left.push_back({e->id, e->owner});
+        if (!before_write || e->written) left.push_back({e->id, e->owner});
     }
     const wire::reserve what{
-        .who = hold.name(), .as = precedence(), .irrevocable = firm, .before_write = alone, .ids = {}};
+        .who = hold.name(), .as = precedence(), .irrevocable = irrevocable, .before_write = before_write, .ids = {}};
     std::vector<wire::object_view> views;
-    for (unsigned turn = 0; !left.empty(); ++turn) {
-        if (turn == most_looks && !(firm && alone)) return lose_to(rollback_reason::busy);
-        if (turn != 0) network_.pause(turn % most_looks);
-        std::vector<wanted> again, remote;
-        for (const wanted& w : left) {
-            if (w.at != site_.self) {
+    for (unsigned attempt = 0; !left.empty(); ++attempt) {
+        if (attempt == max_lookups && !(irrevocable && before_write)) return fail_with(rollback_reason::busy);
+        if (attempt != 0) network_.pause(attempt % max_lookups);
+        std::vector<object_lookup> again, remote;
+        for (const object_lookup& w : left) {
+            if (w.at != node_.self) {
                 remote.push_back(w);
                 continue;
             }
             wire::object_view view;
-            static_cast<void>(hold.note_owner(site_.self));
-            site_.reserved.reserve(w.id, what, view);
-            if (const outcome o = compare(w, view, again); o != outcome::good) return o;
+            static_cast<void>(hold.record_owner(node_.self));
+            node_.reserved_objects.reserve(w.id, what, view);
+            if (const protocol_status o = compare(w, view, again); o != protocol_status::good) return o;
         }
-        std::ranges::sort(remote, {}, &wanted::at);
-        const outcome asked = ask_to_reserve(remote, what, hold, views);
+        std::ranges::sort(remote, {}, &object_lookup::at);
+        const protocol_status asked = request_reservations(remote, what, hold, views);
         for (std::size_t i = 0; i < views.size(); ++i) {
-            if (const outcome o = compare(remote[i], views[i], again); o != outcome::good) return o;
+            if (const protocol_status o = compare(remote[i], views[i], again); o != protocol_status::good) return o;
         }
-        if (asked != outcome::good) return asked;
+        if (asked != protocol_status::good) return asked;
         left = std::move(again);
     }
-    return outcome::good;
+    return protocol_status::good;
 }
 
-outcome transaction::bind(claims& hold) {
-    forget_ahead();  // objects asked for ahead are not reserved
-    if (const outcome o = reserve_open(hold, true, false); o != outcome::good) return o;
+protocol_status distributed_transaction::reserve_irrevocably(named_lock_client& hold) {
+    discard_prefetched();  // objects asked for ahead are not reserved
+    if (const protocol_status o = reserve_open(hold, true, false); o != protocol_status::good) return o;
     for (const auto& e : entries()) e->in_copy = false;  // the object is reserved at its owner
-    is_plain_ = false;
-    bound_to_ = &hold;
+    is_clean_ = false;
+    irrevocable_hold_ = &hold;
     note_whether_at_hand();
-    return outcome::good;
+    return protocol_status::good;
 }
 
-bool transaction::may_wait(bool decisive) const noexcept {
-    if (obstacle_ == wire::lock_refusal::outranked) return manners_.waits && decisive;
+bool distributed_transaction::may_wait(bool decisive) const noexcept {
+    if (refusal_ == wire::lock_refusal::outranked) return behavior_.waits && decisive;
     // Other nodes have copies of a written object. They are dropping these copies now.
-    if (obstacle_ == wire::lock_refusal::shared) return decisive || is_shielded();
-    return obstacle_ == wire::lock_refusal::locked && is_shielded();
+    if (refusal_ == wire::lock_refusal::shared) return decisive || has_reservations();
+    return refusal_ == wire::lock_refusal::locked && has_reservations();
 }
 
-outcome transaction::take_locks_in_turn(bool decisive) {
-    outcome o = take_locks(decisive);
-    for (unsigned turn = 0; o == outcome::conflict && turn != most_looks && may_wait(decisive); ++turn) {
-        if (turn == 0) ++waits_;
+protocol_status distributed_transaction::lock_with_retries(bool decisive) {
+    protocol_status o = lock_all(decisive);
+    for (unsigned attempt = 0; o == protocol_status::conflict && attempt != max_lookups && may_wait(decisive);
+         ++attempt) {
+        if (attempt == 0) ++wait_count_;
         // The object is locked by running commits that have read it. If this transaction goes first, no further commit
         // locks the object.
-        if (obstacle_ != wire::lock_refusal::locked) {
-            network_.pause(turn);
-        } else if (o = reserve_open(*manners_.shield, false, true); o != outcome::good) {
+        if (refusal_ != wire::lock_refusal::locked) {
+            network_.pause(attempt);
+        } else if (o = reserve_open(*behavior_.reserve_for, false, true); o != protocol_status::good) {
             return o;
         }
         ++name_.sequence;  // the refused prepare is over
-        o = take_locks(decisive);
+        o = lock_all(decisive);
     }
     return o;
 }
 
-outcome transaction::prepare(bool decisive) {
-    forget_ahead();
-    if (!is_bound()) return take_locks_in_turn(decisive);
-    if (const outcome o = take_locks(decisive); o != outcome::conflict) return o;
+protocol_status distributed_transaction::prepare(bool decisive) {
+    discard_prefetched();
+    if (!is_irrevocable()) return lock_with_retries(decisive);
+    if (const protocol_status o = lock_all(decisive); o != protocol_status::conflict) return o;
     // Commits that have read a written object hold their locks until they are decided. No further commit locks the
     // object.
-    if (const outcome o = reserve_open(*bound_to_, true, true); o != outcome::good)
-        return o == outcome::conflict ? lose_node(refused_by_) : o;
+    if (const protocol_status o = reserve_open(*irrevocable_hold_, true, true); o != protocol_status::good)
+        return o == protocol_status::conflict ? fail_node_lost(refused_by_) : o;
     ++name_.sequence;  // the refused prepare is over
-    if (const outcome o = take_locks(decisive); o != outcome::conflict) return o;
+    if (const protocol_status o = lock_all(decisive); o != protocol_status::conflict) return o;
     // An owner that gives away what it has promised is treated as lost.
-    return lose_node(refused_by_);
+    return fail_node_lost(refused_by_);
 }
 
 }  // namespace tutti::cluster

@@ -18,8 +18,8 @@
 #include "cluster/backend/address.hpp"
 #include "cluster/backend/batching_engine.hpp"
 #include "cluster/backend/lease.hpp"
-#include "cluster/bells.hpp"
 #include "cluster/engines/wrapped.hpp"
+#include "cluster/wakeup_notifier.hpp"
 #include "support/watchdog.hpp"
 
 namespace {
@@ -42,15 +42,15 @@ public:
 TEST(wakeup_notifier_test, blocks_only_blocks_that_need_the_feed) {
     const support::watchdog guard{"bells", std::chrono::seconds{60}};
     hesitant engine{backend::open_engine("memory:", {"tutti"})};
-    cluster::bells all{[&engine] { return engine.open_key_feed(); }};
-    cluster::bell first{0}, second{0}, third{0};
+    cluster::wakeup_notifier all{[&engine] { return engine.open_key_feed(); }};
+    cluster::wakeup_var first{0}, second{0}, third{0};
     const backend::check key{"o1", 0};
     bool heard[2]{};
-    std::thread opens{[&] { heard[0] = all.enrol(first, {&key, 1}); }};
+    std::thread opens{[&] { heard[0] = all.subscribe(first, {&key, 1}); }};
     engine.asked.wait();
-    std::thread waits{[&] { heard[1] = all.enrol(second, {&key, 1}); }};
-    all.leave(third);
-    all.withdraw(third);
+    std::thread waits{[&] { heard[1] = all.subscribe(second, {&key, 1}); }};
+    all.unsubscribe(third);
+    all.unsubscribe_and_wait(third);
     engine.go_on.count_down();
     opens.join();
     waits.join();
@@ -76,14 +76,14 @@ public:
 TEST(wakeup_notifier_test, releases_waiters_when_opening_a_feed_throws) {
     const support::watchdog guard{"exceptions", std::chrono::seconds{60}};
     exhausted engine{backend::open_engine("memory:", {"tutti"})};
-    cluster::bells all{[&engine] { return engine.open_key_feed(); }};
+    cluster::wakeup_notifier all{[&engine] { return engine.open_key_feed(); }};
     const backend::check key{"o1", 0};
-    cluster::bell first{0}, others[3]{};
+    cluster::wakeup_var first{0}, others[3]{};
     bool thrown = false, heard[3]{true, true, true};
     std::latch about_to_wait{3};
     std::thread opens{[&] {
         try {
-            static_cast<void>(all.enrol(first, {&key, 1}));
+            static_cast<void>(all.subscribe(first, {&key, 1}));
         } catch (const std::bad_alloc&) {
             thrown = true;
         }
@@ -93,7 +93,7 @@ TEST(wakeup_notifier_test, releases_waiters_when_opening_a_feed_throws) {
     for (int i = 0; i < 3; ++i) {
         crew.emplace_back([&, i] {
             about_to_wait.count_down();
-            heard[i] = all.enrol(others[i], {&key, 1});
+            heard[i] = all.subscribe(others[i], {&key, 1});
         });
     }
     about_to_wait.wait();
@@ -106,7 +106,7 @@ TEST(wakeup_notifier_test, releases_waiters_when_opening_a_feed_throws) {
     EXPECT_TRUE(thrown);
     // One of the waiting threads has opened a feed. The failure has left nothing behind: the feed rings.
     for (int i = 0; i < 3; ++i) EXPECT_TRUE(heard[i]);
-    ASSERT_TRUE(all.enrol(first, {&key, 1}));
+    ASSERT_TRUE(all.subscribe(first, {&key, 1}));
     EXPECT_EQ(engine.opened.load(), 2);
     const backend::write w{key.of, true, "x"};
     backend::request r;
@@ -143,27 +143,27 @@ private:
 TEST(wakeup_notifier_test, enrols_without_waiting_for_notifications) {
     const support::watchdog guard{"rings", std::chrono::seconds{60}};
     brittle engine{backend::open_engine("memory:", {"tutti"})};
-    cluster::bells all{[&engine] { return engine.open_key_feed(); }};
-    cluster::bell sleeper{0}, mine{0};
+    cluster::wakeup_notifier all{[&engine] { return engine.open_key_feed(); }};
+    cluster::wakeup_var sleeper{0}, mine{0};
     const backend::check key{"o1", 0};
-    ASSERT_TRUE(all.enrol(sleeper, {&key, 1}));
+    ASSERT_TRUE(all.subscribe(sleeper, {&key, 1}));
     atomically({.mode = mode::irrevocable}, [&](tx& t) {
         EXPECT_EQ(sleeper.get(t), 0u);
         engine.fails.count_down();
         bool heard = true;
         // The second feed opens only after the failure of the first is known.
-        while (heard && engine.feeds < 2) heard = all.enrol(mine, {&key, 1});
+        while (heard && engine.feeds < 2) heard = all.subscribe(mine, {&key, 1});
         EXPECT_TRUE(heard);
         EXPECT_EQ(sleeper.get(t), 0u) << "it has rung, and this test has tested nothing";
     });
-    const auto await = [](cluster::bell& b, std::uint64_t more_than) {
+    const auto await = [](cluster::wakeup_var& b, std::uint64_t more_than) {
         atomically([&](tx& t) {
             if (b.get(t) <= more_than) retry(t);
         });
     };
     await(sleeper, 0);  // a block that slept when the feed broke looks again
     const std::uint64_t rung = mine.load();
-    ASSERT_TRUE(all.enrol(mine, {&key, 1}));
+    ASSERT_TRUE(all.subscribe(mine, {&key, 1}));
     EXPECT_EQ(engine.feeds, 2);
     const backend::write w{key.of, true, "x"};
     backend::request r;

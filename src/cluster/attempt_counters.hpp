@@ -1,0 +1,86 @@
+// Counts how the attempts of one context ended that touched objects of one node.
+//
+// The running attempts form a stack. An undo action of an attempt may run blocks of its own on the same context. These
+// blocks end before the attempt has been rolled back.
+//
+// Thread safety: as in observe/counter.hpp. The stack belongs to the context.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "observe/counter.hpp"
+#include "tutti/cluster/status.hpp"
+
+namespace tutti::cluster {
+
+class attempt_counters {
+public:
+    void count_begin(bool is_read_only) {
+        attempts_.add_one();
+        running_.push_back({rollback_reason::other, is_read_only});
+    }
+    /// Counts the commit of an attempt whose begin was not counted.
+    void count_fast_path_commit() noexcept { fast_path_commits_.add_one(); }
+    /// Notes that the innermost attempt will be rolled back, and why.
+    void doom(rollback_reason why) noexcept {
+        if (!running_.empty()) running_.back().why = why;
+    }
+    /// Counts that the innermost attempt goes back to a nested block instead.
+    void count_partial_rollback() noexcept {
+        partial_rollbacks_.add_one();
+        doom(rollback_reason::other);
+    }
+    /// Counts the waits of the attempt. `has_reservations`: the attempt has excluded other transactions from the objects that
+    /// it has opened.
+    void count_waits(unsigned waits, bool has_reservations) noexcept {
+        if (waits != 0) conflict_waits_.add(waits);
+        if (has_reservations) reserving_attempts_.add_one();
+    }
+    void count_commit() noexcept {
+        commits_.add_one();
+        if (!running_.empty()) running_.pop_back();
+    }
+    void count_rollback() noexcept {
+        if (running_.empty()) return;  // the begin could not be noted for lack of memory
+        const attempt a = running_.back();
+        running_.pop_back();
+        rolled_back_[static_cast<std::size_t>(a.why)].add_one();
+        if (a.is_read_only && is_conflict(a.why)) read_only_aborts_.add_one();
+    }
+
+    void add_to(node_facts& sum) const noexcept {
+        const std::uint64_t fast_path_commits = fast_path_commits_.get();
+        sum.begins += attempts_.get() + fast_path_commits;
+        sum.commits += commits_.get() + fast_path_commits;
+        sum.rewinds += partial_rollbacks_.get();
+        sum.conflict_waits += conflict_waits_.get();
+        sum.protected_attempts += reserving_attempts_.get();
+        sum.reader_aborts += read_only_aborts_.get();
+        for (std::size_t i = 0; i < rollback_reasons; ++i) sum.rolled_back[i] += rolled_back_[i].get();
+    }
+
+    /// Returns how many attempts run, each in an undo action of the one before.
+    [[nodiscard]] std::size_t running() const noexcept { return running_.size(); }
+    /// Returns why the innermost attempt will be rolled back.
+    /// REQUIRES: an attempt runs.
+    [[nodiscard]] rollback_reason doom() const noexcept { return running_.back().why; }
+
+    /// Returns true if objects make the attempt start over. Returns false if the attempt ends, or starts over for
+    /// another reason.
+    [[nodiscard]] static constexpr bool is_conflict(rollback_reason r) noexcept {
+        return r <= rollback_reason::variables;
+    }
+
+private:
+    struct attempt {
+        rollback_reason why;
+        bool is_read_only;
+    };
+    std::vector<attempt> running_;
+    observe::counter attempts_, commits_, fast_path_commits_, read_only_aborts_, partial_rollbacks_, conflict_waits_,
+        reserving_attempts_;
+    std::array<observe::counter, rollback_reasons> rolled_back_;
+};
+
+}  // namespace tutti::cluster

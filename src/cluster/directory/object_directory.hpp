@@ -1,0 +1,603 @@
+// The objects that one node knows: the values, versions and locks of those that it owns, and pointers to the owners of
+// other objects.
+//
+// Invariants:
+//   DIR1  An object is `here` on at most one node, except between a decision and its arrival at the former owner. In that
+//       time, the former owner holds the object locked, so it is not read there. The object may even be back before the
+//       arrival.
+//   DIR2  An object's version grows with every commit that writes it, and is no higher than the clock of the node that it
+//       is on.
+//   DIR3  A write lock excludes every other lock; read locks share. Transactions do not wait for a lock: one that does
+//       not get it gives up, so there is no deadlock.
+//   DIR4  If a view of now says `here`, it was taken while the object was not locked for writing. The node's clock said
+//       `valid_at` or more by then.
+//   DIR5  A value that was overwritten here, or moved away from here, is kept for as long as a reader may ask for it
+//       (protocol/snapshot_tracker.hpp). It is kept with the times at which it was the latest. If the object has come from
+//       another node, that node knows the values before the first of these times.
+//   DIR6  A view of time t shows a value that no writer of version t or less will replace. A transaction that locks the
+//       object when the clock says c gets a version above c, and the clock has said t before the look.
+//   DIR7  A node that watches an object, in the version that it has here, is told of its next change once. Both watch and
+//       change look at the object with its shard locked. So the watch finds another version, or the change finds the
+//       watcher. A shard keeps at most `max_watched` watched objects. A new watch may therefore tell the watchers of
+//       another, unchanged object.
+//   DIR8  An object is reserved for at most one thread. If the reservation is firm, the store gives no other thread a
+//       write lock of the object. If a firm reservation is also `before_write`, the store gives no other thread a read lock
+//       either. If the reservation is not firm, transactions that go first, and those of the same execution, still get
+//       these locks. A transaction that had locked the object before may still write or unlock it. Every transaction
+//       may look at it. A reservation passes to a firm one, and to one that goes first.
+//   DIR9  A directory keeps the objects that are here and, at homes, the pointers to objects that are elsewhere. The
+//       number of its other entries is bounded (`limits`). These other entries may be forgotten while they are neither
+//       locked nor reserved, and no reader asks for an older value:
+//         - at its home, an object that does not exist here. The highest version of the forgotten objects stays, one
+//           for each shard. Every id without an entry has that version. So a transaction that sees such an object
+//           missing takes no older time than one that saw it erased.
+//         - elsewhere, an object that does not exist here: its home is told, and owns it from then on.
+//         - elsewhere, a pointer. If the object itself left it, and the home may not know where it leads, the home is
+//           told. So the home knows, or will know, whatever a node has forgotten.
+//
+//   DIR10 Looks without the shard's lock see the shown part of an object (shown.hpp), which is the object's current
+//       state. The shown part is hidden before the object changes or is locked for writing. The shown part is also
+//       hidden before a commit draws the object's next version.
+//   DIR11 While an object is shown, its version and its bytes are in the shown part, and the entry may be outdated. A
+//       commit in place writes the shown part without the shard's lock. So a thread with that lock reads an entry only
+//       after hiding it (hide() updates the entry). A commit in place writes no object that is guarded. An object is
+//       guarded if it is locked, reserved or watched, or if it has old values, or may have to keep some.
+//   DIR12 A node that was told to keep a copy of an object is one of its *sharers*. The node stays a sharer until it says
+//       that it has no copy of that grant or a later one. A lost node stays a sharer until every remaining node has
+//       reported its loss (protocol/lost_nodes.hpp). An object that has sharers is not locked for writing. A writer has
+//       the sharers told. From then on there are no new sharers until the object is written, or looked at many times. A
+//       grant is a value of the clock. Each new grant is later than any grant that a message of or to a sharer has
+//       named. So no late message concerns a new grant. (object_cache.hpp is the sharers' side.)
+//   DIR13 Pointers to a node that has come back, of a version up to that of its return, lead to objects that have ended.
+//       At its home, such an object is here, does not exist, and has the version of the return. Elsewhere, the pointer
+//       leads to the new process, which does not know the object, and so to the home. About times before its return,
+//       the new process only says which objects it knows to have been elsewhere then. A survey has all pointers that
+//       stay: answers to questions that were asked before a node was lost leave no pointers.
+//
+// Thread safety: every member may be called from any thread. No call waits while it holds a shard's lock, with one
+// exception. A commit at once that holds a shard's lock takes the lock of a shard with a higher number. All other calls
+// hold one shard's lock at a time.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "base/lock.hpp"
+#include "cluster/directory/placement.hpp"
+#include "cluster/directory/shown.hpp"
+#include "cluster/protocol/precedence.hpp"
+#include "cluster/protocol/snapshot_tracker.hpp"
+#include "wire/message.hpp"
+
+namespace tutti::cluster {
+
+using wire::transaction_name;
+
+/// The receiver of a store's reports of changes.
+class change_listener {
+public:
+    virtual ~change_listener() = default;
+    /// Reports that an object has changed. Blocks of the nodes `watchers` may sleep until then. Any thread may call
+    /// this, even one that holds locks that order commits, so it must not wait.
+    virtual void on_change(const object_id& id, std::span<const node_number> watchers) = 0;
+    /// Tells the object's home that `owner` has it from `version` on, because this node is about to forget this (DIR9).
+    /// Returns false if the home cannot be told now. Called as `on_change` is, and with a shard locked.
+    [[nodiscard]] virtual bool report_eviction(const object_id& id, node_number owner,
+                                               std::uint64_t version) noexcept = 0;
+    /// Asks a sharer to drop its copy of that grant, because a transaction wants to write the object (DIR12). Any thread
+    /// may call this, so it must not wait. Called again if the message is lost.
+    virtual void invalidate_copy(const object_id& id, node_number holder, std::uint64_t grant) noexcept = 0;
+};
+
+class object_directory {
+public:
+    object_directory(node_number self, node_number nodes, logical_clock& clock, snapshot_tracker& readers) noexcept
+        : self_{self}, nodes_{nodes}, clock_{clock}, readers_{readers} {}
+
+    /// Sets the receiver of reports. Call it before any other member.
+    void notify(change_listener& receiver) noexcept { listener_ = &receiver; }
+
+    /// The limits of each of the `shards` shards (DIR9). Entries that may not be forgotten yet are not counted.
+    struct limits {
+        std::size_t pointers = 16;  ///< in addition to as many as the shard has other entries
+        std::size_t erased = 128;
+    };
+    static constexpr std::size_t shards = 64;
+    /// Sets the limits. Call it before any other member.
+    void limit(limits to) noexcept { limits_ = to; }
+
+    /// Where and how a look has found an object, as a hint for the next look. The hint keeps nothing alive or locked.
+    struct lookup_hint {
+        shown* object = nullptr;              ///< null: it is not shown
+        std::uint64_t word = shown::nothing;  ///< the word that a look without a lock has seen there
+    };
+    /// Returns the object as it is now, or as it was at time `at`. A transaction that looks holds no lock yet, so its
+    /// own locks cannot be in its way.
+    /// REQUIRES: the clock has said `at`.
+    void read(const object_id& id, wire::object_view& view, std::uint64_t at = wire::newest) {
+        read(id, view, at, nullptr);
+    }
+    /// Looks, and sets `found` for a later look.
+    void read(const object_id& id, wire::object_view& view, std::uint64_t at, lookup_hint& found) {
+        read(id, view, at, &found);
+    }
+    /// Returns the object as it is now, for a look of that node, which may be told to keep a copy (DIR12).
+    void read_and_grant_copy(const object_id& id, wire::object_view& view, node_number with);
+    /// Sets how many looks of other nodes at an object, without a write, are enough at first for copies of it. Later
+    /// results adjust this number. 0: there are no copies. Call it before any other member. (DIR12)
+    void set_copy_threshold(unsigned reads) noexcept { copy_threshold_ = static_cast<std::int16_t>(reads); }
+    /// Returns the usual number for a cluster of `nodes` nodes. The number grows with `nodes`, because a copy is for
+    /// one node, which may never look again.
+    [[nodiscard]] static constexpr unsigned default_copy_threshold(node_number nodes) noexcept {
+        return std::max(8u, 2u * nodes);
+    }
+    /// Tells the sharers that a transaction wants to write the object (DIR12).
+    void invalidate_copies(const object_id& id);
+    /// Notes that `from` has no copy of that grant or an earlier one (DIR12).
+    void on_copy_dropped(const wire::invalidation& message, node_number from);
+    /// Returns true and the object as it is now, without a lock, if it is shown there. Returns false if the caller has
+    /// to use look. O(bytes).
+    [[nodiscard]] bool reread(lookup_hint& found, const object_id& id, wire::object_view& view) const;
+    /// Looks again, and copies the value to `to`. Returns false also if the value has another image. The view has no
+    /// bytes.
+    [[nodiscard]] bool reread(lookup_hint& found, const object_id& id, const detail::image& to,
+                              wire::object_view& view) const noexcept;
+    /// Returns true if the object is here, has that version, and is not locked for writing by a transaction other than
+    /// `who`.
+    [[nodiscard]] bool is_current(const object_id& id, std::uint64_t version, const transaction_name& who = {});
+    /// Locks the object. Returns `none` on success. Returns `stale` if the object is not here, or has another version.
+    [[nodiscard]] wire::lock_refusal lock_to_read(const object_id& id, std::uint64_t version,
+                                                  const transaction_name& who, const wire::precedence& as = {});
+    [[nodiscard]] wire::lock_refusal lock_to_write(const object_id& id, std::uint64_t version,
+                                                   const transaction_name& who, const wire::precedence& as = {});
+    void unlock(const object_id& id, const transaction_name& who) noexcept;
+
+    /// Reserves the object for the thread of `how`, unless the object is elsewhere, or another thread's reservation
+    /// stays (DIR8). Nor is the object reserved if the thread may have no `more`. If the object cannot be reserved, a
+    /// firm request is answered busy or too_large. Any other request only gets the view. The view is that of now, with
+    /// the bytes if `how.values`. The answer is also busy while another transaction's lock is in the way, though the
+    /// object is reserved by then. Returns true if the object was not the thread's before, and now is.
+    [[nodiscard]] bool reserve(const object_id& id, const wire::reserve& how, bool more, wire::object_view& view);
+    void end_reservation(const object_id& id, std::uint32_t thread) noexcept;
+
+    /// Registers a watcher (DIR7). Returns false if the object is not here in that version, or if only a lost node knows
+    /// its next state.
+    [[nodiscard]] bool watch(const object_id& id, std::uint64_t version, node_number who);
+
+    /// Carries out the decision for an object that `who` holds the write lock of. The object gets the bytes, ceases to
+    /// exist, or moves to the node of `who`. Releases the lock. May replace the content of `bytes`.
+    void apply_decision(const object_id& id, wire::action what, std::string&& bytes, std::uint64_t version,
+                        const transaction_name& who);
+
+    struct local_write;
+    static constexpr std::size_t max_local_objects = 16;
+    /// One object of a commit in place.
+    struct in_place_write {
+        shown* at;
+        std::uint64_t word;     ///< the word that a look has seen there
+        detail::image written;  ///< the new value; none: it is only read
+    };
+    /// Commits as commit_locally does, without a shard's lock. Every object must be shown and free, and must stay as
+    /// the look has seen it (DIR11). Returns false if nothing has happened, and another way may succeed. REQUIRES: each
+    /// object once, at least one of them written. O(objects), with one read-modify-write of a word for each written
+    /// object, and one of the clock.
+    [[nodiscard]] bool commit_in_place(std::span<const in_place_write> all, std::uint64_t& version) noexcept;
+    /// Commits a transaction that only uses objects of this node: validates, draws the version, and installs. Holds the
+    /// locks of the shards meanwhile, instead of the objects' locks. Nothing has happened if it returns anything but
+    /// `none`, or throws std::bad_alloc. REQUIRES: at most `max_local_objects` objects, each once. O(objects); locks at most
+    /// as many shards.
+    [[nodiscard]] wire::lock_refusal commit_locally(std::span<local_write> all, const transaction_name& who,
+                                                    const wire::precedence& as, std::uint64_t& version);
+    /// Installs an object that arrives.
+    /// REQUIRES: the decision is made, and its former owner still holds the object locked, or has released it by this
+    /// decision.
+    void install(const object_id& id, bool exists, const std::string& bytes, std::uint64_t version, node_number from);
+    /// Notes a node's answer which node owns the object. Ignores older knowledge. `home_knows`: the answer is from the
+    /// home.
+    void set_pointer(const object_id& id, node_number owner, std::uint64_t version, bool home_knows = false);
+    /// Notes an answer to a question that was asked when losses() returned `losses`. Ignores the answer if a node was
+    /// lost since (DIR13).
+    void set_answered_pointer(const object_id& id, node_number owner, std::uint64_t version, bool home_knows,
+                              std::uint64_t losses);
+    /// Takes over an object that was erased at another node, which forgets it (DIR9).
+    /// REQUIRES: this is its home.
+    void adopt_erased(const object_id& id, std::uint64_t version, node_number from);
+
+    /// Marks a node as lost. Objects that its transactions have locked stay locked, and are in doubt. Until then,
+    /// `is_lost` returns false.
+    void on_node_lost(node_number node) noexcept {
+        has_copies_[node % lost_.size()].store(!injected(fault::drop_lost_copy_holders), std::memory_order_seq_cst);
+        mark_lost(node);
+        readers_.on_node_lost(node);
+    }
+    [[nodiscard]] bool is_locked_by(const object_id& id, const transaction_name& writer);
+    /// Tells the blocks that sleep on the object to check it, because it is locked for a lost node.
+    void notify_in_doubt(const object_id& id);
+    [[nodiscard]] bool is_lost(node_number node) const noexcept {
+        return lost_[node % lost_.size()].load(std::memory_order_seq_cst);
+    }
+    /// Notes that the object was to move here from that node, which was lost meanwhile. Whether the move was decided is
+    /// unknown. The object is not here.
+    void transfer_lost(const object_id& id, node_number from);
+    /// Completes a look that has found the object elsewhere. A node that was sent here for an object that never came is
+    /// told which node had it.
+    void report_transfer_lost(const object_id& id, wire::object_view& view);
+
+    // ---- DIR13: nodes that come back (returning.cpp)
+
+    /// Stops counting a lost node as a sharer (DIR12, lost_nodes.hpp).
+    void stop_counting_copies_of(node_number node) noexcept {
+        has_copies_[node % lost_.size()].store(false, std::memory_order_seq_cst);
+    }
+    /// Returns the first transaction name of the process that has, or had, that number.
+    [[nodiscard]] std::uint64_t first_transaction_of(node_number node) const noexcept {
+        return first_transactions_[node % first_transactions_.size()].load(std::memory_order_relaxed);
+    }
+    /// Stops all questions to that node until `admit`. seq_cst: the partner is `ties`, which counts first and checks
+    /// for the loss second.
+    void mark_lost(node_number node) noexcept {
+        lost_[node % lost_.size()].store(true, std::memory_order_seq_cst);
+        losses_.fetch_add(1, std::memory_order_relaxed);  // the partner is set_answered_pointer
+    }
+    /// Returns how many losses of other nodes there were so far.
+    [[nodiscard]] std::uint64_t losses() const noexcept { return losses_.load(std::memory_order_acquire); }
+    /// Admits a new process, whose transactions have names from `first` on. Transactions with lower names are of a lost
+    /// process.
+    void admit(node_number node, std::uint64_t first) {
+        drop_copy_holder(node);
+        stop_counting_copies_of(node);
+        first_transactions_[node % first_transactions_.size()].store(first, std::memory_order_relaxed);
+        lost_[node % lost_.size()].store(false, std::memory_order_seq_cst);
+    }
+    /// Returns true if the process that ran the transaction is lost.
+    [[nodiscard]] bool is_process_lost(const transaction_name& who) const noexcept {
+        return is_lost(who.node) || is_former(who);
+    }
+    /// Returns true if another process has had that node's number since.
+    [[nodiscard]] bool is_former(const transaction_name& who) const noexcept {
+        return who.sequence <
+                   first_transactions_[who.node % first_transactions_.size()].load(std::memory_order_relaxed) &&
+               !injected(fault::forget_former_process);
+    }
+    /// Ends an object whose pointer here has no version above `seen`: it is here, and does not exist at `version`.
+    /// REQUIRES: this is its home.
+    void erase_lost(const object_id& id, std::uint64_t seen, std::uint64_t version);
+    /// Returns the known owner and version of each object that is elsewhere, or has its home elsewhere.
+    [[nodiscard]] std::vector<wire::owner_update> list_owned_elsewhere();
+    /// Begins the directory of a returning node. Objects homed here and listed in `elsewhere` are at the node named
+    /// there. Every other object homed here does not exist at this version.
+    /// REQUIRES: this node is new, and no other node has sent a request to it.
+    void reset(std::uint64_t version, std::span<const wire::owner_update> elsewhere);
+    /// Ends the objects that a former process of that node owned up to that version. This node does so as their home.
+    void erase_former(node_number node, std::uint64_t version);
+    /// Returns the owner as far as this node knows, or else the home.
+    [[nodiscard]] node_number owner_of(const object_id& id);
+    /// Counts of the store. For each shard, a number is that of one moment.
+    struct statistics {
+        std::uint64_t objects = 0;  ///< objects that exist here
+        std::uint64_t entries = 0;  ///< these objects, pointers, and traces of erased objects
+        std::uint64_t old_versions = 0, old_version_bytes = 0;
+        std::uint64_t outranked = 0;  ///< locks that were refused because of a reservation
+        std::uint64_t reservations_lost =
+            0;                     ///< reservations that a transaction which goes first has taken over or passed
+        std::uint64_t shared = 0;  ///< objects that other nodes have copies of
+        std::uint64_t transfers_lost = 0;  ///< objects that were to move here from a lost node
+    };
+    [[nodiscard]] statistics count();
+    /// Calls f(id, bytes) for each object that exists here. For checks when nothing runs.
+    void for_each(const std::function<void(const object_id&, const std::string&)>& f);
+
+private:
+    static constexpr node_number no_owner = 0xffff;
+
+    /// The state of an object here in the times [from, to).
+    struct past {
+        std::uint64_t from = 0;
+        std::uint64_t to = 0;
+        node_number came_from = no_owner;
+        bool exists = false;
+        std::string bytes;
+        /// The transaction that moved it away, if its decision is still missing although the object is back. The
+        /// decision will set `to`.
+        transaction_name leaver{};
+    };
+    struct object {
+        bool here = false;
+        bool exists = false;
+        node_number owner = 0;
+        node_number came_from = no_owner;  ///< its owner before `version`, if that was another node
+        std::uint64_t version = 0;
+        transaction_name writer;
+        std::uint64_t locked_at = 0;  ///< the clock when `writer` came: its version will be higher
+        std::vector<transaction_name> readers;
+        std::string bytes;
+        std::unique_ptr<std::deque<past>> history;  ///< DIR5, oldest first; null instead of empty
+        std::size_t kept_bytes = 0;                 ///< bytes of the history
+        bool home_knows = true;                     ///< of a pointer: the home knows it
+        bool listed = false;                        ///< in the list of pointers or of erased objects
+        bool is_shown = false;                      ///< DIR10
+        shown* seqlock = nullptr;                   ///< where it is shown; null: no look has asked for it
+        [[nodiscard]] bool is_locked() const noexcept { return writer.exists() || !readers.empty(); }
+    };
+    using watchers = std::vector<node_number>;
+    struct reservation {
+        transaction_name holder;
+        wire::precedence as{};
+        bool irrevocable = false;
+        bool before_write = false;
+    };
+    struct copy_holder {
+        node_number node = 0;
+        std::uint64_t grant = 0;
+    };
+    struct copy_holders {
+        std::vector<copy_holder> all;
+        bool notified = false;
+        std::uint32_t granted = 0;  ///< number of copies
+        std::uint64_t reads = 0;    ///< looks that the returned copies have answered
+    };
+    /// The looks at the objects of one hash (DIR12).
+    struct read_count {
+        std::int16_t reads = 0;   ///< looks of other nodes since one of them was written
+        std::int16_t enough = 0;  ///< enough looks for copies; 0: not known yet
+    };
+    using copied_objects = std::unordered_map<object_id, copy_holders, object_id_hash>;
+    static constexpr std::size_t read_counts = 64;
+    struct alignas(64) shard {
+        base::lock guard;
+        std::unordered_map<object_id, object, object_id_hash> objects;
+        std::uint64_t drops = 0;  ///< how many entries were dropped: an entry that a commit at once has found may be
+                                  ///< one of them
+        std::unordered_map<object_id, watchers, object_id_hash> watched;      ///< DIR7
+        std::unordered_map<object_id, reservation, object_id_hash> reserved;  ///< DIR8
+        copied_objects copied;                                                ///< DIR12
+        std::unordered_map<object_id, node_number, object_id_hash> transfer_lost;
+        std::array<read_count, read_counts> reads{};
+        std::uint64_t no_grant_until = 0;  ///< DIR12: the clock has said more
+        std::deque<object_id> kept;        ///< objects with a history, and some that had one
+        // DIR9. Listed entries may have changed or been dropped since.
+        std::deque<object_id> pointers, erased;
+        std::size_t changes_until_scan = 0;  ///< how many changes until the next look at `erased`
+        std::uint64_t version_of_absent = 0;
+        std::deque<shown> all_shown;  ///< SEQ4
+        shown* spare_shown = nullptr;
+        statistics count;  ///< without `entries`, which the map counts
+    };
+    /// Hides an object during its change, and updates the count of objects that exist here.
+    class change_guard {
+    public:
+        change_guard(shard& s, const object_id& id, object& o) noexcept : shard_{s}, id_{id}, object_{o} {
+            hide(o);
+            shard_.count.objects -= exists_here();
+        }
+        ~change_guard() {
+            shard_.count.objects += exists_here();
+            show(shard_, id_, object_);
+        }
+        change_guard(const change_guard&) = delete;
+        change_guard& operator=(const change_guard&) = delete;
+
+    private:
+        [[nodiscard]] std::uint64_t exists_here() const noexcept { return object_.here && object_.exists ? 1 : 0; }
+        shard& shard_;
+        const object_id& id_;
+        object& object_;
+    };
+    /// Hides an object during a look with the shard's lock. The object does not change meanwhile.
+    class hide_guard {
+    public:
+        explicit hide_guard(object& o) noexcept : object_{o}, was_shown_{o.is_shown} { hide(o); }
+        ~hide_guard() {
+            if (was_shown_) show_again(object_);
+        }
+        hide_guard(const hide_guard&) = delete;
+        hide_guard& operator=(const hide_guard&) = delete;
+
+    private:
+        object& object_;
+        const bool was_shown_;
+    };
+    /// Hides the object, and updates its entry (DIR10, DIR11).
+    static void hide(object& o) noexcept {
+        if (!o.is_shown) return;
+        o.seqlock->close();
+        o.is_shown = false;
+        if (o.seqlock->version() == o.version || injected(fault::trust_outdated_entry)) return;
+        o.version = o.seqlock->version();
+        o.seqlock->copy_to(o.bytes);  // has the same size as before: needs no memory
+    }
+    /// Shows the object if looks may see it (DIR10).
+    /// REQUIRES: it is hidden.
+    static void show(const shard& s, const object_id& id, object& o) noexcept {
+        const bool is_seen = !o.writer.exists() || injected(fault::show_locked);
+        if (o.seqlock == nullptr || !o.here || !is_seen || o.bytes.size() > shown::most) return;
+        o.seqlock->show(o.exists, o.version, o.bytes, is_guarded(s, id, o));
+        o.is_shown = true;
+    }
+    /// Shows an unchanged object again.
+    /// REQUIRES: it was shown before it was hidden, and nothing has changed since.
+    static void show_again(object& o) noexcept {
+        o.seqlock->reopen();
+        o.is_shown = true;
+    }
+    /// Returns true if the object is guarded (DIR11).
+    [[nodiscard]] static bool is_guarded(const shard& s, const object_id& id, const object& o) noexcept;
+    /// Makes a place where the object is shown from now on, whenever this is allowed.
+    static void make_shown(shard& s, const object_id& id, object& o);
+
+    shard& shard_of(const object_id& id) noexcept { return shards_[(object_id_hash{}(id) >> 20) % shards_.size()]; }
+    /// Returns the entry. Makes one if there is none: at its home, an object that was never written; elsewhere, a
+    /// pointer to the home.
+    object& find_or_add_entry(shard& s, const object_id& id);
+    void erase(shard& s, const object_id& id);
+    void read(const object_id& id, wire::object_view& view, std::uint64_t at, lookup_hint* found);
+    void read_locked(shard& s, const object_id& id, wire::object_view& view, std::uint64_t at, lookup_hint* found);
+    /// Makes a node a sharer (DIR12).
+    /// REQUIRES: the object is here, exists, and is not locked for writing.
+    [[nodiscard]] bool grant_copy(shard& s, const object_id& id, object& o, node_number with, std::uint64_t grant);
+    /// Returns true if the object has sharers, apart from lost ones that no longer count (DIR12).
+    [[nodiscard]] bool has_copy_holders(shard& s, const object_id& id) const {
+        return !s.copied.empty() && !injected(fault::write_despite_copies) && find_copy_holders(s, id);
+    }
+    [[nodiscard]] bool find_copy_holders(shard& s, const object_id& id) const;
+    /// Removes a lost node from all sharers (DIR12).
+    /// REQUIRES: that node is lost.
+    void drop_copy_holder(node_number node);
+    /// Ends the sharing of an object that no node has a copy of any more (DIR12).
+    static void end_copies(shard& s, copied_objects::iterator at);
+    [[nodiscard]] read_count& read_count_of(shard& s, const object_id& id) const noexcept {
+        read_count& c = s.reads[(object_id_hash{}(id) >> 30) % read_counts];
+        if (c.enough == 0) c.enough = copy_threshold_;
+        return c;
+    }
+    /// Notes that the object is written: no node has a copy of it any more.
+    void restart_read_count(shard& s, const object_id& id) noexcept {
+        if (copy_threshold_ == 0) return;
+        read_count_of(s, id).reads = 0;
+        s.copied.erase(id);
+    }
+    /// Returns what keeps the transaction, which has read that version, from a lock, or `none`.
+    [[nodiscard]] static wire::lock_refusal check_read_lock(shard& s, const object_id& id, const object& o,
+                                                            std::uint64_t version, const transaction_name& who,
+                                                            const wire::precedence& as);
+    [[nodiscard]] wire::lock_refusal check_write_lock(shard& s, const object_id& id, object& o, std::uint64_t version,
+                                                      const transaction_name& who, const wire::precedence& as);
+    class locked_shards;
+    [[nodiscard]] wire::lock_refusal check_lock(local_write& of, const transaction_name& who,
+                                                const wire::precedence& as);
+    /// Installs the written objects, unlocks them, and notes their watchers. Cannot fail, like the decisions of other
+    /// commits.
+    void install_local(std::span<local_write> all, const transaction_name& who, std::uint64_t version,
+                       locked_shards& hold) noexcept;
+    void tidy(std::span<local_write> all);
+    /// Returns true if a reservation keeps a lock from that transaction.
+    [[nodiscard]] static bool excludes(shard& s, const object_id& id, const transaction_name& who,
+                                       const wire::precedence& as, bool to_write) noexcept;
+    /// Returns the reservation, made or taken over if that is allowed. Returns null if another thread's reservation
+    /// stays, or the thread may have no `more`. `fresh`: it was not the thread's before.
+    [[nodiscard]] static reservation* acquire_reservation(shard& s, const object_id& id, const wire::reserve& how,
+                                                          bool more, bool& fresh);
+    /// Returns the version of an object without an entry, at its home.
+    [[nodiscard]] static std::uint64_t version_of_absent(const shard& s) noexcept {
+        return injected(fault::evict_version) ? 0 : s.version_of_absent;
+    }
+    /// Tidies an entry that has changed (DIR9): lists or drops it, and drops some of the listed entries. May drop `o`,
+    /// and any other entry that is not locked.
+    void tidy(shard& s, const object_id& id, object& o) {
+        if (!nothing_to_tidy(s, o)) tidy_entry(s, id, o);
+    }
+    [[nodiscard]] static bool nothing_to_tidy(const shard& s, const object& o) noexcept {
+        return o.here && o.exists && s.pointers.empty() && s.erased.empty();
+    }
+    void tidy_entry(shard& s, const object_id& id, object& o);
+    enum class evictable : std::uint8_t { no, pointer, erased };
+    [[nodiscard]] evictable evictable_kind(const object_id& id, const object& o) const noexcept;
+    void list_for_eviction(shard& s, const object_id& id, object& o);
+    void drop_pointers(shard& s);
+    void drop_erased(shard& s);
+    /// Drops an entry. Returns false if that is not possible now.
+    [[nodiscard]] bool drop(shard& s, const object_id& id, object& o);
+    [[nodiscard]] bool is_write_locked(const object& o) const noexcept {
+        return o.writer.exists() && !(injected(fault::free_in_doubt_locks) && is_process_lost(o.writer));
+    }
+    /// Returns true if only a former process of this node has kept the values of that time (DIR13). If this node
+    /// forwarded such a reader, the reader might be sent back, forever.
+    [[nodiscard]] bool is_of_former(std::uint64_t time) const noexcept {
+        return time < returned_at_ && !injected(fault::forward_to_former);
+    }
+    /// Returns true if a pointer leads to an object that has ended (DIR13).
+    [[nodiscard]] bool is_of_former(const object& o) const noexcept {
+        const std::uint64_t ended = ended_[o.owner % ended_.size()].load(std::memory_order_acquire);
+        return ended != 0 && o.version <= ended && !injected(fault::trust_former_pointers);
+    }
+    /// Returns true if a pointer leads to an object that has ended, and this is its home, which has to say so.
+    [[nodiscard]] bool must_erase_lost(const object_id& id, const object& o) const noexcept {
+        return !o.here && is_of_former(o) && home_of(id, nodes_) == self_;
+    }
+    [[nodiscard]] std::uint64_t ended_version(const object& o) const noexcept {
+        return ended_[o.owner % ended_.size()].load(std::memory_order_relaxed);
+    }
+    void erase_lost_locked(shard& s, const object_id& id, object& o, std::uint64_t version);
+    void set_pointer_locked(shard& s, const object_id& id, const wire::owner_update& to, bool home_knows);
+    [[nodiscard]] bool is_still(const shard& s, const object_id& id, std::uint64_t version) const;
+    [[nodiscard]] bool reserve_locked(shard& s, const object_id& id, object& o, const wire::reserve& how, bool more,
+                                      wire::object_view& view);
+    void install_locked(shard& s, const object_id& id, object& o, bool exists, const std::string& bytes,
+                        std::uint64_t version, node_number from);
+    void apply_decision_locked(shard& s, const object_id& id, object& o, wire::action what, std::string& bytes,
+                               std::uint64_t version, const transaction_name& who);
+    /// Returns the watchers to tell once the shard is unlocked (DIR7).
+    [[nodiscard]] static watchers take_watchers(shard& s, const object_id& id) {
+        return s.watched.empty() ? watchers{} : remove_watchers(s, id);
+    }
+    [[nodiscard]] static watchers remove_watchers(shard& s, const object_id& id);
+    void notify(const object_id& id, const watchers& receiver) const {
+        if (!receiver.empty()) listener_->on_change(id, receiver);
+    }
+    void read_past(const object& o, wire::object_view& view, std::uint64_t at) const;
+    /// Keeps the value that ends at `version` if a reader may ask for it, and forgets values that are no longer needed.
+    void retire(shard& s, const object_id& id, object& o, std::uint64_t version) {
+        const std::uint64_t needed = readers_.oldest_read_time();
+        if (!s.kept.empty() || version > needed) retire(s, id, o, version, needed);
+    }
+    void retire(shard& s, const object_id& id, object& o, std::uint64_t version, std::uint64_t needed);
+    static void drop_unneeded(shard& s, object& o, std::uint64_t needed) noexcept;
+    static void drop_oldest(shard& s, object& o) noexcept;
+    void keep_value(shard& s, const object_id& id, object& o, std::uint64_t to, const transaction_name& leaver = {});
+
+    const node_number self_;
+    const node_number nodes_;
+    logical_clock& clock_;
+    snapshot_tracker& readers_;
+    change_listener* listener_ = nullptr;
+    limits limits_;
+    std::int16_t copy_threshold_ = 0;
+    std::array<shard, shards> shards_;
+    std::array<std::atomic<bool>, max_nodes> lost_{};
+    std::array<std::atomic<bool>, max_nodes> has_copies_{};  ///< DIR12: lost nodes that count as sharers
+    std::atomic<std::uint64_t> losses_{0};
+    std::atomic<bool> some_transfer_lost_{false};
+    std::uint64_t returned_at_ = 0;  ///< DIR13: the version of this node's return
+    std::array<std::atomic<std::uint64_t>, max_nodes>
+        first_transactions_{};                                   ///< the first transaction of each node's running
+                                                                 ///< process
+    std::array<std::atomic<std::uint64_t>, max_nodes> ended_{};  ///< DIR13: objects there up to that version have
+                                                                 ///< ended
+};
+
+inline bool object_directory::reread(lookup_hint& found, const object_id& id, wire::object_view& view) const {
+    if (found.object == nullptr || !found.object->see(id, clock_, view, found.word)) return false;
+    view.where = wire::lookup_result::here;
+    view.owner = self_;
+    return true;
+}
+
+TUTTI_ALWAYS_INLINE bool object_directory::reread(lookup_hint& found, const object_id& id, const detail::image& to,
+                                                  wire::object_view& view) const noexcept {
+    if (found.object == nullptr || !found.object->see(id, clock_, to, view, found.word)) return false;
+    view.where = wire::lookup_result::here;
+    view.owner = self_;
+    return true;
+}
+
+/// One object of a commit at once.
+struct object_directory::local_write {
+    const object_id* id;
+    std::uint64_t version;  ///< the version that was read
+    std::string* fresh;     ///< null: it is only read. Used as by `apply_decision`
+    wire::action what;
+    // Set by the store:
+    shard* in = nullptr;
+    object* at = nullptr;
+    std::uint64_t drops = 0;        ///< `at` is valid while its shard has dropped no more entries
+    watchers watchers_to_notify{};  ///< the nodes to tell of its change
+};
+
+}  // namespace tutti::cluster

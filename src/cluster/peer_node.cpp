@@ -1,0 +1,141 @@
+#include "cluster/peer_node.hpp"
+
+#include <algorithm>
+
+#include "cluster/backend/tls_files.hpp"
+#include "tutti/atomically.hpp"
+
+namespace tutti::cluster {
+namespace {
+
+const node_options& checked(const node_options& how) {
+    const std::size_t nodes = how.addresses.size();
+    if (nodes > max_nodes)
+        throw connection_error{"tutti: a cluster has at most " + std::to_string(max_nodes) + " nodes"};
+    if (how.self >= std::max<std::size_t>(nodes, 1)) {
+        throw connection_error{"tutti: node " + std::to_string(how.self) + " is none of the " + std::to_string(nodes) +
+                               " nodes: `self` counts from 0"};
+    }
+    return how;
+}
+
+}  // namespace
+
+wire::transport_options transport_options_of(const node_options& how) {
+    wire::transport_options s;
+    s.own_number = static_cast<node_number>(checked(how).self);
+    s.addresses = how.addresses;
+    s.cluster = wire::cluster_number(how.cluster, how.addresses);
+    s.cluster_name = how.cluster;
+    s.tls = files_of(how.tls);
+    wire::require_known(s.tls.protocol);
+    s.curve = {how.curve.key, how.curve.nodes};
+    s.connect_timeout = how.connect_within;
+    s.hello_timeout = std::min(s.hello_timeout, how.connect_within / 2);
+    s.max_message_bytes = how.largest_message;
+    s.failure_timeout = how.patience;
+    return s;
+}
+
+peer_node::peer_node(const node_options& how) try
+    : how_{checked(how)},
+      node_{static_cast<node_number>(how.self),
+            static_cast<node_number>(std::max<std::size_t>(how.addresses.size(), 1)),
+            how.placement == placement::writer ? object_placement::writer : object_placement::home},
+      endpoint_{node_, local_changes_, transport_options_of(how), how.patience, [this] { return status(); }},
+      notifier_{[this] { return local_changes_.open_feed(); }} {
+    node_.objects.set_copy_threshold(object_directory::default_copy_threshold(node_.nodes));
+    node_.cache.limit(how.cache);
+    if (!how.metrics.empty()) metrics_ = expose_metrics();
+    endpoint_.join();
+} catch (const wire::wire_error& e) {
+    throw connection_error{std::string{"tutti: "} + e.what()};
+}
+
+peer_node::~peer_node() {
+    notifier_.stop();
+    destroy_participants();
+}
+
+std::unique_ptr<object_participant> peer_node::make_participant(core::descriptor& d) {
+    return std::make_unique<enlistment>(node_, endpoint_.open_client(d), d, *this);
+}
+
+void peer_node::refuse_lost(node_number node, bool uncertain) const {
+    if (node == node_.self) {
+        throw node_lost{"tutti: the last commits of the process that ran here as node " + std::to_string(node) +
+                            " before this one hold an object of this block, and whether they took place is known to "
+                            "nobody who is left: settle them by 'tutti cluster doubt', or start its owner again and "
+                            "make anew what is missing. The block had no effect",
+                        node};
+    }
+    const std::string who = "node " + std::to_string(node) + " (" +
+                            (node < how_.addresses.size() ? how_.addresses[node] : std::string{"here"}) + ")";
+    if (uncertain) {
+        throw outcome_unknown{"tutti: " + who +
+                                  " went when it had been asked to commit: whether this block had its effects on "
+                                  "the objects of other nodes is not known here. Look at those of nodes that are left. "
+                                  "What a node that is gone owned has ended with it: start it again, and make anew "
+                                  "what is missing",
+                              node};
+    }
+    throw node_lost{"tutti: " + who + " is gone or has not answered within " + std::to_string(how_.patience.count()) +
+                        " ms; its objects, and those that its last commits hold, cannot be reached. The block had no "
+                        "effect",
+                    node};
+}
+
+void peer_node::refuse_large() const {
+    throw usage_error{"tutti: what this block opens or writes on one node takes more than one message may (" +
+                      std::to_string(how_.largest_message) + " bytes, " + std::to_string(wire::max_elements) +
+                      " objects): make its objects smaller, or the block, or raise node_options::largest_message on "
+                      "every node. The block had no effect"};
+}
+
+std::unique_ptr<exposition::web_server> peer_node::expose_metrics() try {
+    return expose(how_.metrics, [this] { return status(); });
+} catch (const wire::wire_error&) {
+    throw;
+} catch (const std::runtime_error& e) {
+    throw connection_error{std::string{"tutti: "} + e.what()};
+}
+
+node_facts peer_node::status() const {
+    node_facts f = collect_status();
+    f.number = node_.self;
+    f.nodes = node_.nodes;
+    f.patience_ms = static_cast<std::uint64_t>(how_.patience.count());
+    f.clock = node_.clock.now();
+    f.promise = node_.snapshots.low_watermark();
+    const object_directory::statistics kept = node_.objects.count();
+    f.objects = kept.objects;
+    f.entries = kept.entries;
+    f.old_values = kept.old_versions;
+    f.old_bytes = kept.old_version_bytes;
+    f.locks_refused = kept.outranked;
+    f.given_way = kept.reservations_lost;
+    f.shared = kept.shared;
+    const commit_participant::statistics doubts = node_.commits.count();
+    f.in_doubt = doubts.in_doubt + kept.transfers_lost;
+    f.transactions_in_doubt = doubts.transactions;
+    f.settled_by_hand = doubts.by_operator;
+    f.settled = doubts.committed + doubts.aborted;
+    const object_cache::statistics cached = node_.cache.count();
+    f.cached_reads = cached.hits;
+    f.copies = cached.copies;
+    f.copy_bytes = cached.bytes;
+    endpoint_.fill_status(f);
+    return f;
+}
+
+engine_capabilities peer_node::capabilities() const {
+    throw usage_error{
+        "tutti: the objects of this node are held by nodes, and by no engine: only a node that was made "
+        "of engine_options has capabilities"};
+}
+
+std::unique_ptr<detail::node_impl> detail::make_peer_node(const node_options& how) {
+    return std::make_unique<peer_node>(how);
+}
+
+}  // namespace tutti::cluster

@@ -1,0 +1,84 @@
+// The names that each thread holds at one node, beside the locks of its transactions. A name is an abstract lock or a
+// reserved object.
+//
+// A *hold* is everything that one attempt of a block has taken, at all nodes. A hold is named as a transaction is, with
+// a count of its own. A thread has one hold at a time.
+//
+// Every message may come twice, late, or after a message that was sent later. Therefore a message of a later hold frees
+// what an earlier hold of that thread has here. Once a hold is over, no message of that hold, or of one before it,
+// takes anything. Names that a lost node holds are free.
+//
+// Not thread-safe: its owner locks it.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <unordered_map>
+#include <vector>
+
+#include "cluster/protocol/snapshot_tracker.hpp"
+#include "wire/bytes.hpp"
+#include "wire/message.hpp"
+
+namespace tutti::cluster {
+
+using wire::transaction_name;
+
+struct thread_holds {
+    std::uint64_t latest = 0;  ///< the thread's latest hold, which has `names`
+    std::uint64_t ended = 0;   ///< holds up to this one take nothing any more
+    std::vector<object_id> names;
+    /// Returns true if the thread has as many names as it may have at one node.
+    [[nodiscard]] bool is_full() const noexcept { return names.size() >= wire::max_elements; }
+};
+
+class hold_table {
+public:
+    /// Returns the thread's holder, which may take more names for that hold. Returns null if the hold is over or its
+    /// node is lost; no block waits for the answer then. Calls `free(name, thread)` for each name that an earlier hold
+    /// of the thread has.
+    template <class Free>
+    [[nodiscard]] thread_holds* admit(const transaction_name& hold, Free&& free) {
+        if (lost_[hold.node % max_nodes]) return nullptr;
+        thread_holds& by = by_thread_[hold.thread()];
+        const bool is_over = hold.sequence <= by.ended || hold.sequence < by.latest;
+        if (is_over && !injected(fault::late_claim_acquires)) return nullptr;
+        if (hold.sequence != by.latest) free_all(by, hold.thread(), free);
+        by.latest = hold.sequence;
+        return &by;
+    }
+    /// Ends the hold.
+    template <class Free>
+    void release(const transaction_name& hold, Free&& free) {
+        thread_holds& by = by_thread_[hold.thread()];
+        if (hold.sequence >= by.latest || injected(fault::late_release_frees)) free_all(by, hold.thread(), free);
+        by.ended = std::max(by.ended, hold.sequence);
+    }
+    template <class Free>
+    void on_node_lost(node_number node, Free&& free) noexcept {
+        lost_[node % max_nodes] = true;
+        if (injected(fault::keep_lost_holds)) return;
+        for (auto& [thread, by] : by_thread_) {
+            if (thread >> 16 == node) free_all(by, thread, free);
+        }
+    }
+    /// Admits a new process of that node. The new process's holds have higher numbers than those of former processes.
+    void admit(node_number node) noexcept { lost_[node % max_nodes] = false; }
+    [[nodiscard]] std::size_t held() const noexcept {
+        std::size_t all = 0;
+        for (const auto& [thread, by] : by_thread_) all += by.names.size();
+        return all;
+    }
+
+private:
+    template <class Free>
+    static void free_all(thread_holds& by, std::uint32_t thread, Free&& free) {
+        for (const object_id& name : by.names) free(name, thread);
+        by.names.clear();
+    }
+
+    std::unordered_map<std::uint32_t, thread_holds> by_thread_;
+    std::array<bool, max_nodes> lost_{};
+};
+
+}  // namespace tutti::cluster

@@ -1,0 +1,143 @@
+// How a new process takes the place of a lost node, and the other nodes admit it: docs/cluster-protocol.md, "When a
+// node comes back". The *former* process is the one that the new process replaces.
+//
+//   1. gather: the new process asks all other nodes, again and again. A node answers once it has noticed the loss of
+//      the former process, and has no ties to it.
+//   2. survey: each node's answer says what it knows of objects.
+//      If a node has an object, the new process knows enough about this object. If all nodes only have pointers to an
+//      object, the new process asks again in another round. The object was moving then, or has ended with the former
+//      process.
+//   3. opened: the new process now knows which objects with their home there still exist, and tells the others.
+//   4. admitted: the others answer, and send their requests to the new process from then on.
+//
+// Invariants:
+//   RJN1  Until the new process has all surveys, no node sends requests to it. The new process sends a request to a node
+//       only after that node has admitted it.
+//   RJN2  A node that sends a survey has lost the former process, and has no ties to it any more. Nor is that node
+//       connected with a former process of any other node that comes back.
+//   RJN3  The version of the return is higher than the clock that any other node sent with its survey.
+//   RJN4  Names of the new process's transactions and holds are higher than those of every former process.
+//   RJN5  A node that sends a survey of a second or later round has ended all commits that it had begun before that
+//       round.
+//
+// Thread safety: every member may be called from any thread.
+#pragma once
+
+#include <array>
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "cluster/protocol/network.hpp"
+#include "cluster/protocol/protocol_node.hpp"
+
+namespace tutti::cluster {
+
+/// The port through which a node reaches the others while it is not admitted.
+class rejoin_transport : public message_sender {
+public:
+    /// Returns the process of that node that this node is connected with, or 0 if there is none.
+    [[nodiscard]] virtual std::uint64_t process_of(node_number n) = 0;
+};
+
+class rejoin_protocol {
+public:
+    rejoin_protocol(protocol_node& node, rejoin_transport& transport) noexcept : node_{node}, transport_{transport} {}
+
+    /// Begins the return of a new process whose cluster already runs. Call it before the first request. `serving` says
+    /// which other nodes serve already. A process that does not serve is about to come back itself, so its loss loses
+    /// no knowledge.
+    void begin(const std::vector<bool>& serving);
+    /// Sends every question again that has no answer yet.
+    /// REQUIRES: begin was called.
+    void resend();
+    /// Waits until the return is over, a node was lost too early, another round has begun, or `until` has come.
+    /// @returns whether another round has begun since the latest call
+    [[nodiscard]] bool wait(base::deadline until);
+    /// Returns true if all other nodes have admitted this one, except those that were lost meanwhile.
+    [[nodiscard]] bool is_over();
+    /// Returns the node that was lost before it had sent its survey, if there is one. This process then has to end and
+    /// start again.
+    [[nodiscard]] std::optional<node_number> lost_before_report();
+    /// Returns the version of the return, at which the objects of former processes have ended. Returns 0 if this
+    /// process has not come back.
+    [[nodiscard]] std::uint64_t version();
+    /// Returns the nodes that this process still waits for. Some of these nodes have not sent their survey yet.
+    [[nodiscard]] std::vector<node_number> awaited_nodes();
+
+    /// Handles a message about a return. Returns false if the message makes no sense.
+    /// REQUIRES: protocol_node::receive was called for the message.
+    [[nodiscard]] bool receive(const wire::header& h, std::string_view body);
+    /// Handles any other message of a node that is lost here. Returns false if the node may not send that message.
+    [[nodiscard]] bool receive_other(node_number from);
+    /// Notes the loss of a node.
+    /// REQUIRES: the site has lost the node.
+    void on_node_lost(node_number node);
+
+private:
+    static constexpr unsigned name_bits = 40;
+    static constexpr std::uint64_t max_eras = ~std::uint64_t{0} >> (name_bits + 1);
+
+    /// The parts of a list that another node sends.
+    struct incoming_list {
+        std::uint64_t number = 0;  ///< number of the survey, or era
+        std::uint32_t parts = 0;
+        std::vector<bool> received;
+        std::vector<wire::owner_update> places;
+    };
+    struct peer {
+        incoming_list list;
+        bool is_lost = false;       ///< lost while this process was about to come back
+        bool has_served = false;    ///< served when the return began
+        bool has_reported = false;  ///< has sent its whole survey of this round
+        bool has_admitted = false;  ///< has admitted this process
+        bool serves = false;
+        std::uint64_t latest_round = 0;  ///< the latest round of its gathers, from the second on
+        std::uint64_t epoch = 0;         ///< of the commits here that had begun by that round
+        std::uint64_t era = 0;           ///< of the latest process that has come back with that number
+    };
+
+    [[nodiscard]] bool receive_rejoin_request(node_number from, const wire::rejoin_request& asked);
+    [[nodiscard]] bool receive_ownership_report(node_number from, wire::ownership_report&& message);
+    [[nodiscard]] bool receive_rejoin_done(node_number from, wire::rejoin_done&& message);
+    [[nodiscard]] bool receive_rejoin_ack(node_number from, const wire::rejoin_ack& message);
+    void evaluate_reports();
+    void finish_rejoin();
+    void admit_if_both(node_number n);
+    [[nodiscard]] bool is_awaited(node_number n) const noexcept;
+    [[nodiscard]] bool is_over_locked() const noexcept;
+    /// Adds a part to a list. Returns true once the list is complete.
+    [[nodiscard]] static bool add_part(incoming_list& to, std::uint64_t of, wire::list_part&& list);
+    /// Sends a list in as many messages as it needs.
+    template <class Message>
+    void send_list(node_number to, wire::message_type type, Message what, const std::vector<wire::owner_update>& all);
+    [[nodiscard]] bool is_rejoining() const noexcept { return rejoining_ && !rejoined_; }
+
+    protocol_node& node_;
+    rejoin_transport& transport_;
+    std::mutex guard_;
+    std::condition_variable changed_;  ///< signals the conditions of `wait`
+    bool rejoining_ = false;           ///< this process comes back
+    bool rejoined_ = false;
+    std::uint64_t round_ = 1;
+    std::uint64_t awaited_round_ = 1;  ///< the round when `wait` returned last
+    std::uint64_t era_ = 0;            ///< higher than the eras of all returns before; 0: it was there at the start
+    std::uint64_t version_ = 0;        ///< of the return
+    std::uint64_t reports_sent_ = 0;   ///< how many surveys this node has sent
+    std::optional<node_number> lost_before_report_;
+    std::array<peer, max_nodes> peers_;
+    struct object_state {
+        wire::owner_update latest;
+        bool resolved = false;
+        bool ended = false;  ///< the object has ended with the former process
+    };
+    std::unordered_map<object_id, object_state, object_id_hash> objects_;
+    std::vector<std::vector<wire::owner_update>> lists_for_homes_;  ///< the places that each other node is told
+};
+
+}  // namespace tutti::cluster

@@ -1,0 +1,86 @@
+// `retry` over objects. Each block has a variable, its bell. A block that calls `retry` reads its bell and sleeps until
+// the bell changes. A change of an object that the block has read changes ("rings") the bell.
+//
+//   a block:   reads its bell | enrols the bell under the keys that the block has read | asks the holders of these
+//              objects whether they are current | sleeps: our own engine wakes the block when the bell changes
+//   the feed:  reports a write | the bells enrolled under the written key are removed | each of these bells is changed
+//
+// No wakeup is lost. The feed reports every write that takes effect after the feed was opened (backend.hpp, ENG5). The
+// write either finds the bell enrolled, or comes before the bell is enrolled. In the second case, the write also comes
+// before the block asks the engine, so the answer shows the write. A bell that rings before the block sleeps
+// invalidates the block's reads, and `retry` checks these. When the feed breaks, every bell rings, and every block
+// checks its objects.
+//
+// The thread that rings waits for blocks. Its commits wait in quiescence, for a lock, or for their turn in an algorithm
+// that runs one block at a time. A block that enrols still runs, so it must not wait for the ringing thread. The block
+// therefore opens the feed itself, and the engine bounds the time for this. The ringing thread reads the new feed once
+// all bells have rung. Until then, the feed keeps its reports.
+//
+// Thread safety: every member may be called from any thread.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <thread>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "cluster/backend/backend.hpp"
+#include "tutti/var.hpp"
+
+namespace tutti::cluster {
+
+using wakeup_var = tutti::var<std::uint64_t>;
+
+class wakeup_notifier {
+public:
+    /// Stores `open_feed`. Any thread that enrols may call `open_feed`, one thread at a time. `open_feed` returns null
+    /// if a feed cannot be had now.
+    explicit wakeup_notifier(std::function<std::unique_ptr<backend::key_feed>()> open_feed)
+        : open_feed_{std::move(open_feed)} {}
+    ~wakeup_notifier() { stop(); }
+
+    /// Enrols `variable` under `keys`. Opens the feed first if none is open. Returns false if the engine cannot be reached.
+    [[nodiscard]] bool subscribe(wakeup_var& variable, std::span<const backend::check> keys);
+    /// Removes the bell. The bell may still ring once, and wake the block that sleeps on the bell. The block then
+    /// checks its objects again.
+    void unsubscribe(wakeup_var& variable);
+    /// Removes the bell. The bell does not ring after this function returns.
+    /// REQUIRES: the caller runs no transaction, because the ringing thread may wait in quiescence for that
+    /// transaction.
+    void unsubscribe_and_wait(wakeup_var& variable);
+    /// Ends the thread. No bell rings afterwards.
+    /// REQUIRES: the caller runs no transaction, and no block sleeps.
+    void stop();
+
+private:
+    /// Returns true if a feed is open. Opens a feed if none is, without holding the lock, because the engine may be
+    /// slow.
+    [[nodiscard]] bool ensure_feed(std::unique_lock<std::mutex>& hold);
+    void run_feeds();
+    /// Rings the bells for what `from` reports, until the feed breaks.
+    void drain_feed(backend::key_feed& from);
+    void notify(std::unique_lock<std::mutex>& hold, const std::unordered_set<wakeup_var*>& variables);
+    void notify_all(std::unique_lock<std::mutex>& hold);
+    void remove(wakeup_var* variable);
+
+    const std::function<std::unique_ptr<backend::key_feed>()> open_feed_;
+    std::mutex guard_;
+    std::shared_ptr<backend::key_feed> feed_;
+    std::unordered_map<backend::key, std::unordered_set<wakeup_var*>> variables_by_key_;
+    std::unordered_map<wakeup_var*, std::vector<backend::key>> keys_by_variable_;
+    std::unordered_set<wakeup_var*> notifying_;  // the bells that ring now, without the lock
+    std::condition_variable notified_, open_finished_, feed_renewed_;
+    std::thread thread_;
+    bool broken_ = true;  // true if no feed was opened yet, or the feed has ended
+    bool opening_ = false;
+    unsigned failed_opens_ = 0;  // how often open_feed has returned null
+    bool stopped_ = false;
+};
+
+}  // namespace tutti::cluster
