@@ -13,14 +13,14 @@
 namespace tutti::tools {
 namespace {
 
-using cluster::node_answer;
-using cluster::node_facts;
-using cluster::peer_facts;
+using cluster::node_reply;
+using cluster::node_status;
 using cluster::peer_state;
+using cluster::peer_status;
 using cluster::rollback_reason;
-using answers = std::vector<node_answer>;
+using answers = std::vector<node_reply>;
 
-std::uint64_t rolled_back(const node_facts& f) {
+std::uint64_t rolled_back(const node_status& f) {
     std::uint64_t sum = 0;
     for (const std::uint64_t count : f.rolled_back) sum += count;
     return sum;
@@ -34,8 +34,8 @@ std::string duration_text(std::uint64_t ms) {
 }
 
 /// Describes the other nodes as this node sees them: `all`, or the number of nodes in each bad state.
-std::string peers_text(const node_facts& f) {
-    const auto count = [&f](peer_state s) { return std::ranges::count(f.peers, s, &peer_facts::state); };
+std::string peers_text(const node_status& f) {
+    const auto count = [&f](peer_state s) { return std::ranges::count(f.peers, s, &peer_status::state); };
     std::string text;
     if (const auto n = count(peer_state::lost)) text += fmt::format("{} lost", n);
     if (const auto n = count(peer_state::awaited)) text += fmt::format("{}{} awaited", text.empty() ? "" : ", ", n);
@@ -46,7 +46,7 @@ std::string peers_text(const node_facts& f) {
 class row_begins {
 public:
     explicit row_begins(const answers& of) : of_{of} {
-        for (const node_answer& a : of) width_ = std::max(width_, a.address.size());
+        for (const node_reply& a : of) width_ = std::max(width_, a.address.size());
     }
     [[nodiscard]] std::string heading() const { return fmt::format("{:>4}  {:<{}}", "node", "address", width_); }
     [[nodiscard]] std::string of(std::size_t number) const {
@@ -63,10 +63,10 @@ private:
 std::string reasons_of(const answers& of) {
     std::string text;
     for (std::size_t i = 0; i < of.size(); ++i) {
-        if (!of[i].facts || rolled_back(*of[i].facts) == 0) continue;
+        if (!of[i].status || rolled_back(*of[i].status) == 0) continue;
         text += fmt::format("node {} rolled back:", i);
         for (std::size_t r = 0; r < cluster::rollback_reasons; ++r) {
-            const std::uint64_t count = of[i].facts->rolled_back[r];
+            const std::uint64_t count = of[i].status->rolled_back[r];
             if (count != 0) text += fmt::format(" {} {}", name_of(static_cast<rollback_reason>(r)), count);
         }
         text += '\n';
@@ -78,8 +78,8 @@ std::string reasons_of(const answers& of) {
 std::string contention_of(const answers& of) {
     std::string text;
     for (std::size_t i = 0; i < of.size(); ++i) {
-        if (!of[i].facts) continue;
-        const node_facts& f = *of[i].facts;
+        if (!of[i].status) continue;
+        const node_status& f = *of[i].status;
         if (f.conflict_waits + f.protected_attempts + f.locks_refused + f.given_way == 0) continue;
         text += fmt::format("node {} in conflicts: waits {}, protected {}, locks refused {}, given way {}\n", i,
                             f.conflict_waits, f.protected_attempts, f.locks_refused, f.given_way);
@@ -91,12 +91,12 @@ std::string contention_of(const answers& of) {
 std::string doubts_of(const answers& of) {
     std::string text;
     for (std::size_t i = 0; i < of.size(); ++i) {
-        if (!of[i].facts || of[i].facts->in_doubt == 0) continue;
+        if (!of[i].status || of[i].status->in_doubt == 0) continue;
         text += fmt::format("objects in doubt at node {}, since a node went in the middle of a commit: {}\n", i,
-                            of[i].facts->in_doubt);
-        if (of[i].facts->transactions_in_doubt != 0)
+                            of[i].status->in_doubt);
+        if (of[i].status->transactions_in_doubt != 0)
             text += fmt::format("transactions in doubt at node {}: {}; see 'tutti cluster doubt list'\n", i,
-                                of[i].facts->transactions_in_doubt);
+                                of[i].status->transactions_in_doubt);
     }
     return text;
 }
@@ -105,10 +105,10 @@ std::string doubts_of(const answers& of) {
 std::string silence_of(const answers& of) {
     std::string text;
     for (std::size_t i = 0; i < of.size(); ++i) {
-        if (!of[i].facts) continue;
-        const node_facts& f = *of[i].facts;
+        if (!of[i].status) continue;
+        const node_status& f = *of[i].status;
         for (std::size_t p = 0; p < f.peers.size(); ++p) {
-            const peer_facts& peer = f.peers[p];
+            const peer_status& peer = f.peers[p];
             // Every node sends something eight times within `patience`.
             if (peer.state == peer_state::connected && peer.silent_ms * 2 > f.patience_ms) {
                 text += fmt::format("node {} has heard nothing of node {} for {}, and waits for {} at most\n", i, p,
@@ -124,13 +124,13 @@ std::string silence_of(const answers& of) {
 }
 
 bool all_answered(const answers& of) {
-    return std::ranges::all_of(of, [](const node_answer& a) { return a.facts.has_value(); });
+    return std::ranges::all_of(of, [](const node_reply& a) { return a.status.has_value(); });
 }
 
 /// Returns the earlier facts to compare with. Null if there are none, or if the node has been restarted since.
-const node_facts* earlier(const answers& before, std::size_t i, const node_facts& now) {
-    if (i >= before.size() || !before[i].facts || before[i].facts->uptime_ms > now.uptime_ms) return nullptr;
-    return &*before[i].facts;
+const node_status* earlier(const answers& before, std::size_t i, const node_status& now) {
+    if (i >= before.size() || !before[i].status || before[i].status->uptime_ms > now.uptime_ms) return nullptr;
+    return &*before[i].status;
 }
 
 constexpr const char* rates_row =
@@ -141,7 +141,7 @@ struct rates {
            received_bytes = 0;
 
     rates() = default;
-    rates(const node_facts& was, const node_facts& is, double seconds) {
+    rates(const node_status& was, const node_status& is, double seconds) {
         const auto rate = [seconds](std::uint64_t a, std::uint64_t b) {
             return (static_cast<double>(b) - static_cast<double>(a)) / seconds;
         };
@@ -194,11 +194,11 @@ std::string status_table(const answers& of) {
                                      "received", "others");
     for (std::size_t i = 0; i < of.size(); ++i) {
         text += rows.of(i);
-        if (!of[i].facts) {
-            text += fmt::format(" {}\n", of[i].trouble);
+        if (!of[i].status) {
+            text += fmt::format(" {}\n", of[i].error);
             continue;
         }
-        const node_facts& f = *of[i].facts;
+        const node_status& f = *of[i].status;
         text += fmt::format(" {:>10} {:>12} {:>12} {:>12} {:>10} {:>10} {:>8} {:>12} {:>12}  {}\n",
                             duration_text(f.uptime_ms), f.begins, f.commits, rolled_back(f), f.objects, f.old_values,
                             f.sleepers, f.messages_sent, f.messages_received, peers_text(f));
@@ -215,12 +215,12 @@ std::string cluster_rates(const answers& before, const answers& now, double seco
     rates all;
     for (std::size_t i = 0; i < now.size(); ++i) {
         text += rows.of(i);
-        if (!now[i].facts) {
-            text += fmt::format(" {}\n", now[i].trouble);
+        if (!now[i].status) {
+            text += fmt::format(" {}\n", now[i].error);
             continue;
         }
-        const node_facts& f = *now[i].facts;
-        const node_facts* const was = earlier(before, i, f);
+        const node_status& f = *now[i].status;
+        const node_status* const was = earlier(before, i, f);
         if (was == nullptr) {
             text += fmt::format(" has begun {} ago, or not answered before\n", duration_text(f.uptime_ms));
             continue;
@@ -234,14 +234,14 @@ std::string cluster_rates(const answers& before, const answers& now, double seco
 
 int cluster_status(const cluster_options& options) {
     const cluster::observer_options whom = nodes_of(options);
-    const answers all = cluster::ask_nodes(whom);
+    const answers all = cluster::query_nodes(whom);
     fmt::print("{}", options.json ? status_json(whom.cluster, all) : status_table(all));
     return all_answered(all) ? cli::all_is_well : cli::failed;
 }
 
 void cluster_top(const cluster_options& options) {
     const cluster::observer_options whom = nodes_of(options);
-    refresh(options.every, [&] { return cluster::ask_nodes(whom); }, cluster_rates);
+    refresh(options.every, [&] { return cluster::query_nodes(whom); }, cluster_rates);
 }
 
 int cluster_timeline(const cluster_options& options) {
@@ -249,10 +249,10 @@ int cluster_timeline(const cluster_options& options) {
     const auto how_long = std::chrono::milliseconds{static_cast<long>(options.record * 1000)};
     const std::vector<cluster::node_timeline> all = cluster::record_nodes(whom, how_long);
     fmt::print("{}", waits_table(all));
-    if (std::ranges::all_of(all, [](const auto& n) { return !n.trouble.empty(); })) return cli::failed;
+    if (std::ranges::all_of(all, [](const auto& n) { return !n.error.empty(); })) return cli::failed;
     write_file(options.output, trace_of(all));
     fmt::print("{}: open it in https://ui.perfetto.dev or chrome://tracing\n", options.output);
-    return std::ranges::all_of(all, [](const auto& n) { return n.trouble.empty(); }) ? cli::all_is_well : cli::failed;
+    return std::ranges::all_of(all, [](const auto& n) { return n.error.empty(); }) ? cli::all_is_well : cli::failed;
 }
 
 }  // namespace tutti::tools

@@ -12,12 +12,12 @@ namespace tutti::tools {
 
 /// Returns a row for each node, with the reason for nodes that have not answered. Below them: why attempts were rolled
 /// back, and which nodes have lost which others.
-[[nodiscard]] std::string status_table(const std::vector<cluster::node_answer>& of);
+[[nodiscard]] std::string status_table(const std::vector<cluster::node_reply>& of);
 /// Returns the same as a JSON object, whose keys are the names in tutti/cluster/status.hpp.
-[[nodiscard]] std::string status_json(const std::string& cluster, const std::vector<cluster::node_answer>& of);
+[[nodiscard]] std::string status_json(const std::string& cluster, const std::vector<cluster::node_reply>& of);
 /// Returns the rates per second between two observations `seconds` apart, and the sum over the nodes.
-[[nodiscard]] std::string cluster_rates(const std::vector<cluster::node_answer>& before,
-                                        const std::vector<cluster::node_answer>& now, double seconds);
+[[nodiscard]] std::string cluster_rates(const std::vector<cluster::node_reply>& before,
+                                        const std::vector<cluster::node_reply>& now, double seconds);
 
 /// Prints the nodes' answers. Returns the exit status: 0 if all nodes have answered.
 /// @throws std::runtime_error  for an invalid address

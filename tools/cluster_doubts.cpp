@@ -14,14 +14,14 @@ namespace {
 
 using cluster::doubt;
 using cluster::doubt_state;
-using cluster::doubts_answer;
-using cluster::settling;
+using cluster::doubts_reply;
+using cluster::resolve_result;
 using cluster::transaction_id;
-using doubts_answers = std::vector<doubts_answer>;
+using doubts_answers = std::vector<doubts_reply>;
 
 bool is_open(const doubt& d) { return d.state == doubt_state::asking || d.state == doubt_state::open; }
 
-const doubt* find_doubt(const doubts_answer& of, const transaction_id& id) {
+const doubt* find_doubt(const doubts_reply& of, const transaction_id& id) {
     const auto at = std::ranges::find(of.doubts, id, &doubt::transaction);
     return at != of.doubts.end() ? &*at : nullptr;
 }
@@ -72,7 +72,7 @@ std::string doubt_text(const doubts_answers& of, const transaction_id& id) {
 std::string silent_text(const doubts_answers& of) {
     std::string text;
     for (std::size_t n = 0; n < of.size(); ++n) {
-        if (!of[n].answered) text += fmt::format("node {}  {}: {}\n", n, of[n].address, of[n].trouble);
+        if (!of[n].answered) text += fmt::format("node {}  {}: {}\n", n, of[n].address, of[n].error);
     }
     return text;
 }
@@ -98,16 +98,16 @@ int fail_with(const std::string& why) {
 }  // namespace
 
 int list_doubts(const cluster_options& options) {
-    const doubts_answers all = cluster::ask_doubts(nodes_of(options));
+    const doubts_answers all = cluster::query_doubts(nodes_of(options));
     std::set<transaction_id> open;
-    for (const doubts_answer& a : all) {
+    for (const doubts_reply& a : all) {
         for (const doubt& d : a.doubts) {
             if (is_open(d)) open.insert(d.transaction);
         }
     }
     for (const transaction_id& id : open) fmt::print("{}", doubt_text(all, id));
     fmt::print("{}", silent_text(all));
-    const bool has_answered = std::ranges::any_of(all, &doubts_answer::answered);
+    const bool has_answered = std::ranges::any_of(all, &doubts_reply::answered);
     if (!has_answered) return fail_with("no node has answered");
     if (open.empty()) {
         fmt::print("no transaction is in doubt\n");
@@ -132,9 +132,9 @@ int settle_doubt(const cluster_options& options) {
     constexpr unsigned most_rounds = 50;
     constexpr std::chrono::milliseconds between{100};
     for (unsigned round = 0; round < most_rounds; ++round) {
-        const doubts_answers all = cluster::ask_doubts(whom);
+        const doubts_answers all = cluster::query_doubts(whom);
         if (const std::string why = contradiction(all, *id, commits); !why.empty()) return fail_with(why);
-        const auto holder = std::ranges::find_if(all, [&](const doubts_answer& a) {
+        const auto holder = std::ranges::find_if(all, [&](const doubts_reply& a) {
             const doubt* const d = find_doubt(a, *id);
             return d != nullptr && is_open(*d);
         });
@@ -148,15 +148,15 @@ int settle_doubt(const cluster_options& options) {
             return cli::all_is_well;
         }
         const auto node = static_cast<std::uint16_t>(holder - all.begin());
-        const cluster::settling_answer said = cluster::settle_doubt(whom, node, *id, commits);
-        if (!said.result) return fail_with(fmt::format("node {} {}; ask again", node, said.trouble));
+        const cluster::resolve_reply said = cluster::resolve_doubt(whom, node, *id, commits);
+        if (!said.result) return fail_with(fmt::format("node {} {}; ask again", node, said.error));
         switch (*said.result) {
-            case settling::not_here:
+            case resolve_result::not_here:
                 return fail_with(fmt::format("node {} settles transaction {}, and does not answer here: {}", said.node,
                                              id->text(),
-                                             said.node < all.size() ? all[said.node].trouble : std::string{}));
-            case settling::failed: return fail_with(fmt::format("node {} is out of memory; ask again", node));
-            case settling::runs:
+                                             said.node < all.size() ? all[said.node].error : std::string{}));
+            case resolve_result::failed: return fail_with(fmt::format("node {} is out of memory; ask again", node));
+            case resolve_result::runs:
                 return fail_with(fmt::format("node {} still hears node {}, which decides", node, id->node));
             default: break;  // the next observation shows the outcome
         }

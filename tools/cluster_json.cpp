@@ -7,7 +7,7 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-json facts_of(const cluster::node_facts& f) {
+json facts_of(const cluster::node_status& f) {
     json all{{"release", f.release}, {"uptime_ms", f.uptime_ms}, {"patience_ms", f.patience_ms}};
 #define TUTTI_FIGURE(name, kind, what) all[#name] = f.name;
     TUTTI_CLUSTER_FIGURES(TUTTI_FIGURE)
@@ -16,20 +16,20 @@ json facts_of(const cluster::node_facts& f) {
     for (std::size_t r = 0; r < cluster::rollback_reasons; ++r)
         rolled_back[std::string{name_of(static_cast<cluster::rollback_reason>(r))}] = f.rolled_back[r];
     json& peers = all["peers"] = json::array();
-    for (const cluster::peer_facts& p : f.peers)
+    for (const cluster::peer_status& p : f.peers)
         peers.push_back({{"state", std::string{name_of(p.state)}}, {"silent_ms", p.silent_ms}});
     return all;
 }
 
 }  // namespace
 
-std::string status_json(const std::string& cluster, const std::vector<cluster::node_answer>& of) {
+std::string status_json(const std::string& cluster, const std::vector<cluster::node_reply>& of) {
     json all{{"cluster", cluster}, {"nodes", json::array()}};
     for (std::size_t i = 0; i < of.size(); ++i) {
-        json node{{"node", i}, {"address", of[i].address}, {"answered", of[i].facts.has_value()}};
+        json node{{"node", i}, {"address", of[i].address}, {"answered", of[i].status.has_value()}};
         node["took_us"] = of[i].took.count();
-        if (of[i].facts) node.update(facts_of(*of[i].facts));
-        else node["trouble"] = of[i].trouble;
+        if (of[i].status) node.update(facts_of(*of[i].status));
+        else node["trouble"] = of[i].error;
         all["nodes"].push_back(std::move(node));
     }
     // An address or a system message may contain bytes that are not UTF-8. These bytes must not cause an error.

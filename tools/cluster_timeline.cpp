@@ -16,9 +16,9 @@ namespace tutti::tools {
 namespace {
 
 using cluster::node_timeline;
-using cluster::timeline_deed;
-using cluster::timeline_end;
 using cluster::timeline_event;
+using cluster::timeline_operation;
+using cluster::timeline_outcome;
 using cluster::timeline_role;
 using timelines = std::vector<node_timeline>;
 
@@ -31,22 +31,22 @@ std::string name_of_attempt(std::size_t node, const timeline_event& e) {
 }
 
 std::string name_of_end(const timeline_event& e) {
-    if (e.end != timeline_end::rolled_back) return std::string{name_of(e.end)};
+    if (e.outcome != timeline_outcome::rolled_back) return std::string{name_of(e.outcome)};
     return fmt::format("rolled back: {}", name_of(e.why));
 }
 
 std::string name_of_slice(const timeline_event& e, const std::string& attempt) {
-    const std::string_view deed = name_of(e.deed);
+    const std::string_view operation = name_of(e.operation);
     switch (e.role) {
         case timeline_role::runs: return fmt::format("{} {}", attempt, name_of_end(e));
         case timeline_role::waits:
-            return e.node == cluster::no_node ? fmt::format("{}: something is busy", deed)
-                                              : fmt::format("{}: waits for node {}", deed, e.node);
-        case timeline_role::asks: return fmt::format("{}: asks node {}", deed, e.node);
+            return e.node == cluster::no_node ? fmt::format("{}: something is busy", operation)
+                                              : fmt::format("{}: waits for node {}", operation, e.node);
+        case timeline_role::asks: return fmt::format("{}: asks node {}", operation, e.node);
         case timeline_role::serves: break;
     }
-    return e.end == timeline_end::done ? fmt::format("{} of {}", deed, attempt)
-                                       : fmt::format("{} of {}: {}", deed, attempt, name_of(e.end));
+    return e.outcome == timeline_outcome::done ? fmt::format("{} of {}", operation, attempt)
+                                               : fmt::format("{} of {}: {}", operation, attempt, name_of(e.outcome));
 }
 
 /// The tracks of one process, by their names. Slices of one track must not overlap unless one contains the other. A
@@ -96,10 +96,10 @@ public:
 private:
     /// A request, or a message without a reply: the asking node, the asked node, and the numbers by which both identify
     /// the message.
-    using message = std::tuple<std::size_t, std::size_t, std::uint64_t, std::uint64_t, timeline_deed>;
+    using message = std::tuple<std::size_t, std::size_t, std::uint64_t, std::uint64_t, timeline_operation>;
     static message message_of(std::size_t asker, std::size_t asked, const timeline_event& e) {
         return {asker, asked, e.question != 0 ? e.question : std::uint64_t{e.thread}, e.question != 0 ? 0 : e.sequence,
-                e.deed};
+                e.operation};
     }
 
     struct arrow_ends {
@@ -142,8 +142,8 @@ private:
             if (e.role != timeline_role::serves) continue;
             arrow('f', node, track, e.began_ns, message_of(e.node, node, e));
             const std::pair holder{std::size_t{e.node}, e.thread};
-            if (e.deed == timeline_deed::lock && e.end == timeline_end::done) held[holder] = e;
-            if (e.deed != timeline_deed::decide) continue;
+            if (e.operation == timeline_operation::lock && e.outcome == timeline_outcome::done) held[holder] = e;
+            if (e.operation != timeline_operation::decide) continue;
             const auto since = held.find(holder);
             if (since == held.end()) continue;
             const std::int64_t from = since->second.began_ns, took = e.began_ns + e.took_ns - from;
@@ -204,18 +204,18 @@ std::string waits_table(const timelines& of) {
         std::int64_t all = 0, most = 0;
     };
     std::string text;
-    std::map<std::tuple<std::size_t, std::uint16_t, timeline_deed>, sum> waits;
+    std::map<std::tuple<std::size_t, std::uint16_t, timeline_operation>, sum> waits;
     for (std::size_t n = 0; n < of.size(); ++n) {
-        if (!of[n].trouble.empty()) {
-            text += fmt::format("node {}  {}: {}\n", n, of[n].address, of[n].trouble);
+        if (!of[n].error.empty()) {
+            text += fmt::format("node {}  {}: {}\n", n, of[n].address, of[n].error);
             continue;
         }
         std::uint64_t attempts = 0, committed = 0;
         for (const timeline_event& e : of[n].events) {
             if (e.role == timeline_role::runs) ++attempts;
-            if (e.end == timeline_end::committed) ++committed;
+            if (e.outcome == timeline_outcome::committed) ++committed;
             if (e.role != timeline_role::waits) continue;
-            sum& s = waits[{n, e.node, e.deed}];
+            sum& s = waits[{n, e.node, e.operation}];
             ++s.times;
             s.all += e.took_ns;
             s.most = std::max(s.most, e.took_ns);
@@ -230,12 +230,12 @@ std::string waits_table(const timelines& of) {
     text += fmt::format("{:>4}  {:<10} {:<9} {:>9} {:>12} {:>12} {:>12}\n", "node", "waits for", "to", "times",
                         "together, ms", "mean, us", "longest, us");
     for (const auto& [key, s] : waits) {
-        const auto& [node, whom, deed] = key;
+        const auto& [node, whom, operation] = key;
         const auto us = [](std::int64_t ns) { return static_cast<double>(ns) / 1000; };
         text += fmt::format("{:>4}  {:<10} {:<9} {:>9} {:>12.3f} {:>12.1f} {:>12.1f}\n", node,
                             whom == cluster::no_node ? std::string{"an object"} : fmt::format("node {}", whom),
-                            deed == timeline_deed::pause ? "be free" : name_of(deed), s.times, us(s.all) / 1000,
-                            us(s.all) / static_cast<double>(s.times), us(s.most));
+                            operation == timeline_operation::pause ? "be free" : name_of(operation), s.times,
+                            us(s.all) / 1000, us(s.all) / static_cast<double>(s.times), us(s.most));
     }
     return text;
 }

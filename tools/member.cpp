@@ -22,7 +22,7 @@ namespace tutti::tools {
 namespace {
 
 using server::severity;
-using weight = cluster::member::weight;
+using member_severity = cluster::member::severity;
 
 cluster::tls_options tls_of(const member_command_options& options) {
     return {.certificate = options.tls.certificate,
@@ -40,7 +40,7 @@ std::chrono::milliseconds milliseconds(double seconds) {
 int be_member(const member_command_options& options) {
     const messages operators{options.json, severity::info};
     const flush_at_end at_end{operators};
-    const auto say = [&](weight how, const std::string& line) {
+    const auto say = [&](member_severity how, const std::string& line) {
         constexpr severity levels[] = {severity::info, severity::warning, severity::error};
         operators.say(levels[static_cast<std::size_t>(how)], line);
     };
@@ -59,11 +59,12 @@ int be_member(const member_command_options& options) {
                           .metrics = options.metrics,
                           .snapshot_bytes = options.snapshot_bytes},
                          say};
-    if (here.metrics_port() != 0) say(weight::info, fmt::format("metrics on port {} of loopback", here.metrics_port()));
+    if (here.metrics_port() != 0)
+        say(member_severity::info, fmt::format("metrics on port {} of loopback", here.metrics_port()));
     signals.serve();
     starter->ready();
     starter->keep_informed([&here, last = std::uint64_t{0}]() mutable {
-        const std::uint64_t before = std::exchange(last, here.turns());
+        const std::uint64_t before = std::exchange(last, here.loop_iterations());
         return last != before;
     });
     const std::jthread ending{[&](const std::stop_token& over) {
@@ -72,75 +73,75 @@ int be_member(const member_command_options& options) {
     }};
     here.run();
     starter->stopping();
-    say(weight::info, "ended");
+    say(member_severity::info, "ended");
     return cli::all_is_well;
 }
 
-void print_json(const cluster::group_facts& all) {
-    nlohmann::ordered_json out{{"group", all.group}, {"leader", all.leader}, {"trouble", all.trouble}};
+void print_json(const cluster::group_status& all) {
+    nlohmann::ordered_json out{{"group", all.group}, {"leader", all.leader}, {"trouble", all.error}};
     out["members"] = nlohmann::ordered_json::array();
-    for (const cluster::member_facts& m : all.members) {
+    for (const cluster::member_status& m : all.members) {
         out["members"].push_back({{"id", m.id},
                                   {"address", m.address},
                                   {"votes", m.votes},
                                   {"state", m.state},
-                                  {"trouble", m.trouble},
+                                  {"trouble", m.error},
                                   {"term", m.term},
                                   {"last_index", m.last_index},
                                   {"applied_index", m.applied_index},
                                   {"version", m.version},
                                   {"objects", m.objects},
                                   {"bytes", m.bytes},
-                                  {"programs", m.programs},
-                                  {"turned_away", m.turned_away},
+                                  {"programs", m.connections},
+                                  {"turned_away", m.connections_rejected},
                                   {"prepared", m.prepared}});
     }
     fmt::print("{}\n", out.dump(2));
 }
 
-void print_rows(const cluster::group_facts& all) {
+void print_rows(const cluster::group_status& all) {
     fmt::print("{:<19}  {:<21} {:<9} {:>6} {:>10} {:>10} {:>10} {:>9} {:>11} {:>8} {:>8}\n", "member", "address", "is",
                "term", "log", "applied", "version", "objects", "bytes", "programs", "prepared");
-    for (const cluster::member_facts& m : all.members) {
+    for (const cluster::member_status& m : all.members) {
         if (m.state.empty()) {
-            fmt::print("{:<19}  {:<21} {}\n", m.id, m.address, m.trouble);
+            fmt::print("{:<19}  {:<21} {}\n", m.id, m.address, m.error);
             continue;
         }
         fmt::print("{:<19}  {:<21} {:<9} {:>6} {:>10} {:>10} {:>10} {:>9} {:>11} {:>8} {:>8}\n", m.id, m.address,
                    m.votes ? m.state : "no voter", m.term, m.last_index, m.applied_index, m.version, m.objects, m.bytes,
-                   m.programs, m.prepared);
+                   m.connections, m.prepared);
     }
-    for (const cluster::member_facts& m : all.members) {
-        if (!m.state.empty() && !m.trouble.empty()) fmt::print("{}: {}\n", m.address, m.trouble);
+    for (const cluster::member_status& m : all.members) {
+        if (!m.state.empty() && !m.error.empty()) fmt::print("{}: {}\n", m.address, m.error);
     }
-    const auto voters = std::ranges::count_if(all.members, &cluster::member_facts::votes);
+    const auto voters = std::ranges::count_if(all.members, &cluster::member_status::votes);
     const auto up =
-        std::ranges::count_if(all.members, [](const cluster::member_facts& m) { return m.votes && !m.state.empty(); });
+        std::ranges::count_if(all.members, [](const cluster::member_status& m) { return m.votes && !m.state.empty(); });
     if (2 * up <= voters)
         fmt::print("{} of {} voters answer, which is no majority: nothing can be committed until more do\n", up,
                    voters);
     else if (all.leader.empty()) fmt::print("nobody leads; a majority answers, so somebody will\n");
 }
 
-cluster::group_facts ask(const member_command_options& options) {
-    return cluster::ask_group(options.group, milliseconds(options.within), tls_of(options), options.name);
+cluster::group_status ask(const member_command_options& options) {
+    return cluster::query_group(options.group, milliseconds(options.within), tls_of(options), options.name);
 }
 
 int show_status(const member_command_options& options) {
-    const cluster::group_facts all = ask(options);
-    if (!all.trouble.empty()) throw std::runtime_error{all.trouble};
+    const cluster::group_status all = ask(options);
+    if (!all.error.empty()) throw std::runtime_error{all.error};
     if (options.json) print_json(all);
     else print_rows(all);
-    const bool well = !all.leader.empty() && std::ranges::all_of(all.members, [](const cluster::member_facts& m) {
-        return m.votes && m.trouble.empty();
+    const bool well = !all.leader.empty() && std::ranges::all_of(all.members, [](const cluster::member_status& m) {
+        return m.votes && m.error.empty();
     });
     return well ? cli::all_is_well : cli::failed;
 }
 
 int remove(const member_command_options& options) {
-    const cluster::group_facts all = ask(options);
-    if (!all.trouble.empty()) throw std::runtime_error{all.trouble};
-    const auto named = [&](const cluster::member_facts& m) {
+    const cluster::group_status all = ask(options);
+    if (!all.error.empty()) throw std::runtime_error{all.error};
+    const auto named = [&](const cluster::member_status& m) {
         return m.address == options.which || std::to_string(m.id) == options.which;
     };
     const auto found = std::ranges::find_if(all.members, named);
@@ -179,31 +180,31 @@ cluster::engine_options groups_of(const member_command_options& options) {
             .group_name = options.name};
 }
 
-void print_groups(const cluster::groups_facts& all, bool json) {
+void print_groups(const cluster::groups_status& all, bool json) {
     if (json) {
         nlohmann::ordered_json out{
             {"slots", all.slots}, {"moved", all.moved}, {"copied", all.copied}, {"bytes", all.bytes}};
         out["groups"] = nlohmann::ordered_json::array();
-        for (const cluster::groups_facts::one& g : all.groups) {
+        for (const cluster::groups_status::group& g : all.groups) {
             out["groups"].push_back(
-                {{"group", g.number}, {"addresses", g.addresses}, {"slots", g.slots}, {"left", g.left}});
+                {{"group", g.number}, {"addresses", g.addresses}, {"slots", g.slots}, {"left", g.has_left}});
         }
         fmt::print("{}\n", out.dump(2));
         return;
     }
     fmt::print("{:<20}  {:>5}  {}\n", "group", "slots", "addresses");
-    for (const cluster::groups_facts::one& g : all.groups)
-        fmt::print("{:<20}  {:>5}  {}{}\n", g.number, g.slots, g.addresses, g.left ? " (has left)" : "");
+    for (const cluster::groups_status::group& g : all.groups)
+        fmt::print("{:<20}  {:>5}  {}{}\n", g.number, g.slots, g.addresses, g.has_left ? " (has left)" : "");
 }
 
 int show_groups(const member_command_options& options) {
-    print_groups(cluster::ask_groups(groups_of(options)), options.json);
+    print_groups(cluster::query_groups(groups_of(options)), options.json);
     return cli::all_is_well;
 }
 
 int move(const member_command_options& options) {
-    const cluster::groups_facts all = cluster::move_objects(
-        groups_of(options), {options.joins, options.leaves}, [&](const cluster::groups_facts& now) {
+    const cluster::groups_status all = cluster::move_objects(
+        groups_of(options), {options.joins, options.leaves}, [&](const cluster::groups_status& now) {
             if (options.json) return;
             fmt::print("{} of {} slots moved, {} objects, leases and marks, {} bytes\n", now.moved, now.slots,
                        now.copied, now.bytes);
@@ -224,13 +225,13 @@ int force(const member_command_options& options) {
 }
 
 int snapshot(const member_command_options& options) {
-    const cluster::objects_facts all = cluster::save_objects(groups_of(options), options.file);
+    const cluster::objects_status all = cluster::save_objects(groups_of(options), options.file);
     fmt::print("{} objects, {} bytes, of version {}, are in {}\n", all.objects, all.bytes, all.version, options.file);
     return cli::all_is_well;
 }
 
 int restore(const member_command_options& options) {
-    const cluster::objects_facts all = cluster::restore_objects(groups_of(options), options.file);
+    const cluster::objects_status all = cluster::restore_objects(groups_of(options), options.file);
     fmt::print("{} objects, {} bytes, of version {}, are in the group\n", all.objects, all.bytes, all.version);
     return cli::all_is_well;
 }

@@ -97,7 +97,7 @@ private:
                        .function = text(from, "function"),
                        .commits = number(from, "commits"),
                        .cancelled = number(from, "cancelled"),
-                       .rewinds = number(from, "rewinds"),
+                       .partial_rollbacks = number(from, "rewinds"),
                        .lost_nanoseconds = number(from, "lost_nanoseconds"),
                        .irrevocable = number(from, "irrevocable"),
                        .irrevocable_reason = text(from, "irrevocable_reason"),

@@ -76,7 +76,7 @@ struct site_figures {
     std::string function;
     std::uint64_t commits = 0;
     std::uint64_t cancelled = 0;  ///< includes executions left by exceptions
-    std::uint64_t rewinds = 0;
+    std::uint64_t partial_rollbacks = 0;
     std::uint64_t lost_nanoseconds = 0;
     std::uint64_t irrevocable = 0;
     std::string irrevocable_reason;

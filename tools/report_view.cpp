@@ -112,8 +112,8 @@ private:
         if (s.p50_nanoseconds != 0)
             v.notes.push_back(fmt::format("half of its commits took less than {}, 99 % less than {}",
                                           duration(s.p50_nanoseconds), duration(s.p99_nanoseconds)));
-        if (s.rewinds != 0)
-            v.notes.push_back(counted(s.rewinds, "time") + " only a nested block or checkpoint ran again");
+        if (s.partial_rollbacks != 0)
+            v.notes.push_back(counted(s.partial_rollbacks, "time") + " only a nested block or checkpoint ran again");
         if (s.deadlines_met + s.deadlines_missed + s.deadlines_refused != 0)
             v.notes.push_back(fmt::format("deadlines: {} met, {} missed, {} refused", s.deadlines_met,
                                           s.deadlines_missed, s.deadlines_refused));

@@ -101,7 +101,7 @@ void serve(const serve_options& options) {
     raise_descriptor_limit();
     server::settings how = options.how;
     how.report_crashes = true;
-    how.notice = [&](server::severity level, const std::string& line) { operators.say(level, line); };
+    how.log_callback = [&](server::severity level, const std::string& line) { operators.say(level, line); };
     std::optional<served_cluster> objects;
     if (!options.cluster.empty())
         how.cluster = &objects.emplace(options.cluster, options.only_checks, operators).access();

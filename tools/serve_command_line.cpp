@@ -63,7 +63,7 @@ constexpr const char* unit_of(std::chrono::microseconds) { return "US"; }
 template <class Duration>
 CLI::Option* add_duration(CLI::App& to, const std::string& name, Duration& value, const std::string& text,
                           std::optional<std::int64_t> least = {}) {
-    constexpr std::int64_t longest = Duration{server::longest_duration}.count();
+    constexpr std::int64_t longest = Duration{server::max_duration}.count();
     return to
         .add_option_function<std::int64_t>(
             name, [&value](const std::int64_t& given) { value = Duration{given}; }, text)

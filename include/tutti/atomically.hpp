@@ -30,12 +30,12 @@ using attempted =
 
 /// Converts a block's outcome to the caller's result. If Lenient, a cancel is a result; otherwise it throws.
 template <class R, bool Lenient>
-struct outcome {
+struct block_result {
     using type = R;
     [[noreturn]] static R cancel() { throw cancelled{}; }
 };
 template <class R>
-struct outcome<R, true> {
+struct block_result<R, true> {
     using type = attempted<R>;
     static type cancel() { return {}; }
 };
@@ -57,8 +57,8 @@ TUTTI_ALWAYS_INLINE result_of<F> run_body(F& body, tx& t) {
 
 /// Runs body and commits until that succeeds. The first attempt of `body` has begun already.
 template <bool Lenient, class R, class F>
-typename outcome<R, Lenient>::type run_attempts(tx& t, F& body) {
-    using result = outcome<R, Lenient>;
+typename block_result<R, Lenient>::type run_attempts(tx& t, F& body) {
+    using result = block_result<R, Lenient>;
     for (;;) {
         try {
             if constexpr (std::is_void_v<R>) {
@@ -81,7 +81,7 @@ typename outcome<R, Lenient>::type run_attempts(tx& t, F& body) {
                 throw;
             }
         }
-        if (reopen(t) == sequel::cancelled) return result::cancel();
+        if (reopen(t) == after_rollback::cancelled) return result::cancel();
     }
 }
 
@@ -96,7 +96,7 @@ TUTTI_ALWAYS_INLINE auto run_outermost(tx& t, const options& how, F& body, call_
 /// The body must not be inlined into the frame of the jump target. The compiler keeps every value of a function that
 /// calls setjmp in memory.
 template <bool Lenient, class R, class F>
-TUTTI_NOINLINE typename outcome<R, Lenient>::type run_attempts_cold(tx& t, F& body) {
+TUTTI_NOINLINE typename block_result<R, Lenient>::type run_attempts_cold(tx& t, F& body) {
     return run_attempts<Lenient, R>(t, body);
 }
 
@@ -109,7 +109,7 @@ TUTTI_NOINLINE auto run_outermost_jumping(tx& t, const options& how, F& body, ca
     if (TUTTI_SET_TARGET(f)) {
         landed();
         annotate::end_attempt();
-        if (reopen(t) == sequel::cancelled) return outcome<R, Lenient>::cancel();
+        if (reopen(t) == after_rollback::cancelled) return block_result<R, Lenient>::cancel();
     }
     return run_attempts_cold<Lenient, R>(t, body);
 }
@@ -118,7 +118,7 @@ TUTTI_NOINLINE auto run_outermost_jumping(tx& t, const options& how, F& body, ca
 /// stricter.
 template <bool Lenient, class F>
 auto run_nested(tx& t, const options& how, F& body, bool checkpoint = false) ->
-    typename outcome<result_of<F>, Lenient>::type {
+    typename block_result<result_of<F>, Lenient>::type {
     using R = result_of<F>;
     frame f;
     f.read_only = how.read_only;
@@ -134,7 +134,7 @@ auto run_nested(tx& t, const options& how, F& body, bool checkpoint = false) ->
                 if constexpr (Lenient) return true;
                 else return;
             } else {
-                typename outcome<R, Lenient>::type value(detail::run_body(body, t));
+                typename block_result<R, Lenient>::type value(detail::run_body(body, t));
                 close_nested(t, f);
                 return value;
             }
@@ -145,27 +145,27 @@ auto run_nested(tx& t, const options& how, F& body, bool checkpoint = false) ->
             }
         }
         // This call is not in the handler, because a jump may leave it.
-        const sequel next = reopen_nested(t, f);
-        if (next == sequel::propagate) propagate(t);
-        if (next == sequel::cancelled) return outcome<R, Lenient>::cancel();
+        const after_rollback next = reopen_nested(t, f);
+        if (next == after_rollback::propagate) propagate(t);
+        if (next == after_rollback::cancelled) return block_result<R, Lenient>::cancel();
     }
 }
 
 /// The promise of a flat block to be read-only. The block around it keeps the promise meanwhile. A restart may jump
 /// past the destructor; the block around it then forgets the promise when it runs again.
-class promise_in_part {
+class flat_read_only_scope {
 public:
-    promise_in_part(tx& t, bool read_only) noexcept {
+    flat_read_only_scope(tx& t, bool read_only) noexcept {
         frame* const around = access::innermost(t);
         if (!read_only || around->read_only) return;
-        around->read_only = around->read_only_in_part = true;
+        around->read_only = around->read_only_by_flat_block = true;
         of_ = around;
     }
-    ~promise_in_part() {
-        if (of_ != nullptr) of_->read_only = of_->read_only_in_part = false;
+    ~flat_read_only_scope() {
+        if (of_ != nullptr) of_->read_only = of_->read_only_by_flat_block = false;
     }
-    promise_in_part(const promise_in_part&) = delete;
-    promise_in_part& operator=(const promise_in_part&) = delete;
+    flat_read_only_scope(const flat_read_only_scope&) = delete;
+    flat_read_only_scope& operator=(const flat_read_only_scope&) = delete;
 
 private:
     frame* of_ = nullptr;
@@ -176,13 +176,13 @@ template <class F>
 result_of<F> run_flat(tx& t, const options& how, F& body) {
     if (how.mode == mode::visible && !t.irrevocable()) t.become_visible();
     if (how.mode == mode::irrevocable) t.become_irrevocable();
-    const promise_in_part kept{t, how.read_only};
+    const flat_read_only_scope kept{t, how.read_only};
     return body(t);
 }
 
 template <bool Lenient, bool Jumping, class F>
 TUTTI_ALWAYS_INLINE auto run(const options& how, F& body, std::source_location at) ->
-    typename outcome<result_of<F>, Lenient>::type {
+    typename block_result<result_of<F>, Lenient>::type {
     require_body<F, tx&>();
     static_assert(!std::is_reference_v<result_of<F>>,
                   "the body must return a value: what a reference refers to may change when the block ends");

@@ -16,7 +16,7 @@ namespace detail {
 /// Returns the number of the context that runs `t`. The number is small and unique among running contexts.
 [[nodiscard]] TUTTI_EXPORT std::uint32_t context_number(const tx& t) noexcept;
 /// The upper bound of these numbers (exclusive).
-inline constexpr std::size_t most_contexts = std::size_t{1} << 20;
+inline constexpr std::size_t max_contexts = std::size_t{1} << 20;
 
 }  // namespace detail
 
@@ -73,7 +73,7 @@ private:
     static_assert(std::is_trivially_destructible_v<cell>);
     static constexpr std::size_t cells_at_first = 16;
     static constexpr std::size_t blocks = 16;
-    static_assert(cells_at_first << blocks == detail::most_contexts);
+    static_assert(cells_at_first << blocks == detail::max_contexts);
 
     /// Block k holds the cells of the contexts from number cells_in(k) on.
     static constexpr std::size_t cells_in(std::size_t k) noexcept { return cells_at_first << k; }

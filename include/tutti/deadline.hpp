@@ -18,10 +18,10 @@ namespace detail {
 template <class Rep, class Period>
 [[nodiscard]] constexpr std::chrono::nanoseconds saturated(std::chrono::duration<Rep, Period> d) noexcept {
     using std::chrono::nanoseconds;
-    constexpr double longest = 9.2e18;  // below 2^63 by more than the rounding error
+    constexpr double limit = 9.2e18;  // below 2^63 by more than the rounding error
     const double about = std::chrono::duration<double, std::nano>{d}.count();
-    if (!(about < longest)) return nanoseconds::max();
-    if (about <= -longest) return nanoseconds::min();
+    if (!(about < limit)) return nanoseconds::max();
+    if (about <= -limit) return nanoseconds::min();
     return std::chrono::duration_cast<nanoseconds>(d);
 }
 

@@ -50,11 +50,11 @@ public:
 
 /// A node of a cluster or an engine, outside this process, is unreachable or has not answered in time. The block needs
 /// it.
-class TUTTI_EXPORT out_of_reach : public std::runtime_error {
+class TUTTI_EXPORT unreachable_error : public std::runtime_error {
 public:
-    explicit out_of_reach(const std::string& what, bool outcome_known = true)
+    explicit unreachable_error(const std::string& what, bool outcome_known = true)
         : std::runtime_error{what}, outcome_known_{outcome_known} {}
-    ~out_of_reach() override;
+    ~unreachable_error() override;
     /// Returns true if the block had no effect. Returns false if the block had either all of its effects outside this
     /// process or none.
     [[nodiscard]] bool outcome_known() const noexcept { return outcome_known_; }

@@ -16,7 +16,7 @@ public:
 
 /// Thrown if the stack of a context of the preemption layer did not suffice. Code that the exception passes through has
 /// little stack left. The server replies with STACK.
-class TUTTI_EXPORT out_of_stack : public interrupted {
+class TUTTI_EXPORT stack_overflow_error : public interrupted {
 public:
     [[nodiscard]] const char* what() const noexcept override;
 };

@@ -93,10 +93,10 @@ template <class T, class... Args>
 
 namespace detail {
 
-/// Up to `Most` objects that the innermost block makes before it links them. If linking fails, they are destroyed. So
+/// Up to `Max` objects that the innermost block makes before it links them. If linking fails, they are destroyed. So
 /// an operation makes its objects, reserves log space for its writes, and only then changes anything that others can
 /// see.
-template <std::size_t Most>
+template <std::size_t Max>
 class unlinked {
 public:
     explicit unlinked(tx& t) noexcept : t_{t} {}
@@ -106,7 +106,7 @@ public:
     unlinked(const unlinked&) = delete;
     unlinked& operator=(const unlinked&) = delete;
 
-    /// REQUIRES: the block has made fewer than `Most` objects.
+    /// REQUIRES: the block has made fewer than `Max` objects.
     template <class T, class... Args>
     T* make(Args&&... args) {
         T* const object = tutti::create<T>(t_, std::forward<Args>(args)...);
@@ -119,7 +119,7 @@ public:
 private:
     tx& t_;
     std::size_t count_ = 0;
-    std::array<void*, Most> made_{};
+    std::array<void*, Max> made_{};
 };
 
 /// Destroys an object as `destroy` does. The object is, or only holds, a value of type T. REQUIRES: it holds no

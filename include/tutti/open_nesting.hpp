@@ -39,14 +39,14 @@ TUTTI_EXPORT void leave_open_nested(tx& t) noexcept;
 /// Allows the irrevocable block of `t` to restart, although the block still wins every conflict here. A restart is
 /// possible because another node of a cluster does not know that the block must win. REQUIRES: the block has done
 /// nothing yet.
-TUTTI_EXPORT void allow_to_start_over(tx& t) noexcept;
+TUTTI_EXPORT void allow_restart(tx& t) noexcept;
 
-class apart {
+class open_nested_scope {
 public:
-    explicit apart(tx& outer) : outer_{outer} { enter_open_nested(outer); }
-    ~apart() { leave_open_nested(outer_); }
-    apart(const apart&) = delete;
-    apart& operator=(const apart&) = delete;
+    explicit open_nested_scope(tx& outer) : outer_{outer} { enter_open_nested(outer); }
+    ~open_nested_scope() { leave_open_nested(outer_); }
+    open_nested_scope(const open_nested_scope&) = delete;
+    open_nested_scope& operator=(const open_nested_scope&) = delete;
 
 private:
     tx& outer_;
@@ -59,12 +59,12 @@ concept undoes = std::move_constructible<Undo> && (std::is_invocable_v<Undo&, tx
 
 /// The undo of a block. It is registered before the block runs, so that nothing can fail after the block has committed.
 template <class R, class Undo>
-class undoing final : public handler {
+class undo_handler final : public handler {
 public:
     static constexpr bool takes_result = undoes_result<R, Undo>;
     using result = std::conditional_t<takes_result, R, bool>;
 
-    explicit undoing(Undo undo) : undo_{std::move(undo)} {}
+    explicit undo_handler(Undo undo) : undo_{std::move(undo)} {}
     /// Stores the result of an attempt that has not committed yet.
     void keep(const result& of_body) { result_.emplace(of_body); }
     void arm() noexcept { armed_ = true; }
@@ -76,9 +76,9 @@ public:
         // If a nested block is rolled back and its transaction goes on, the undo runs irrevocably. A transaction that
         // conflicts with the undo may itself wait for the undo, so the undo must not wait for it.
         const options how{.mode = access::running(t) ? mode::irrevocable : mode::optimistic};
-        const apart from_it{t};
+        const open_nested_scope from_it{t};
         atomically(how, [&](tx& inner) {
-            if (how.mode == mode::irrevocable) allow_to_start_over(inner);
+            if (how.mode == mode::irrevocable) allow_restart(inner);
             if constexpr (takes_result) undo_(inner, kept());
             else undo_(inner);
         });
@@ -135,34 +135,34 @@ auto open_nested(tx& t, std::initializer_list<abstract_lock> locks, Body&& body,
     }
     for (const abstract_lock& lock : locks) acquire(t, lock);
     if (detail::nests_closed(t)) return detail::run_nested<false>(t, options{}, body);
-    auto owned = std::make_unique<detail::undoing<R, Undo>>(std::move(undo));
-    auto* const undoing = owned.get();
+    auto owned = std::make_unique<detail::undo_handler<R, Undo>>(std::move(undo));
+    auto* const registered_undo = owned.get();
     detail::access::add(t, detail::handler_point::on_abort, std::move(owned));
     // The undo's copy of the result is made before the commit, because nothing may fail between the commit and `arm`.
     const auto and_keep = [&](tx& inner) -> R {
         if constexpr (takes_result) {
             R result = body(inner);
-            undoing->keep(result);
+            registered_undo->keep(result);
             return result;
         } else {
             return body(inner);
         }
     };
-    const auto run_apart = [&]() -> R {
-        const detail::apart from_it{t};
+    const auto run_open_nested = [&]() -> R {
+        const detail::open_nested_scope from_it{t};
         try {
             return detail::run<false, false>(options{}, and_keep, at);
         } catch (...) {
-            if (detail::threw_after_open_nested_commit(t)) undoing->arm();
+            if (detail::threw_after_open_nested_commit(t)) registered_undo->arm();
             throw;
         }
     };
     if constexpr (std::is_void_v<R>) {
-        run_apart();
-        undoing->arm();
+        run_open_nested();
+        registered_undo->arm();
     } else {
-        R result = run_apart();
-        undoing->arm();
+        R result = run_open_nested();
+        registered_undo->arm();
         return result;
     }
 }

@@ -82,9 +82,9 @@ R choose(tx& t, First& first, Rest&... rest) {
             }
         }
         // This call is not in the handler, because a jump may leave it.
-        const sequel next = reopen_nested(t, f);
-        if (next == sequel::propagate) propagate(t);
-        if (next == sequel::cancelled) break;  // the alternative retried, so the next one runs
+        const after_rollback next = reopen_nested(t, f);
+        if (next == after_rollback::propagate) propagate(t);
+        if (next == after_rollback::cancelled) break;  // the alternative retried, so the next one runs
     }
     return choose<R>(t, rest...);
 }

@@ -16,7 +16,7 @@ namespace tutti {
 
 /// Another block that caused aborts of this one. It is the block that the other thread ran last when this block looked.
 /// So the entry is a strong hint, not a proof. Under `norec`, a failed validation names no block.
-struct rival_statistics {
+struct conflicting_site_statistics {
     std::uint32_t site = 0;  ///< the other block's site_statistics::id; a block without any other counts is not in the
                              ///< list
     abort_cause cause = abort_cause::none;
@@ -33,12 +33,13 @@ struct site_statistics {
     std::uint64_t commits = 0;
     std::uint64_t aborts = 0;  ///< attempts that were rolled back, for any cause; the sum of aborts_by_cause
     std::array<std::uint64_t, abort_cause_count> aborts_by_cause{};
-    std::vector<rival_statistics> rivals;  ///< the blocks that made this one roll back, as far as known; worst first
+    std::vector<conflicting_site_statistics>
+        conflicting_sites;  ///< the blocks that made this one roll back, as far as known; worst first
     /// Time in attempts that other transactions made roll back, estimated from timed attempts.
     std::uint64_t lost_nanoseconds = 0;
     /// Partial roll-backs. A conflict took the attempt back to a nested block or a checkpoint, from which the attempt
     /// continued. Partial roll-backs are not aborts.
-    std::uint64_t rewinds = 0;
+    std::uint64_t partial_rollbacks = 0;
     /// Commits by the number of their restarts: 0, 1, 2-3, 4-7, … , 128 and more.
     std::array<std::uint64_t, 9> commits_by_restarts{};
     std::uint64_t irrevocable = 0;  ///< switches to irrevocable mode

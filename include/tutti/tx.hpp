@@ -28,28 +28,28 @@ enum class vote : std::uint8_t {
 ///   the exception leaves `atomically`.
 /// - `commit` runs once the decision to commit is made, while ownership is still held. `commit` must not fail.
 /// - `abort` runs if the decision is to abort, for every participant whose `prepare` was called. `abort` must not fail.
-/// - `snapshot_moved` runs at a barrier that has read something newer than the transaction's snapshot. At this point
+/// - `on_snapshot_extended` runs at a barrier that has read something newer than the transaction's snapshot. At this point
 ///   the transaction's reads were found current, and the snapshot has moved. A participant that provides its own data
-///   to the body returns whether those data are still current, too. If `snapshot_moved` returns false, the transaction
-///   rolls back and runs again. `snapshot_moved` must not touch the transaction. Algorithms that run one transaction at
+///   to the body returns whether those data are still current, too. If `on_snapshot_extended` returns false, the transaction
+///   rolls back and runs again. `on_snapshot_extended` must not touch the transaction. Algorithms that run one transaction at
 ///   a time never call it, because nothing becomes newer there.
-/// - `heed_retry` runs when the body calls `retry`. A participant that provides its own data to the body must ensure
-///   that a change of these data changes a variable. The participant reads this variable here. Otherwise `heed_retry`
+/// - `on_retry` runs when the body calls `retry`. A participant that provides its own data to the body must ensure
+///   that a change of these data changes a variable. The participant reads this variable here. Otherwise `on_retry`
 ///   returns false, and `retry` is refused. A `retry` that leaves to the next alternative of `or_else` asks only the
 ///   participants that joined in the alternative.
-/// - `rolled_back` runs when the block in which the participant joined is rolled back, in its turn among the on_abort
-///   handlers (newest first). `rolled_back` must not fail.
+/// - `on_rollback` runs when the block in which the participant joined is rolled back, in its turn among the on_abort
+///   handlers (newest first). `on_rollback` must not fail.
 ///
 /// Participants are asked in registration order. A participant must outlive the attempt that it joined.
 class TUTTI_EXPORT participant {
 public:
     virtual ~participant();
-    virtual bool snapshot_moved();
+    virtual bool on_snapshot_extended();
     virtual vote prepare() = 0;
     virtual void commit() noexcept = 0;
     virtual void abort() noexcept = 0;
-    virtual bool heed_retry();
-    virtual void rolled_back() noexcept;
+    virtual bool on_retry();
+    virtual void on_rollback() noexcept;
 };
 
 namespace detail {
@@ -171,7 +171,7 @@ protected:
     const detail::operations* operations_ = nullptr;
     detail::frame* frame_ = nullptr;              // innermost open block; null if no transaction runs
     detail::word own_writer_ = ~detail::word{0};  // this context's number in its own versions; set once, never 0
-    void* at_hand_ = nullptr;  // owned by a companion: data that the body may open without a call, or null
+    void* companion_data_ = nullptr;  // owned by a companion: data that the body may open without a call, or null
 };
 
 }  // namespace tutti

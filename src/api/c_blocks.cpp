@@ -74,7 +74,7 @@ TUTTI_NOINLINE int run_attempts(tx& t, c_body& body) {
                 throw;
             }
         }
-        if (detail::reopen(t) == detail::sequel::cancelled) return TUTTI_CANCELLED;
+        if (detail::reopen(t) == detail::after_rollback::cancelled) return TUTTI_CANCELLED;
     }
 }
 
@@ -91,7 +91,7 @@ TUTTI_NOINLINE int run_outermost(tx& t, const options& how, c_body& body, detail
                                     failure == TUTTI_ERROR_MEMORY ? abort_cause::allocation : abort_cause::usage);
             return failure;
         }
-        if (detail::reopen(t) == detail::sequel::cancelled) return TUTTI_CANCELLED;
+        if (detail::reopen(t) == detail::after_rollback::cancelled) return TUTTI_CANCELLED;
     }
     return run_attempts(t, body);
 }
@@ -142,9 +142,9 @@ TUTTI_NOINLINE int run_nested(tx& t, c_body& body, role r, const saved_memory& s
             return failure;
         }
         switch (detail::reopen_nested(t, f)) {
-            case detail::sequel::again: saved.restore(); break;
-            case detail::sequel::cancelled: return TUTTI_CANCELLED;
-            case detail::sequel::propagate: detail::propagate(t);
+            case detail::after_rollback::again: saved.restore(); break;
+            case detail::after_rollback::cancelled: return TUTTI_CANCELLED;
+            case detail::after_rollback::propagate: detail::propagate(t);
         }
     }
 }

@@ -18,7 +18,7 @@ void tutti_retry_for(tutti_tx* handle, uint64_t nanoseconds) {
     constexpr std::uint64_t max_nanoseconds = 100ULL * 366 * 24 * 3600 * 1'000'000'000;
     const std::chrono::nanoseconds limit{
         static_cast<std::int64_t>(nanoseconds < max_nanoseconds ? nanoseconds : max_nanoseconds)};
-    const tutti::detail::retry_place here{.of = __builtin_return_address(0)};
+    const tutti::detail::retry_site here{.of = __builtin_return_address(0)};
     guarded(handle, [limit, &here](tx& t) { tutti::detail::raise_retry_for(t, limit, here); });
 }
 

@@ -6,12 +6,14 @@
 namespace tutti {
 
 usage_error::~usage_error() = default;
-out_of_reach::~out_of_reach() = default;
+unreachable_error::~unreachable_error() = default;
 
 const char* cancelled::what() const noexcept { return "tutti: the atomic block was cancelled"; }
 const char* deadline_missed::what() const noexcept { return "tutti: the atomic block cannot meet its deadline"; }
 const char* interrupted::what() const noexcept { return "tutti: the atomic block was interrupted from outside"; }
-const char* out_of_stack::what() const noexcept { return "tutti: the stack does not suffice for the atomic block"; }
+const char* stack_overflow_error::what() const noexcept {
+    return "tutti: the stack does not suffice for the atomic block";
+}
 
 std::string_view name_of(abort_cause cause) noexcept {
     switch (cause) {

@@ -1,4 +1,4 @@
-#include "tutti/server/undisturbed.hpp"
+#include "tutti/server/no_preemption_guard.hpp"
 
 #include <cxxabi.h>
 
@@ -18,8 +18,8 @@ void notify_scheduler(bool begins) noexcept {
 
 }  // namespace
 
-undisturbed::undisturbed() noexcept { notify_scheduler(true); }
-undisturbed::~undisturbed() { notify_scheduler(false); }
+no_preemption_guard::no_preemption_guard() noexcept { notify_scheduler(true); }
+no_preemption_guard::~no_preemption_guard() { notify_scheduler(false); }
 
 int detail::begin_static(void* guard) {
     notify_scheduler(true);
@@ -38,7 +38,7 @@ void detail::end_static(void* guard) noexcept {
     notify_scheduler(false);
 }
 
-void detail::give_up_static(void* guard) noexcept {
+void detail::abandon_static(void* guard) noexcept {
     abi::__cxa_guard_abort(static_cast<abi::__guard*>(guard));
     notify_scheduler(false);
 }

@@ -90,7 +90,7 @@ private:
         for (std::size_t i = 0; i < s.aborts_by_cause.size(); ++i) {
             std::uint64_t unexplained = s.aborts_by_cause[i];
             const auto cause = static_cast<abort_cause>(i);
-            for (const rival_statistics& r : s.rivals) {
+            for (const conflicting_site_statistics& r : s.conflicting_sites) {
                 if (r.cause != cause) continue;
                 write_aborts(cause, r.site, r.aborts);
                 unexplained -= std::min(unexplained, r.aborts);  // the count may have grown meanwhile

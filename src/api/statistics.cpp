@@ -87,7 +87,7 @@ void print_conflicting_sites(std::ostream& to, const std::vector<site_statistics
     };
     bool titled = false;
     for (const site_statistics& s : all) {
-        for (const rival_statistics& r : s.rivals) {
+        for (const conflicting_site_statistics& r : s.conflicting_sites) {
             const auto other = std::ranges::find(all, r.site, &site_statistics::id);
             if (!titled) row("site", "rolled back", "for", "against");
             titled = true;
@@ -128,10 +128,12 @@ std::vector<site_statistics> statistics() {
         if (const char* reason = s.irrevocable_reason.load(std::memory_order_relaxed))
             sums[id].irrevocable_reason = reason;
     }
-    std::erase_if(sums,
-                  [](const site_statistics& s) { return s.commits + s.aborts + s.rewinds + s.deadlines_refused == 0; });
+    std::erase_if(sums, [](const site_statistics& s) {
+        return s.commits + s.aborts + s.partial_rollbacks + s.deadlines_refused == 0;
+    });
     std::sort(sums.begin(), sums.end(), [](const auto& a, const auto& b) { return a.commits > b.commits; });
-    for (site_statistics& s : sums) std::ranges::sort(s.rivals, std::ranges::greater{}, &rival_statistics::aborts);
+    for (site_statistics& s : sums)
+        std::ranges::sort(s.conflicting_sites, std::ranges::greater{}, &conflicting_site_statistics::aborts);
     return sums;
 }
 
@@ -156,7 +158,7 @@ void print_statistics(std::ostream& to) {
             return std::string{text};
         };
         row(label(s).c_str(), std::to_string(s.commits).c_str(), std::to_string(s.aborts).c_str(),
-            main_cause(s).c_str(), std::to_string(s.rewinds).c_str(), std::to_string(s.irrevocable).c_str(),
+            main_cause(s).c_str(), std::to_string(s.partial_rollbacks).c_str(), std::to_string(s.irrevocable).c_str(),
             microseconds(0.5).c_str(), microseconds(0.99).c_str());
     }
     print_deadlines(to, all);

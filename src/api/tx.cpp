@@ -20,9 +20,9 @@ using core::descriptor;
 using memory::status;
 
 participant::~participant() = default;
-bool participant::snapshot_moved() { return true; }
-bool participant::heed_retry() { return true; }
-void participant::rolled_back() noexcept {}
+bool participant::on_snapshot_extended() { return true; }
+bool participant::on_retry() { return true; }
+void participant::on_rollback() noexcept {}
 detail::handler::~handler() = default;
 
 namespace {

@@ -7,7 +7,7 @@ namespace tutti::detail {
 
 using core::descriptor;
 
-static_assert(most_contexts == memory::max_status_records);
+static_assert(max_contexts == memory::max_status_records);
 std::uint32_t context_number(const tx& t) noexcept { return static_cast<const descriptor&>(t).id; }
 
 word read_alone(const cell& from) {

@@ -49,7 +49,7 @@ public:
         if (a.is_read_only && is_conflict(a.why)) read_only_aborts_.add_one();
     }
 
-    void add_to(node_facts& sum) const noexcept {
+    void add_to(node_status& sum) const noexcept {
         const std::uint64_t fast_path_commits = fast_path_commits_.get();
         sum.begins += attempts_.get() + fast_path_commits;
         sum.commits += commits_.get() + fast_path_commits;

@@ -69,7 +69,7 @@ std::optional<transaction_id> transaction_id::parse(std::string_view text) {
     return is_one ? std::optional{id} : std::nullopt;
 }
 
-std::vector<doubts_answer> ask_doubts(const observer_options& options) try {
+std::vector<doubts_reply> query_doubts(const observer_options& options) try {
     using question = doubt_query<wire::doubts_reply>;
     const credentials by{options};
     asio::io_context io{1};
@@ -79,11 +79,11 @@ std::vector<doubts_answer> ask_doubts(const observer_options& options) try {
                          wire::message_type::doubts_reply);
     for (question& q : all) q.start();
     io.run_for(options.within);
-    std::vector<doubts_answer> answers;
+    std::vector<doubts_reply> answers;
     for (question& q : all) {
-        doubts_answer a{.address = q.address(), .answered = q.reply.has_value()};
+        doubts_reply a{.address = q.address(), .answered = q.reply.has_value()};
         if (q.reply) a.doubts = std::move(q.reply->all);
-        else a.trouble = q.error();
+        else a.error = q.error();
         answers.push_back(std::move(a));
     }
     return answers;
@@ -91,23 +91,23 @@ std::vector<doubts_answer> ask_doubts(const observer_options& options) try {
     throw connection_error{std::string{"tutti: "} + e.what()};
 }
 
-settling_answer settle_doubt(const observer_options& options, std::uint16_t node, const transaction_id& which,
-                             bool commits) try {
+resolve_reply resolve_doubt(const observer_options& options, std::uint16_t node, const transaction_id& which,
+                            bool commits) try {
     static_cast<void>(options.addresses.at(node));
     const credentials by{options};
     asio::io_context io{1};
     const wire::resolve_doubt order{{which.node, which.thread, which.number}, commits};
-    doubt_query<settling_answer> q{io,
-                                   options,
-                                   by,
-                                   node,
-                                   wire::message_type::resolve_doubt,
-                                   wire::encode(order),
-                                   wire::message_type::resolve_reply};
+    doubt_query<resolve_reply> q{io,
+                                 options,
+                                 by,
+                                 node,
+                                 wire::message_type::resolve_doubt,
+                                 wire::encode(order),
+                                 wire::message_type::resolve_reply};
     q.start();
     io.run_for(options.within);
     if (q.reply) return std::move(*q.reply);
-    return {.trouble = q.error()};
+    return {.error = q.error()};
 } catch (const wire::wire_error& e) {
     throw connection_error{std::string{"tutti: "} + e.what()};
 }

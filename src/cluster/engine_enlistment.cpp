@@ -49,7 +49,7 @@ void engine_enlistment::ensure_joined() {
     snapshot_ = {};
 }
 
-detail::slot& engine_enlistment::open(const object_id& id, detail::hint&) {
+detail::slot& engine_enlistment::open(const object_id& id, detail::location_hint&) {
     api::require_access(descriptor_);
     open({&id, 1});
     engine_object& e = *index_.find(id)->second;
@@ -231,7 +231,7 @@ engine_status engine_enlistment::commit_in_engine(std::vector<backend::check>& c
     }
 }
 
-bool engine_enlistment::snapshot_moved() {
+bool engine_enlistment::on_snapshot_extended() {
     if (checks_.empty()) snapshot_ = {};  // its reads were rolled back, and the variables have changed
     if (!is_joined() || checks_.empty() || is_current()) return true;  // ENL3
     ++conflicts_in_a_row_;
@@ -302,7 +302,7 @@ void engine_enlistment::commit() noexcept {
     counters_.count_commit();
 }
 
-bool engine_enlistment::heed_retry() {
+bool engine_enlistment::on_retry() {
     counters_.doom(rollback_reason::retry);
     if (!is_joined() || checks_.empty()) return true;
     static_cast<void>(wakeup_.get(descriptor_));

@@ -40,22 +40,22 @@ public:
     engine_enlistment(engine_node& node, core::descriptor& of) : object_participant{of}, node_{node} {}
     ~engine_enlistment() override;
 
-    detail::slot& open(const object_id& id, detail::hint& found) override;
-    detail::light_attempt* open_lightly() noexcept override { return nullptr; }
+    detail::slot& open(const object_id& id, detail::location_hint& found) override;
+    detail::fast_path_attempt* open_fast_path() noexcept override { return nullptr; }
     void open(std::span<const object_id> ids) override;
     void acquire(std::span<const named_lock> locks) override;
 
     vote prepare() override;
     void commit() noexcept override;
     void abort() noexcept override {}
-    bool snapshot_moved() override;
-    bool heed_retry() override;
+    bool on_snapshot_extended() override;
+    bool on_retry() override;
     /// Does nothing. An engine says only whether anything has changed, so a conflict has no nested block to return to.
     void recheck() override {}
     /// Returns true if the block has opened nothing. The engine reserves objects only for a block that holds the lease.
     /// A block that has opened objects before must therefore open them again.
     bool freeze() override { return !is_joined() || objects_.empty(); }
-    void rolled_back() noexcept override {
+    void on_rollback() noexcept override {
         release_lease();
         counters_.count_rollback();
     }

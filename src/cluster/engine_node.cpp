@@ -57,8 +57,8 @@ void engine_node::refuse_expired() const {
                     0};
 }
 
-node_facts engine_node::status() const {
-    node_facts f = collect_status();
+node_status engine_node::status() const {
+    node_status f = collect_status();
     f.patience_ms = static_cast<std::uint64_t>(how_.patience.count());
     const std::uint64_t cached = cached_reads();  // read first: each cached read was counted as a round trip before
     f.round_trips = round_trips_.load(std::memory_order_relaxed) - cached;

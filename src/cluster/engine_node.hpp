@@ -25,7 +25,7 @@ public:
     unsigned number() const noexcept override { return 0; }
     unsigned nodes() const noexcept override { return 1; }
     bool lost(unsigned) const noexcept override { return false; }
-    node_facts status() const override;
+    node_status status() const override;
     engine_capabilities capabilities() const override;
     std::uint64_t cached_reads() const noexcept override { return cache_ == nullptr ? 0 : cache_->hits(); }
 

@@ -22,7 +22,7 @@ enlistment::~enlistment() { node_.notifier().unsubscribe_and_wait(wakeup_); }
 
 void enlistment::join_first() {
     may_use_fast_path_ = false;
-    descriptor_.at_hand_ = &fast_path_;
+    descriptor_.companion_data_ = &fast_path_;
     is_default_contention_ = join();
     if (is_default_contention_ && descriptor_.run.how->policy == tutti::policy::standard)
         default_contention_policy_ = core::chosen_policy.load(std::memory_order_relaxed);
@@ -166,8 +166,8 @@ void enlistment::release_locks() noexcept {
     else named_locks_.release();
 }
 
-void enlistment::end_attempt(timeline_end how) noexcept {
-    descriptor_.at_hand_ = nullptr;
+void enlistment::end_attempt(timeline_outcome how) noexcept {
+    descriptor_.companion_data_ = nullptr;
     counters_.count_waits(transaction_.wait_count(), transaction_.has_reservations());
     transaction_.end_snapshot();
     release_locks();
@@ -206,7 +206,7 @@ vote enlistment::prepare() {
 
 void enlistment::commit() noexcept {
     if (transaction_.is_prepared()) transaction_.commit();
-    end_attempt(timeline_end::committed);
+    end_attempt(timeline_outcome::committed);
     conflicts_in_a_row_ = 0;
     counters_.count_commit();
     check_fast_path_next();
@@ -214,13 +214,13 @@ void enlistment::commit() noexcept {
 
 void enlistment::abort() noexcept { transaction_.abort(); }
 
-void enlistment::rolled_back() noexcept {
+void enlistment::on_rollback() noexcept {
     leave_fast_path_if_active();
-    end_attempt(timeline_end::rolled_back);
+    end_attempt(timeline_outcome::rolled_back);
     counters_.count_rollback();
 }
 
-bool enlistment::heed_retry() {
+bool enlistment::on_retry() {
     leave_fast_path_if_active();
     counters_.doom(rollback_reason::retry);
     if (!is_joined() || transaction_.empty()) return true;

@@ -16,24 +16,24 @@
 //   roll-back             releases only abstract locks: before the vote no object is held. The next first touch finds
 //                         another attempt
 //
-// A *light* attempt has only opened objects that are at hand, in the outermost block. Only the engine knows of a light
-// attempt. The begin of a light attempt only reads the clock. A light attempt that has written ends with a commit in
-// place. Any other light attempt ends without any work. As soon as a light attempt does anything else, it is announced
+// A *fast-path* attempt has only opened objects that are at hand, in the outermost block. Only the engine knows of a light
+// attempt. The begin of a fast-path attempt only reads the clock. A fast-path attempt that has written ends with a commit in
+// place. Any other fast-path attempt ends without any work. As soon as a fast-path attempt does anything else, it is announced
 // to the protocol, the statistics and the timeline, and becomes an ordinary attempt.
 //
-//   FST1  A light attempt is the first attempt of an outermost block. The block before it has left nothing behind: no
-//       defeat, lock, bell, step, or running undo action. A light attempt has read no variable and deferred nothing, it
-//       can log its reads, and its block is modest (api::join_attempt). So a light attempt behaves as every attempt
+//   FST1  A fast-path attempt is the first attempt of an outermost block. The block before it has left nothing behind: no
+//       defeat, lock, bell, step, or running undo action. A fast-path attempt has read no variable and deferred nothing, it
+//       can log its reads, and its block is modest (api::join_attempt). So a fast-path attempt behaves as every attempt
 //       whose transaction has just begun (transaction_.is_clean).
-//   FST2  A function announces the light attempt first if it does more than open objects at hand, commit, or begin the
-//       next one. So such a function never meets a light attempt.
-//   FST3  descriptor_.at_hand_ points to fast_path_ from the attempt's begin to the end of fast_path_. fast_path_ ends with the
-//       attempt, or when the attempt is announced. So the block opens objects by itself (tutti/cluster/light.hpp) only
-//       in a light attempt, and asks for a light attempt at most once.
-//   FST4  An object that a light attempt has opened has no version beyond fast_path_.time(), which is TXN2. The clock said that
-//       time before the look, which is TXN1 by SEQ3 (shown.hpp). Each object is open at most once. A second look finds the
-//       object in the same showcase, whose bit is set, and then searches the open objects. If the object has a
-//       different showcase by then, that one shows a version beyond the time.
+//   FST2  A function announces the fast-path attempt first if it does more than open objects at hand, commit, or begin the
+//       next one. So such a function never meets a fast-path attempt.
+//   FST3  descriptor_.companion_data_ points to fast_path_ from the attempt's begin to the end of fast_path_. fast_path_ ends with the
+//       attempt, or when the attempt is announced. So the block opens objects by itself (tutti/cluster/fast_path.hpp) only
+//       in a fast-path attempt, and asks for a fast-path attempt at most once.
+//   FST4  An object that a fast-path attempt has opened has no version beyond fast_path_.time(), which is TXN2. The clock said that
+//       time before the look, which is TXN1 by SEQ3 (seqlock_object.hpp). Each object is open at most once. A second look finds the
+//       object in the same seqlock object, whose bit is set, and then searches the open objects. If the object has a
+//       different seqlock object by then, that one shows a version beyond the time.
 //
 // docs/cluster-protocol.md, "With the engine", proves that local variables and objects have one order.
 //
@@ -45,7 +45,7 @@
 #include "cluster/protocol/transaction.hpp"
 #include "cluster/rpc_endpoint.hpp"
 #include "cluster/wakeup_notifier.hpp"
-#include "tutti/cluster/light.hpp"
+#include "tutti/cluster/fast_path.hpp"
 
 namespace tutti::cluster {
 
@@ -56,9 +56,9 @@ public:
     enlistment(protocol_node& protocol, rpc_client& to, core::descriptor& of, peer_node& node);
     ~enlistment() override;
 
-    detail::slot& open(const object_id& id, detail::hint& found) override;
-    detail::slot& open_to_write(const object_id& id, detail::hint& found) override;
-    detail::light_attempt* open_lightly() noexcept override;
+    detail::slot& open(const object_id& id, detail::location_hint& found) override;
+    detail::slot& open_to_write(const object_id& id, detail::location_hint& found) override;
+    detail::fast_path_attempt* open_fast_path() noexcept override;
     void open(std::span<const object_id> ids) override;
     void prefetch(std::span<const object_id> ids) override;
     void acquire(std::span<const named_lock> locks) override;
@@ -66,13 +66,13 @@ public:
     vote prepare() override;
     void commit() noexcept override;
     void abort() noexcept override;
-    bool snapshot_moved() override;
-    bool heed_retry() override;
+    bool on_snapshot_extended() override;
+    bool on_retry() override;
     void recheck() override;
     bool freeze() override;
     bool commit_one_phase() noexcept override;
     /// Ends the attempt of the outermost block. A snapshot continues if only a nested block is rolled back.
-    void rolled_back() noexcept override;
+    void on_rollback() noexcept override;
 
 private:
     /// Makes sure that the running attempt is joined. May exit by a restart or usage_error.
@@ -82,18 +82,18 @@ private:
         if (!is_joined()) join_first();
         if (irrevocable && !transaction_.is_irrevocable()) become_irrevocable();
     }
-    /// Announces a running light attempt (FST2), even one whose undo actions run, because an undo action may run a block.
+    /// Announces a running fast-path attempt (FST2), even one whose undo actions run, because an undo action may run a block.
     void leave_fast_path_if_active() noexcept {
-        if (fast_path_.runs()) leave_fast_path();
+        if (fast_path_.is_running()) leave_fast_path();
     }
     void leave_fast_path() noexcept;
     /// Notes at the end of a committing attempt whether the next one may be light (FST1).
     void check_fast_path_next() noexcept;
-    /// Commits a light attempt that has written. Returns false if nothing has happened.
+    /// Commits a fast-path attempt that has written. Returns false if nothing has happened.
     [[nodiscard]] bool commit_in_place() noexcept;
-    /// Ends a light attempt that has committed.
+    /// Ends a fast-path attempt that has committed.
     void finish_fast_path() noexcept {
-        descriptor_.at_hand_ = nullptr;
+        descriptor_.companion_data_ = nullptr;
         fast_path_.end();
         counters_.count_fast_path_commit();
     }
@@ -102,11 +102,11 @@ private:
     template <bool Writes>
     [[nodiscard]] bool may_open_on_fast_path() noexcept;
     /// REQUIRES: may_open_on_fast_path
-    [[nodiscard]] detail::slot& open_on_fast_path(const object_id& id, detail::hint& found);
-    [[nodiscard]] TUTTI_NOINLINE detail::slot& open_larger(const object_id& id, detail::hint& found);
+    [[nodiscard]] detail::slot& open_on_fast_path(const object_id& id, detail::location_hint& found);
+    [[nodiscard]] TUTTI_NOINLINE detail::slot& open_larger(const object_id& id, detail::location_hint& found);
     /// Opens the object into the slot `into`, by the entry `e`. Returns false if the object is not at hand.
     [[nodiscard]] bool take_on_fast_path(object_entry& e, detail::slot& into, const object_id& id,
-                                         const detail::hint& found, const detail::image& to) noexcept;
+                                         const detail::location_hint& found, const detail::typed_bytes& to) noexcept;
     void join_first();
     void become_irrevocable();
     void begin_attempt();
@@ -116,7 +116,7 @@ private:
     /// Returns the enlistment whose age and defeats count: that of the outermost block that runs around this one, if it
     /// has opened objects.
     [[nodiscard]] enlistment& outermost_enlistment();
-    [[nodiscard]] TUTTI_NOINLINE detail::slot& find_or_open(const object_id& id, detail::hint& found);
+    [[nodiscard]] TUTTI_NOINLINE detail::slot& find_or_open(const object_id& id, detail::location_hint& found);
     void open_new(std::span<const object_id> ids);
     /// Opens the objects. An irrevocable block waits for them, however long other transactions hold them.
     [[nodiscard]] protocol_status open_blocking(std::span<const object_id> ids);
@@ -144,7 +144,7 @@ private:
     /// Releases the claims at the end of an attempt. An undo action may run blocks of its own on this context. These
     /// blocks end before the undone attempt, whose locks stay until its own end.
     void release_locks() noexcept;
-    void end_attempt(timeline_end how) noexcept;
+    void end_attempt(timeline_outcome how) noexcept;
 
     protocol_node& protocol_node_;
     rpc_client& rpc_client_;
@@ -152,7 +152,7 @@ private:
     distributed_transaction transaction_;
     named_lock_client named_locks_;
     bool may_use_fast_path_ = false;  // for the next attempt: none runs, and the last one has left nothing behind
-    detail::light_attempt fast_path_;
+    detail::fast_path_attempt fast_path_;
     const core::policy* default_contention_policy_ = nullptr;  // the process's policy, if blocks under it are modest
     unsigned undo_blocks_ = 0;            // blocks of undo actions that run while a rolled-back block's locks are
                                           // held

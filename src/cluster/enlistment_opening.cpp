@@ -19,12 +19,13 @@ TUTTI_ALWAYS_INLINE bool enlistment::may_open_on_fast_path() noexcept {
     // The attempt is sound and not irrevocable (DSC2 of core::descriptor); a kill closes the bounds. An object that a
     // nested block opens is a step. Objects to be opened again come in the same trip as the next object.
     return d.slow_path == 0 && d.logged_bound_.load(std::memory_order_relaxed) != 0 && d.frame_->parent == nullptr &&
-           !(Writes && d.frame_->read_only) && !fast_path_.runs() && is_joined() && reopen_.empty();
+           !(Writes && d.frame_->read_only) && !fast_path_.is_running() && is_joined() && reopen_.empty();
 }
 
 TUTTI_ALWAYS_INLINE bool enlistment::take_on_fast_path(object_entry& e, detail::slot& into, const object_id& id,
-                                                       const detail::hint& found, const detail::image& to) noexcept {
-    if (!transaction_.open_on_fast_path(e, id, static_cast<shown*>(found.get()), to)) [[unlikely]]
+                                                       const detail::location_hint& found,
+                                                       const detail::typed_bytes& to) noexcept {
+    if (!transaction_.open_on_fast_path(e, id, static_cast<seqlock_object*>(found.get()), to)) [[unlikely]]
         return false;
     into.exists = true;
     into.written = false;
@@ -33,7 +34,7 @@ TUTTI_ALWAYS_INLINE bool enlistment::take_on_fast_path(object_entry& e, detail::
     return true;
 }
 
-TUTTI_ALWAYS_INLINE detail::slot& enlistment::open_on_fast_path(const object_id& id, detail::hint& found) {
+TUTTI_ALWAYS_INLINE detail::slot& enlistment::open_on_fast_path(const object_id& id, detail::location_hint& found) {
     if (!transaction_.uses_scan()) [[unlikely]]
         return find_or_open(id, found);
     if (const object_entry* const open = transaction_.find_by_scan(id); open != nullptr) {
@@ -48,36 +49,37 @@ TUTTI_ALWAYS_INLINE detail::slot& enlistment::open_on_fast_path(const object_id&
     if (s == nullptr || s->value == nullptr) [[unlikely]]
         return find_or_open(id, found);
     constexpr std::size_t word = sizeof(std::uint64_t);
-    const detail::image& to = s->value->copied();
+    const detail::typed_bytes& to = s->value->copied();
     if (to.size != word) return open_larger(id, found);
     if (!take_on_fast_path(e, *s, id, found, {to.at, word, to.tag})) [[unlikely]]
         return find_or_open(id, found);
     return *s;
 }
 
-detail::slot& enlistment::open_larger(const object_id& id, detail::hint& found) {
+detail::slot& enlistment::open_larger(const object_id& id, detail::location_hint& found) {
     object_entry& e = transaction_.next_on_fast_path();
     auto& s = *static_cast<detail::slot*>(e.entry_data);
     return take_on_fast_path(e, s, id, found, s.value->copied()) ? s : find_or_open(id, found);
 }
 
-detail::slot& enlistment::open(const object_id& id, detail::hint& found) {
+detail::slot& enlistment::open(const object_id& id, detail::location_hint& found) {
     return may_open_on_fast_path<false>() ? open_on_fast_path(id, found) : find_or_open(id, found);
 }
 
-detail::slot& enlistment::open_to_write(const object_id& id, detail::hint& found) {
+detail::slot& enlistment::open_to_write(const object_id& id, detail::location_hint& found) {
     if (!may_open_on_fast_path<true>()) [[unlikely]]
         return object_participant::open_to_write(id, found);
     set_may_write();
     return open_on_fast_path(id, found);
 }
 
-detail::slot& enlistment::find_or_open(const object_id& id, detail::hint& found) {
+detail::slot& enlistment::find_or_open(const object_id& id, detail::location_hint& found) {
     api::require_access(descriptor_);
     ensure_joined();
     object_entry* e = transaction_.find(id);
     if (e == nullptr) {
-        if (auto* const at = static_cast<shown*>(found.get()); at != nullptr) transaction_.set_location_hint(id, *at);
+        if (auto* const at = static_cast<seqlock_object*>(found.get()); at != nullptr)
+            transaction_.set_location_hint(id, *at);
         open_new({&id, 1});
         e = transaction_.find(id);
     }
@@ -129,7 +131,7 @@ void enlistment::open_new(std::span<const object_id> ids) {
     if (const protocol_status o = open_blocking(ids); o != protocol_status::good) fail(o);
 }
 
-bool enlistment::snapshot_moved() {
+bool enlistment::on_snapshot_extended() {
     leave_fast_path_if_active();
     if (!is_joined() || transaction_.empty()) return true;
     // The snapshot of the objects stays at its time, but the variable may depend on commits after that time.

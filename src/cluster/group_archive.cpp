@@ -97,8 +97,8 @@ records export_part(backend::group_engine& from, backend::version& at) {
     throw engine_error{from.abilities().name + " is written to faster than this can read: try again later"};
 }
 
-objects_facts status_of(const records& all, backend::version at) {
-    objects_facts status{all.size(), 0, at};
+objects_status status_of(const records& all, backend::version at) {
+    objects_status status{all.size(), 0, at};
     for (const auto& [k, r] : all) status.bytes += r.bytes.size();
     return status;
 }
@@ -166,7 +166,7 @@ void give(backend::group_engine& to, const std::vector<backend::change>& some, b
 }
 
 template <class Deed>
-objects_facts carry_out(const engine_options& where, Deed&& deed) {
+objects_status carry_out(const engine_options& where, Deed&& deed) {
     try {
         return deed(*open(where));
     } catch (const engine_error& r) {
@@ -177,7 +177,7 @@ objects_facts carry_out(const engine_options& where, Deed&& deed) {
 }  // namespace
 }  // namespace archive
 
-objects_facts save_objects(const engine_options& where, const std::string& file) {
+objects_status save_objects(const engine_options& where, const std::string& file) {
     return archive::carry_out(where, [&](backend::group_engine& from) {
         backend::version at = 0;
         const archive::records all = archive::export_part(from, at);
@@ -194,7 +194,7 @@ objects_facts save_objects(const engine_options& where, const std::string& file)
     });
 }
 
-objects_facts restore_objects(const engine_options& where, const std::string& file) {
+objects_status restore_objects(const engine_options& where, const std::string& file) {
     return archive::carry_out(where, [&](backend::group_engine& to) {
         backend::version at = 0, now = 0;
         const archive::records all = archive::read_whole(file, at);
@@ -220,7 +220,7 @@ objects_facts restore_objects(const engine_options& where, const std::string& fi
     });
 }
 
-objects_facts export_objects(const engine_options& where, const std::function<void(const exported_object&)>& tell) {
+objects_status export_objects(const engine_options& where, const std::function<void(const exported_object&)>& tell) {
     return archive::carry_out(where, [&](backend::group_engine& from) {
         backend::version at = 0;
         const archive::records all = archive::export_part(from, at);

@@ -38,18 +38,18 @@ bool ask_one(const std::string& address, group::credentials* secured, std::uint6
     return true;
 }
 
-void fill(member_facts& one, const group::status_reply& from) {
+void fill(member_status& one, const group::status_reply& from) {
     one.state = from.state;
-    one.trouble = from.trouble;
+    one.error = from.error;
     one.term = from.term;
     one.last_index = from.last_index;
     one.applied_index = from.applied_index;
     one.version = from.version;
     one.objects = from.records;
     one.bytes = from.bytes;
-    one.programs = from.programs;
+    one.connections = from.connections;
     one.prepared = from.prepared;
-    one.turned_away = from.turned_away;
+    one.connections_rejected = from.connections_rejected;
 }
 
 /// The members to ask, and the certificate to show them.
@@ -71,10 +71,10 @@ struct asked {
 
 member_error::~member_error() = default;
 
-group_facts ask_group(const std::vector<std::string>& addresses, std::chrono::milliseconds within,
-                      const tls_options& tls, const std::string& group_name) {
+group_status query_group(const std::vector<std::string>& addresses, std::chrono::milliseconds within,
+                         const tls_options& tls, const std::string& group_name) {
     const asked whom{addresses, tls, group_name};
-    group_facts all;
+    group_status all;
     group::status_reply best;
     bool any = false;
     // The leader knows the members best. The answer of another member is used if no leader answers.
@@ -82,25 +82,25 @@ group_facts ask_group(const std::vector<std::string>& addresses, std::chrono::mi
         group::status_reply said;
         std::string why;
         if (!ask_one(address, whom.secured.get(), all.group, within, said, all.group, why)) {
-            all.trouble += (all.trouble.empty() ? "" : "; ") + why;
+            all.error += (all.error.empty() ? "" : "; ") + why;
             continue;
         }
         if (!any || said.term > best.term || (said.term == best.term && said.state == "leader")) best = said;
         any = true;
     }
     if (!any) return all;
-    all.trouble.clear();
+    all.error.clear();
     all.leader = best.leader;
     for (const group::listed_member& m : best.members) {
-        member_facts& one = all.members.emplace_back();
+        member_status& one = all.members.emplace_back();
         one.id = m.id;
         one.address = m.address;
         one.votes = m.votes;
         group::status_reply said;
         std::uint64_t of = 0;
-        if (!ask_one(m.address, whom.secured.get(), all.group, within, said, of, one.trouble)) continue;
+        if (!ask_one(m.address, whom.secured.get(), all.group, within, said, of, one.error)) continue;
         if (said.id == m.id) fill(one, said);
-        else one.trouble = "another member is at " + m.address + ": this one's disk is lost; remove it";
+        else one.error = "another member is at " + m.address + ": this one's disk is lost; remove it";
     }
     return all;
 }
@@ -117,12 +117,12 @@ void remove_member(const std::vector<std::string>& addresses, std::uint64_t id, 
 #if defined(TUTTI_CLUSTER_MEMBERS)
 
 struct member::impl {
-    impl(const member_options& how, say tell) : here{how, std::move(tell)} {
+    impl(const member_options& how, log_callback callback) : here{how, std::move(callback)} {
         if (!how.metrics.empty()) page = expose_member(how.metrics, [this] { return status(); });
     }
-    [[nodiscard]] member_facts status() const {
+    [[nodiscard]] member_status status() const {
         const group::status_reply said = here.status();
-        member_facts f;
+        member_status f;
         fill(f, said);
         f.id = said.id;
         f.address = said.address;
@@ -134,7 +134,8 @@ struct member::impl {
     std::unique_ptr<exposition::web_server> page;  // destroyed first, because it calls the host
 };
 
-member::member(const member_options& options, say tell) try : impl_{std::make_unique<impl>(options, std::move(tell))} {
+member::member(const member_options& options, log_callback callback) try
+    : impl_{std::make_unique<impl>(options, std::move(callback))} {
 } catch (const backend::engine_error& r) {
     throw member_error{std::string{"tutti: "} + r.what()};
 } catch (const wire::wire_error& r) {
@@ -151,7 +152,7 @@ void member::run() {
 
 void member::stop() noexcept { impl_->here.stop(); }
 
-std::uint64_t member::turns() const noexcept { return impl_->here.loop_iterations(); }
+std::uint64_t member::loop_iterations() const noexcept { return impl_->here.loop_iterations(); }
 
 void force_new_group(const member_options& how) {
     try {
@@ -163,7 +164,7 @@ void force_new_group(const member_options& how) {
         member_options alone = how;
         alone.founds = false;
         alone.joins.clear();
-        replica::member_process once{alone, [](member::weight, const std::string&) {},
+        replica::member_process once{alone, [](member::severity, const std::string&) {},
                                      replica::member_process::force_mode::new_group};
         once.stop();
         once.run();
@@ -195,9 +196,9 @@ std::uint16_t member::metrics_port() const noexcept { return impl_->page ? impl_
 
 #else
 
-struct member::body {};
+struct member::impl {};
 
-member::member(const member_options&, say) {
+member::member(const member_options&, log_callback) {
     throw member_error{
         "tutti: this library was built without members of groups: install libraft-dev and libuv1-dev and build it "
         "again"};
@@ -205,7 +206,7 @@ member::member(const member_options&, say) {
 
 void member::run() {}
 void member::stop() noexcept {}
-std::uint64_t member::turns() const noexcept { return 0; }
+std::uint64_t member::loop_iterations() const noexcept { return 0; }
 std::uint16_t member::metrics_port() const noexcept { return 0; }
 
 void force_new_group(const member_options&) { readdress_member({}, {}); }

@@ -8,13 +8,13 @@
 namespace tutti::cluster {
 namespace {
 
-groups_facts status_of(const backend::rebalancer::progress& from) {
-    groups_facts all;
+groups_status status_of(const backend::rebalancer::progress& from) {
+    groups_status all;
     for (const backend::rebalancer::slot_owner& g : from.groups) {
-        groups_facts::one& one = all.groups.emplace_back();
+        groups_status::group& one = all.groups.emplace_back();
         one.number = g.group.number;
         one.slots = g.slots;
-        one.left = g.group.left;
+        one.has_left = g.group.left;
         for (const std::string& a : g.group.addresses) one.addresses += (one.addresses.empty() ? "" : ",") + a;
     }
     all.slots = from.slots;
@@ -25,7 +25,7 @@ groups_facts status_of(const backend::rebalancer::progress& from) {
 }
 
 template <class Deed>
-groups_facts carry_out(const engine_options& where, Deed&& deed) {
+groups_status carry_out(const engine_options& where, Deed&& deed) {
     try {
         backend::rebalancer groups{where.address, settings_of(where)};
         return status_of(deed(groups));
@@ -36,12 +36,12 @@ groups_facts carry_out(const engine_options& where, Deed&& deed) {
 
 }  // namespace
 
-groups_facts ask_groups(const engine_options& where) {
+groups_status query_groups(const engine_options& where) {
     return carry_out(where, [](backend::rebalancer& groups) { return groups.read_progress(); });
 }
 
-groups_facts move_objects(const engine_options& where, const groups_change& what,
-                          const std::function<void(const groups_facts&)>& tell) {
+groups_status move_objects(const engine_options& where, const groups_change& what,
+                           const std::function<void(const groups_status&)>& tell) {
     return carry_out(where, [&](backend::rebalancer& groups) {
         return groups.rebalance(what.joins, what.leaves, [&](const backend::rebalancer::progress& now) {
             if (tell) tell(status_of(now));

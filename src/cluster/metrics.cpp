@@ -23,7 +23,7 @@ std::string metric_name(const char* figure, MetricType of) {
 constexpr double seconds(std::uint64_t ms) { return static_cast<double>(ms) / 1000; }
 
 // Counters of events that have not happened yet are exported as zero, so that a rate over them has a start.
-std::vector<MetricFamily> families_of(const node_facts& f) {
+std::vector<MetricFamily> families_of(const node_status& f) {
     std::vector<MetricFamily> all;
 #define TUTTI_FIGURE(name, kind, what) \
     all.push_back(single(metric_name(#name, kind), what, kind, static_cast<double>(f.name)));
@@ -42,7 +42,7 @@ std::vector<MetricFamily> families_of(const node_facts& f) {
         family("tutti_cluster_peer_silent_seconds",
                "How long the other node has sent nothing, in steps of a beat; or how long it is lost", gauge);
     for (std::size_t i = 0; i < f.peers.size(); ++i) {
-        const peer_facts& p = f.peers[i];
+        const peer_status& p = f.peers[i];
         if (p.state == peer_state::itself) continue;
         const std::string number = std::to_string(i);
         connected.metric.push_back(metric({{"node", number}}, p.state == peer_state::connected ? 1 : 0, gauge));
@@ -55,7 +55,7 @@ std::vector<MetricFamily> families_of(const node_facts& f) {
     return all;
 }
 
-std::vector<MetricFamily> families_of(const member_facts& f) {
+std::vector<MetricFamily> families_of(const member_status& f) {
     std::vector<MetricFamily> all;
     const auto add = [&all](const char* name, const char* what, MetricType is, std::uint64_t value) {
         const std::string ending = is == counter ? "_total" : "";
@@ -63,7 +63,7 @@ std::vector<MetricFamily> families_of(const member_facts& f) {
     };
     add("leads", "1 while this member leads its group", gauge, f.state == "leader" ? 1 : 0);
     add("follows", "1 while this member follows a leader that it knows", gauge,
-        f.state == "follower" && f.trouble.empty() ? 1 : 0);
+        f.state == "follower" && f.error.empty() ? 1 : 0);
     add("votes", "1 while this member has a vote in its group", gauge, f.votes ? 1 : 0);
     add("term", "The term that this member knows of; it grows with each election", gauge, f.term);
     add("last_index", "The last entry of its log", gauge, f.last_index);
@@ -71,9 +71,9 @@ std::vector<MetricFamily> families_of(const member_facts& f) {
     add("version", "Of the last commit that it has applied", gauge, f.version);
     add("objects", "Objects that exist", gauge, f.objects);
     add("object_bytes", "Bytes of these", gauge, f.bytes);
-    add("programs", "Programs that are connected to it", gauge, f.programs);
+    add("programs", "Programs that are connected to it", gauge, f.connections);
     add("prepared", "Transactions of several groups that wait here for their decision", gauge, f.prepared);
-    add("turned_away", "Connections that it has refused", counter, f.turned_away);
+    add("turned_away", "Connections that it has refused", counter, f.connections_rejected);
     return all;
 }
 
@@ -97,12 +97,12 @@ std::unique_ptr<exposition::web_server> expose_status(const std::string& address
 
 }  // namespace
 
-std::unique_ptr<exposition::web_server> expose(const std::string& address, std::function<node_facts()> read_status) {
+std::unique_ptr<exposition::web_server> expose(const std::string& address, std::function<node_status()> read_status) {
     return expose_status(address, std::move(read_status), "node");
 }
 
 std::unique_ptr<exposition::web_server> expose_member(const std::string& address,
-                                                      std::function<member_facts()> read_status) {
+                                                      std::function<member_status()> read_status) {
     return expose_status(address, std::move(read_status), "member");
 }
 

@@ -15,10 +15,10 @@ namespace tutti::cluster {
 /// Listens on `address`, a loopback host and a port. If the port is 0, the system chooses a port. Any thread may call
 /// `read_status`. Throws wire::wire_error, or std::runtime_error if it cannot listen.
 [[nodiscard]] std::unique_ptr<exposition::web_server> expose(const std::string& address,
-                                                             std::function<node_facts()> read_status);
+                                                             std::function<node_status()> read_status);
 
 /// Listens as `expose` does, for a member of a group.
 [[nodiscard]] std::unique_ptr<exposition::web_server> expose_member(const std::string& address,
-                                                                    std::function<member_facts()> read_status);
+                                                                    std::function<member_status()> read_status);
 
 }  // namespace tutti::cluster

@@ -79,9 +79,9 @@ object_id node::id_at(unsigned number, const object_id& from) const {
 }
 
 node_statistics node::statistics() const { return impl_->statistics(); }
-node_facts node::facts() const { return impl_->status(); }
+node_status node::status() const { return impl_->status(); }
 std::uint16_t node::metrics_port() const noexcept { return impl_->metrics_port(); }
-call_carrier* node::calls() const noexcept { return impl_->calls(); }
+call_transport* node::calls() const noexcept { return impl_->calls(); }
 bool node::lost(unsigned number) const noexcept { return impl_->lost(number); }
 engine_capabilities node::capabilities() const { return impl_->capabilities(); }
 
@@ -90,8 +90,8 @@ namespace detail {
 node_impl::node_impl() : instance_{instances.fetch_add(1, std::memory_order_relaxed) + 1} {}
 node_impl::~node_impl() = default;
 
-node_facts node_impl::collect_status() const {
-    node_facts f;
+node_status node_impl::collect_status() const {
+    node_status f;
     f.release = TUTTI_CLUSTER_VERSION;
     const auto up = std::chrono::steady_clock::now() - started_;
     f.uptime_ms = static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(up).count());
@@ -103,7 +103,7 @@ node_facts node_impl::collect_status() const {
 }
 
 node_statistics node_impl::statistics() const {
-    const node_facts f = status();
+    const node_status f = status();
     node_statistics s;
     s.commits = f.commits;
     for (std::size_t i = 0; i < rollback_reasons; ++i) {
@@ -162,16 +162,18 @@ namespace {
 
 // Called for a context that is not the thread's latest, or for a transaction that has ended.
 
-[[gnu::noinline]] light_attempt* find_and_open_fast_path(core::descriptor& d, node_impl& n) {
-    return d.healthy() ? n.participant_of(d).open_lightly() : nullptr;
+[[gnu::noinline]] fast_path_attempt* find_and_open_fast_path(core::descriptor& d, node_impl& n) {
+    return d.healthy() ? n.participant_of(d).open_fast_path() : nullptr;
 }
 
-[[gnu::noinline]] slot& find_and_open_to_read(core::descriptor& d, const object_id& id, hint& found, node_impl& n) {
+[[gnu::noinline]] slot& find_and_open_to_read(core::descriptor& d, const object_id& id, location_hint& found,
+                                              node_impl& n) {
     api::require_access(d);
     return n.participant_of(d).open(id, found);
 }
 
-[[gnu::noinline]] slot& find_and_open_to_write(core::descriptor& d, const object_id& id, hint& found, node_impl& n) {
+[[gnu::noinline]] slot& find_and_open_to_write(core::descriptor& d, const object_id& id, location_hint& found,
+                                               node_impl& n) {
     api::require_access(d);
     return n.participant_of(d).open_to_write(id, found);
 }
@@ -180,21 +182,21 @@ namespace {
 
 // Each of the following functions ends in a tail call on every path.
 
-light_attempt* open_lightly(tx& t, node_impl& n) {
+fast_path_attempt* open_fast_path(tx& t, node_impl& n) {
     core::descriptor& d = core::descriptor::of(t);
     if (!n.is_cached(d)) [[unlikely]]
         return find_and_open_fast_path(d, n);
-    return n.cached_participant().open_lightly();
+    return n.cached_participant().open_fast_path();
 }
 
-slot& open_to_read(tx& t, const object_id& id, hint& found, node_impl& n) {
+slot& open_to_read(tx& t, const object_id& id, location_hint& found, node_impl& n) {
     core::descriptor& d = core::descriptor::of(t);
     if (!n.is_cached(d)) [[unlikely]]
         return find_and_open_to_read(d, id, found, n);
     return n.cached_participant().open(id, found);
 }
 
-slot& open_to_write(tx& t, const object_id& id, hint& found, node_impl& n) {
+slot& open_to_write(tx& t, const object_id& id, location_hint& found, node_impl& n) {
     core::descriptor& d = core::descriptor::of(t);
     if (!n.is_cached(d)) [[unlikely]]
         return find_and_open_to_write(d, id, found, n);

@@ -29,15 +29,15 @@ public:
     [[nodiscard]] virtual unsigned nodes() const noexcept = 0;
     [[nodiscard]] virtual bool lost(unsigned node) const noexcept = 0;
     [[nodiscard]] node_statistics statistics() const;
-    [[nodiscard]] virtual node_facts status() const = 0;
+    [[nodiscard]] virtual node_status status() const = 0;
     [[nodiscard]] virtual std::uint16_t metrics_port() const noexcept { return 0; }
     [[nodiscard]] virtual engine_capabilities capabilities() const = 0;
-    [[nodiscard]] virtual call_carrier* calls() noexcept { return nullptr; }
+    [[nodiscard]] virtual call_transport* calls() noexcept { return nullptr; }
     [[nodiscard]] virtual std::uint64_t cached_reads() const noexcept { return 0; }
 
 protected:
     /// Returns the counts of all contexts, and facts about the process.
-    [[nodiscard]] node_facts collect_status() const;
+    [[nodiscard]] node_status collect_status() const;
     /// Destroys the participants. A derived destructor calls this while its members still exist, because participants
     /// refer to them.
     void destroy_participants();

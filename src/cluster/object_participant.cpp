@@ -7,7 +7,7 @@
 
 namespace tutti::cluster {
 
-detail::slot& object_participant::open_to_write(const object_id& id, detail::hint& found) {
+detail::slot& object_participant::open_to_write(const object_id& id, detail::location_hint& found) {
     api::require_access(descriptor_);
     if (descriptor_.frame_->read_only) {
         throw usage_error{

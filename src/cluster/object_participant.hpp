@@ -22,12 +22,12 @@ public:
 
     /// Returns the slot of an object. Opens the object first if it is not open. May exit by a restart or an error, also
     /// if the attempt is not sound. May follow `found`, and may set it.
-    virtual detail::slot& open(const object_id& id, detail::hint& found) = 0;
+    virtual detail::slot& open(const object_id& id, detail::location_hint& found) = 0;
     /// Opens the object as `open` does, for writing. Changes of the slot are undone when the innermost block is rolled
     /// back. A roll-back of the outermost block discards all slots.
-    virtual detail::slot& open_to_write(const object_id& id, detail::hint& found);
-    /// Begins a light attempt, if that is possible. Returns null if nothing has happened.
-    [[nodiscard]] virtual detail::light_attempt* open_lightly() noexcept = 0;
+    virtual detail::slot& open_to_write(const object_id& id, detail::location_hint& found);
+    /// Begins a fast-path attempt, if that is possible. Returns null if nothing has happened.
+    [[nodiscard]] virtual detail::fast_path_attempt* open_fast_path() noexcept = 0;
     virtual void open(std::span<const object_id> ids) = 0;
     /// Asks for the objects. May return before they arrive. A later `open` of one of them waits for its arrival.
     virtual void prefetch(std::span<const object_id> ids) { open(ids); }

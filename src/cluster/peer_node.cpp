@@ -100,8 +100,8 @@ std::unique_ptr<exposition::web_server> peer_node::expose_metrics() try {
     throw connection_error{std::string{"tutti: "} + e.what()};
 }
 
-node_facts peer_node::status() const {
-    node_facts f = collect_status();
+node_status peer_node::status() const {
+    node_status f = collect_status();
     f.number = node_.self;
     f.nodes = node_.nodes;
     f.patience_ms = static_cast<std::uint64_t>(how_.patience.count());

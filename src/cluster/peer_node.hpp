@@ -28,10 +28,10 @@ public:
         return node < node_.nodes && node_.objects.is_lost(static_cast<node_number>(node));
     }
     std::uint64_t cached_reads() const noexcept override { return node_.cache.count().hits; }
-    node_facts status() const override;
+    node_status status() const override;
     std::uint16_t metrics_port() const noexcept override { return metrics_ ? metrics_->port() : std::uint16_t{0}; }
     engine_capabilities capabilities() const override;
-    call_carrier* calls() noexcept override { return node_.nodes > 1 ? &endpoint_ : nullptr; }
+    call_transport* calls() noexcept override { return node_.nodes > 1 ? &endpoint_ : nullptr; }
 
 private:
     std::unique_ptr<object_participant> make_participant(core::descriptor& d) override;

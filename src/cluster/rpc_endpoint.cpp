@@ -68,7 +68,7 @@ void rpc_client::wait_for(call_batch& r) {
 void rpc_client::discard(call_batch& r) noexcept {
     const std::lock_guard hold{guard_};
     for (std::size_t i = 0; i < r.calls.size() && r.sent_ns != 0; ++i) {
-        if (!r.calls[i].answered && !r.calls[i].peer_lost) record_call(r, i, timeline_end::unanswered);
+        if (!r.calls[i].answered && !r.calls[i].peer_lost) record_call(r, i, timeline_outcome::unanswered);
     }
     r.calls = {};
     r.missing = 0;
@@ -131,7 +131,7 @@ void rpc_client::post(node_number to, wire::message_type type, std::string body)
     endpoint_.send(to, type, 0, body);
     if (since == 0) return;
     endpoint_.timeline_.record({.role = timeline_role::asks,
-                                .deed = deed_of(type, body),
+                                .operation = operation_of(type, body),
                                 .node = to,
                                 .thread = slot,
                                 .sequence = attempt_,
@@ -149,7 +149,7 @@ void rpc_client::pause(unsigned attempt) {
     const base::deadline until = base::now() + std::chrono::microseconds{(random_ >> 33) % most};
     while (base::now() < until) api::park(descriptor_, nobody_ends_it, until);
     endpoint_.timeline_.record({.role = timeline_role::waits,
-                                .deed = timeline_deed::pause,
+                                .operation = timeline_operation::pause,
                                 .thread = slot,
                                 .sequence = attempt_,
                                 .began_ns = since});
@@ -178,7 +178,7 @@ void rpc_client::receive_answer(std::uint64_t number, node_number from, std::str
         r.calls[i].answer = body;
         r.calls[i].answered = true;
         r.last_to_answer = from;
-        if (r.sent_ns != 0) record_call(r, i, timeline_end::done);
+        if (r.sent_ns != 0) record_call(r, i, timeline_outcome::done);
         subtract_missing(r, 1);
     }
 }
@@ -194,7 +194,7 @@ void rpc_client::fail_calls_to(node_number node) {
             if (c.to != node || c.answered || c.peer_lost) continue;
             c.peer_lost = true;
             r.last_to_answer = node;
-            if (r.sent_ns != 0) record_call(r, i, timeline_end::lost);
+            if (r.sent_ns != 0) record_call(r, i, timeline_outcome::lost);
             ++given_up;
         }
         subtract_missing(r, given_up);
@@ -209,10 +209,10 @@ void rpc_client::on_attempt_begin() noexcept {
     is_remote_ = false;
 }
 
-void rpc_client::record_attempt(timeline_end how, rollback_reason why) noexcept {
+void rpc_client::record_attempt(timeline_outcome how, rollback_reason why) noexcept {
     endpoint_.timeline_.record({.role = timeline_role::runs,
-                                .deed = timeline_deed::attempt,
-                                .end = how,
+                                .operation = timeline_operation::attempt,
+                                .outcome = how,
                                 .why = why,
                                 .thread = slot,
                                 .sequence = outermost_attempt_,
@@ -220,11 +220,11 @@ void rpc_client::record_attempt(timeline_end how, rollback_reason why) noexcept 
 }
 
 /// REQUIRES: the caller holds the lock.
-void rpc_client::record_call(const call_batch& r, std::size_t which, timeline_end how) noexcept {
+void rpc_client::record_call(const call_batch& r, std::size_t which, timeline_outcome how) noexcept {
     const call& c = r.calls[which];
     endpoint_.timeline_.record({.role = timeline_role::asks,
-                                .deed = deed_of(c.type, c.body),
-                                .end = how,
+                                .operation = operation_of(c.type, c.body),
+                                .outcome = how,
                                 .node = c.to,
                                 .thread = slot,
                                 .sequence = r.sequence,
@@ -237,8 +237,8 @@ void rpc_client::record_wait(const call_batch& r, std::int64_t since) noexcept {
     const auto missing = std::ranges::find_if(r.calls, [](const call& c) { return !c.answered && !c.peer_lost; });
     const bool timed_out = missing != r.calls.end();
     endpoint_.timeline_.record({.role = timeline_role::waits,
-                                .deed = deed_of(r.calls.front().type, r.calls.front().body),
-                                .end = timed_out ? timeline_end::unanswered : timeline_end::done,
+                                .operation = operation_of(r.calls.front().type, r.calls.front().body),
+                                .outcome = timed_out ? timeline_outcome::unanswered : timeline_outcome::done,
                                 .node = timed_out ? missing->to : r.last_to_answer,
                                 .thread = slot,
                                 .sequence = r.sequence,
@@ -248,7 +248,7 @@ void rpc_client::record_wait(const call_batch& r, std::int64_t since) noexcept {
 // ---- all lines
 
 rpc_endpoint::rpc_endpoint(protocol_node& of, local_change_feed& local_changes, const wire::transport_options& how,
-                           std::chrono::milliseconds failure_timeout, std::function<node_facts()> status_source)
+                           std::chrono::milliseconds failure_timeout, std::function<node_status()> status_source)
     : node_{of},
       local_changes_{local_changes},
       failure_timeout_{failure_timeout},
@@ -300,7 +300,7 @@ void rpc_endpoint::rejoin() {
     }
 }
 
-void rpc_endpoint::fill_status(node_facts& to) const {
+void rpc_endpoint::fill_status(node_status& to) const {
     to.round_trips = round_trips_.load(std::memory_order_relaxed);
     if (transport_) {
         transport_->describe(to);
@@ -368,8 +368,8 @@ void rpc_endpoint::record_served(const wire::header& h, std::string_view body,
     if (is_of_no_attempt) return;
     const wire::transaction_name who = attempt_of(h.type, body);
     timeline_.record({.role = timeline_role::serves,
-                      .deed = deed_of(h.type, body),
-                      .end = a ? outcome_of(a->type, a->body) : timeline_end::done,
+                      .operation = operation_of(h.type, body),
+                      .outcome = a ? outcome_of(a->type, a->body) : timeline_outcome::done,
                       .node = h.from,
                       .thread = h.call == 0 ? who.slot : static_cast<std::uint16_t>((h.call >> slot_shift) - 1),
                       .sequence = who.sequence,
@@ -419,7 +419,7 @@ void rpc_endpoint::on_node_lost(node_number node) noexcept {
         one->fail_calls_to(node);
     }
     const std::lock_guard hold{call_handler_guard_};
-    if (call_handler_ != nullptr) call_handler_->lose(node);
+    if (call_handler_ != nullptr) call_handler_->on_node_lost(node);
 }
 
 }  // namespace tutti::cluster

@@ -50,7 +50,7 @@ public:
     /// Tells the timeline that the attempt of an outermost block begins. The timeline shows the attempt at its end if
     /// the attempt has asked another node or waited.
     void on_attempt_begin() noexcept;
-    void on_attempt_end(timeline_end how, rollback_reason why) noexcept {
+    void on_attempt_end(timeline_outcome how, rollback_reason why) noexcept {
         if (is_remote_) record_attempt(how, why);
     }
 
@@ -79,8 +79,8 @@ private:
     /// REQUIRES: the caller holds the lock.
     void subtract_missing(call_batch& r, std::size_t calls) noexcept;
     [[nodiscard]] bool spin_until_complete(const call_batch& r) noexcept;
-    void record_attempt(timeline_end how, rollback_reason why) noexcept;
-    void record_call(const call_batch& r, std::size_t which, timeline_end how) noexcept;
+    void record_attempt(timeline_outcome how, rollback_reason why) noexcept;
+    void record_call(const call_batch& r, std::size_t which, timeline_outcome how) noexcept;
     void record_wait(const call_batch& r, std::int64_t since) noexcept;
 
     rpc_endpoint& endpoint_;
@@ -106,12 +106,12 @@ private:
 
 class rpc_endpoint final : public wire::transport::handler,
                            private change_listener,
-                           public call_carrier,
+                           public call_transport,
                            private rejoin_transport {
 public:
     /// Listens for the other nodes. Observers are told `facts`, which the reading thread calls after `join`.
     rpc_endpoint(protocol_node& of, local_change_feed& local_changes, const wire::transport_options& how,
-                 std::chrono::milliseconds failure_timeout, std::function<node_facts()> status_source);
+                 std::chrono::milliseconds failure_timeout, std::function<node_status()> status_source);
     ~rpc_endpoint() override;
     /// Waits until all nodes are connected. If the others have begun without this node, also waits until they have
     /// admitted it. Throws wire::wire_error, as the constructor does.
@@ -121,15 +121,15 @@ public:
     /// there are too many lines.
     rpc_client& open_client(core::descriptor& context);
     /// Adds the facts that the channel knows to `to`.
-    void fill_status(node_facts& to) const;
+    void fill_status(node_status& to) const;
 
-    void hand_calls_to(call_handler* whom) override;
+    void set_call_handler(call_handler* handler) override;
     [[nodiscard]] unsigned number() const noexcept override { return node_.self; }
     [[nodiscard]] unsigned owner(const object_id& id) override { return node_.objects.owner_of(id); }
-    [[nodiscard]] std::size_t most_bytes() const noexcept override;
+    [[nodiscard]] std::size_t max_bytes() const noexcept override;
     [[nodiscard]] bool send(unsigned to, std::uint64_t number, const forwarded_call& what) override;
     void cancel(unsigned to, std::uint64_t number, bool stranded) override;
-    void answer(unsigned to, std::uint64_t number, const forwarded_answer& how) noexcept override;
+    void send_reply(unsigned to, std::uint64_t number, const forwarded_reply& how) noexcept override;
 
 private:
     friend class rpc_client;
@@ -142,12 +142,12 @@ private:
     void send_one_way(node_number to, wire::message_type type, std::string body) override { send(to, type, 0, body); }
     [[nodiscard]] std::uint64_t process_of(node_number n) override { return transport_->process_of(n); }
     void rejoin();
-    node_facts status() override { return status_source_(); }
+    node_status status() override { return status_source_(); }
     void start_recording() override { timeline_.start(); }
     void take_recorded(wire::timeline_reply& to) override;
     void drop_recording() noexcept override { timeline_.drop(); }
     std::vector<doubt> doubts() override { return node_.commits.list_doubts(); }
-    settling_answer resolve_doubt(const wire::resolve_doubt& what) override {
+    resolve_reply resolve_doubt(const wire::resolve_doubt& what) override {
         return node_.commits.resolve(what.who, what.commits);
     }
     void on_change(const object_id& id, std::span<const node_number> watchers) override;
@@ -162,7 +162,7 @@ private:
     local_change_feed& local_changes_;
     const std::chrono::milliseconds failure_timeout_, connect_timeout_;
     const std::vector<std::string> addresses_;
-    const std::function<node_facts()> status_source_;
+    const std::function<node_status()> status_source_;
     rejoin_protocol rejoin_;
     std::mutex guard_;
     std::deque<rpc_client> clients_;

@@ -7,12 +7,12 @@
 
 namespace tutti::cluster {
 
-void rpc_endpoint::hand_calls_to(call_handler* whom) {
+void rpc_endpoint::set_call_handler(call_handler* handler) {
     const std::lock_guard hold{call_handler_guard_};
-    call_handler_ = whom;
+    call_handler_ = handler;
 }
 
-std::size_t rpc_endpoint::most_bytes() const noexcept {
+std::size_t rpc_endpoint::max_bytes() const noexcept {
     constexpr std::size_t frame = 64;  // an answer has fewer bytes than this beside its payload
     return node_.max_message_bytes - std::min(node_.max_message_bytes, frame);
 }
@@ -27,7 +27,7 @@ void rpc_endpoint::cancel(unsigned to, std::uint64_t number, bool stranded) {
          wire::encode(wire::cancel_run{stranded}));
 }
 
-void rpc_endpoint::answer(unsigned to, std::uint64_t number, const forwarded_answer& how) noexcept {
+void rpc_endpoint::send_reply(unsigned to, std::uint64_t number, const forwarded_reply& how) noexcept {
     try {
         send(static_cast<node_number>(to), wire::message_type::run_reply, number, wire::encode(how));
     } catch (const std::bad_alloc&) {

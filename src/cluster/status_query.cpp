@@ -17,12 +17,12 @@ class status_query final : public observer_connection {
 public:
     using observer_connection::observer_connection;
 
-    node_answer answer() && {
-        node_answer a{
-            .address = address_.text, .facts = std::move(status_), .trouble = std::move(error_), .took = elapsed_};
+    node_reply answer() && {
+        node_reply a{
+            .address = address_.text, .status = std::move(status_), .error = std::move(error_), .took = elapsed_};
         if (has_ended()) return a;
         a.took = options_.within;
-        a.trouble = timeout_reason();
+        a.error = timeout_reason();
         return a;
     }
 
@@ -38,19 +38,19 @@ private:
                    });
     }
 
-    std::optional<node_facts> status_;
+    std::optional<node_status> status_;
 };
 
 }  // namespace
 
-std::vector<node_answer> ask_nodes(const observer_options& options) try {
+std::vector<node_reply> query_nodes(const observer_options& options) try {
     const credentials by{options};
     asio::io_context io{1};
     std::deque<status_query> all;
     for (std::size_t i = 0; i < options.addresses.size(); ++i) all.emplace_back(io, options, by, i);
     for (status_query& q : all) q.start();
     io.run_for(options.within);
-    std::vector<node_answer> answers;
+    std::vector<node_reply> answers;
     for (status_query& q : all) answers.push_back(std::move(q).answer());
     return answers;
 } catch (const wire::wire_error& e) {

@@ -46,26 +46,26 @@ void timeline::drop() noexcept {
     taken_ = 0;
 }
 
-timeline_deed deed_of(wire::message_type kind, std::string_view body) noexcept {
+timeline_operation operation_of(wire::message_type kind, std::string_view body) noexcept {
     switch (kind) {
-        case wire::message_type::reserve: return timeline_deed::reserve;
-        case wire::message_type::validate: return timeline_deed::validate;
-        case wire::message_type::watch: return timeline_deed::watch;
+        case wire::message_type::reserve: return timeline_operation::reserve;
+        case wire::message_type::validate: return timeline_operation::validate;
+        case wire::message_type::watch: return timeline_operation::watch;
         case wire::message_type::prepare: {
             wire::reader from{body};
             wire::prepare head;  // the header only, because its lists may be long
             from(head.who), from(head.as), from(head.decides);
             // If the receiver holds its part, its locks stay until the decision comes, whichever node has decided.
-            return head.decides == wire::decider::receiver ? timeline_deed::commit : timeline_deed::lock;
+            return head.decides == wire::decider::receiver ? timeline_operation::commit : timeline_operation::lock;
         }
         case wire::message_type::decide:
-        case wire::message_type::withdraw: return timeline_deed::decide;
-        case wire::message_type::claim: return timeline_deed::claim;
-        case wire::message_type::release: return timeline_deed::release;
-        case wire::message_type::owner_update: return timeline_deed::place;
+        case wire::message_type::withdraw: return timeline_operation::decide;
+        case wire::message_type::claim: return timeline_operation::claim;
+        case wire::message_type::release: return timeline_operation::release;
+        case wire::message_type::owner_update: return timeline_operation::place;
         case wire::message_type::invalidate:
-        case wire::message_type::invalidate_reply: return timeline_deed::drop;
-        default: return timeline_deed::open;
+        case wire::message_type::invalidate_reply: return timeline_operation::drop;
+        default: return timeline_operation::open;
     }
 }
 
@@ -86,25 +86,25 @@ wire::transaction_name attempt_of(wire::message_type kind, std::string_view body
     return who;
 }
 
-timeline_end outcome_of(wire::message_type kind, std::string_view body) noexcept try {
+timeline_outcome outcome_of(wire::message_type kind, std::string_view body) noexcept try {
     if (kind == wire::message_type::prepare_reply) {
         wire::prepare_reply refusal;
-        if (!wire::decode(body, refusal) || refusal.yes) return timeline_end::done;
+        if (!wire::decode(body, refusal) || refusal.yes) return timeline_outcome::done;
         switch (refusal.why) {
-            case wire::lock_refusal::outranked: return timeline_end::outranked;
+            case wire::lock_refusal::outranked: return timeline_outcome::outranked;
             case wire::lock_refusal::shared:
-            case wire::lock_refusal::locked: return timeline_end::locked;
-            default: return timeline_end::stale;
+            case wire::lock_refusal::locked: return timeline_outcome::locked;
+            default: return timeline_outcome::stale;
         }
     }
     wire::fetch_reply found;
     const auto is_busy = [](const wire::object_view& v) { return v.where == wire::lookup_result::busy; };
     if (kind == wire::message_type::fetch_reply && wire::decode(body, found) &&
         std::ranges::any_of(found.objects, is_busy))
-        return timeline_end::busy;
-    return timeline_end::done;
+        return timeline_outcome::busy;
+    return timeline_outcome::done;
 } catch (const std::bad_alloc&) {
-    return timeline_end::done;
+    return timeline_outcome::done;
 }
 
 }  // namespace tutti::cluster

@@ -51,11 +51,11 @@ private:
 };
 
 /// Returns what a message asks for or tells.
-[[nodiscard]] timeline_deed deed_of(wire::message_type kind, std::string_view body) noexcept;
+[[nodiscard]] timeline_operation operation_of(wire::message_type kind, std::string_view body) noexcept;
 /// Returns the thread and the attempt that a message belongs to. Returns no_node and 0 if the message does not name
 /// them.
 [[nodiscard]] wire::transaction_name attempt_of(wire::message_type kind, std::string_view body) noexcept;
 /// Returns the result that an answer reports.
-[[nodiscard]] timeline_end outcome_of(wire::message_type kind, std::string_view body) noexcept;
+[[nodiscard]] timeline_outcome outcome_of(wire::message_type kind, std::string_view body) noexcept;
 
 }  // namespace tutti::cluster

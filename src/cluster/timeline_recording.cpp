@@ -63,7 +63,7 @@ public:
 
     node_timeline result() && {
         result_.address = address_.text;
-        result_.trouble = error_;
+        result_.error = error_;
         if (!error_.empty()) return std::move(result_);
         result_.clock_error = std::chrono::nanoseconds{std::max(before_.error, after_.error)};
         for (timeline_event& e : result_.events) e.began_ns -= ahead_at(e.began_ns);

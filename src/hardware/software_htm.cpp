@@ -229,11 +229,11 @@ void software_htm::refresh(descriptor& d) {
 
 namespace tutti::detail {
 
-access_turn::access_turn() noexcept
+interleaving_lock::interleaving_lock() noexcept
     : holds_{hardware::simulation_is_used.load(std::memory_order_relaxed) && hardware::steps_open == 0} {
     if (holds_) hardware::acquire_bus();
 }
-access_turn::~access_turn() {
+interleaving_lock::~interleaving_lock() {
     if (holds_) hardware::bus.store(false, std::memory_order_release);
 }
 

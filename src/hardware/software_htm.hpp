@@ -8,7 +8,7 @@
 // atomic.
 //   in the interleaving build   the scheduler does not switch within a step
 //   in the library with faults  every access to a shared<T>, and every load and store of the engine, takes turns with
-//                               the steps (detail::access_turn)
+//                               the steps (detail::interleaving_lock)
 // It cannot watch accesses that bypass the engine. Those are to private memory, and to all memory while a transaction
 // runs alone. Before them the engine waits for all attempts, including those of the simulation.
 //

@@ -55,13 +55,13 @@ private:
         if (d.pending == core::signal::cancel) s.counters->record_cancel(b.saved.resume);
         else s.counters->record_abort(d.cause, s.counters->conflicting_block(), false);
     }
-    const detail::sequel next = or_die(b, "start over", [&] {
+    const detail::after_rollback next = or_die(b, "start over", [&] {
         std::optional<undo_scope> other_block;
         if ((d.slow_commit & core::slow_commit_handlers) != 0) other_block.emplace(s, b);
         return detail::reopen(d);
     });
     reset_for_transaction(s, false);
-    if (next == detail::sequel::again) {
+    if (next == detail::after_rollback::again) {
         if (s.counters != nullptr) {
             s.counters->begin_next_attempt(b.saved.resume);
             s.counters->record_waits(d);
@@ -76,11 +76,11 @@ private:
 /// a signal if the wait before the block runs again was in vain, or if the attempt has been killed. Returns `propagate`
 /// then, which sends the signal to the library.
 template <class F>
-detail::sequel or_propagate(F&& f) {
+detail::after_rollback or_propagate(F&& f) {
     try {
         return f();
     } catch (const detail::unwind&) {
-        return detail::sequel::propagate;
+        return detail::after_rollback::propagate;
     }
 }
 
@@ -95,25 +95,25 @@ void receive_signal(tx& t) {
         if (b.parent == nullptr) restart_outermost(d, s, b);
         const abort_cause cause = d.cause;
         const void* const other = s.counters != nullptr ? s.counters->conflicting_block() : nullptr;
-        const detail::sequel next = or_propagate([&] { return detail::reopen_nested(t, b); });
+        const detail::after_rollback next = or_propagate([&] { return detail::reopen_nested(t, b); });
         forget_exceptions(d, b.exceptions);  // also on the way to the library: their frames are dropped
         s.direct = b.was_direct;
         switch (next) {
-            case detail::sequel::again:
+            case detail::after_rollback::again:
                 if (s.counters != nullptr) s.counters->record_abort(cause, other, true);
                 if (or_propagate([&] {
                         detail::open_nested(t, b);
-                        return detail::sequel::again;
-                    }) == detail::sequel::propagate) {
+                        return detail::after_rollback::again;
+                    }) == detail::after_rollback::propagate) {
                     break;
                 }
                 b.merged = 0;
                 s.direct = s.direct && !b.logs;
                 return_again(b, run_instrumented);
-            case detail::sequel::cancelled:
+            case detail::after_rollback::cancelled:
                 if (s.counters != nullptr) s.counters->record_cancel(b.saved.resume);
                 return_again(b, leave_block);
-            case detail::sequel::propagate: break;
+            case detail::after_rollback::propagate: break;
         }
         if (is_block(d.frame_)) continue;
         if (s.counters != nullptr && next_block(d.frame_) == nullptr) {

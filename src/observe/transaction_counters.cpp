@@ -58,14 +58,14 @@ void transaction_counters::count_duration(const block_id& where, std::uint64_t n
     c->durations[std::min(bucket, c->durations.size() - 1)].add_one();
 }
 
-void transaction_counters::count_abort(const block_id& where, abort_cause cause, const site* rival,
+void transaction_counters::count_abort(const block_id& where, abort_cause cause, const site* conflicting_site,
                                        std::uint64_t lost) noexcept {
     counters* const c = at(where);
     if (c == nullptr) return;
     c->aborts_by_cause[static_cast<std::size_t>(cause)].add_one();
     c->lost_nanoseconds.add(lost * statistics_sampling);
-    if (rival == nullptr) return;
-    if (counter* const against = c->conflicting_sites.at({rival, cause})) against->add_one();
+    if (conflicting_site == nullptr) return;
+    if (counter* const against = c->conflicting_sites.at({conflicting_site, cause})) against->add_one();
 }
 
 void transaction_counters::count_partial_rollback(const block_id& where) noexcept {
@@ -118,10 +118,11 @@ void transaction_counters::add_to(std::vector<site_statistics>& sums) const {
         pair_up(*by_site_[id], to, [](const counter& from, std::uint64_t& sum) { sum += from.get(); });
         by_site_[id]->conflicting_sites.for_each([&](const auto& key, const counter& c) {
             if (c.get() == 0) return;
-            const auto known = std::ranges::find_if(
-                to.rivals, [&](const rival_statistics& r) { return r.site == key.first->id && r.cause == key.second; });
-            if (known != to.rivals.end()) known->aborts += c.get();
-            else to.rivals.push_back({.site = key.first->id, .cause = key.second, .aborts = c.get()});
+            const auto known = std::ranges::find_if(to.conflicting_sites, [&](const conflicting_site_statistics& r) {
+                return r.site == key.first->id && r.cause == key.second;
+            });
+            if (known != to.conflicting_sites.end()) known->aborts += c.get();
+            else to.conflicting_sites.push_back({.site = key.first->id, .cause = key.second, .aborts = c.get()});
         });
     }
 }

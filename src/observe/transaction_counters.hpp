@@ -53,9 +53,10 @@ public:
     /// runs out.
     void count_commit(const block_id& where, std::uint32_t restarts) noexcept;
     void count_duration(const block_id& where, std::uint64_t nanoseconds) noexcept;
-    /// Counts an abort. `rival`: the block that was in the way, or null; `lost`: the duration of the attempt in
+    /// Counts an abort. `conflicting_site`: the block that was in the way, or null; `lost`: the duration of the attempt in
     /// nanoseconds, if it was timed.
-    void count_abort(const block_id& where, abort_cause cause, const site* rival, std::uint64_t lost) noexcept;
+    void count_abort(const block_id& where, abort_cause cause, const site* conflicting_site,
+                     std::uint64_t lost) noexcept;
     void count_partial_rollback(const block_id& where) noexcept;
     void count_irrevocable(const block_id& where, const char* reason) noexcept;
     /// Counts a block with a deadline that committed in mode `m`.

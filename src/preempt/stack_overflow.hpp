@@ -1,7 +1,7 @@
 // Handles a context whose stack overflows. Its first access below the stack faults, and a handler, which has a stack of
 // its own, chooses one of these:
 //
-//   interrupt If a transaction runs, it is interrupted: at its next barrier it leaves by tutti::out_of_stack, like by
+//   interrupt If a transaction runs, it is interrupted: at its next barrier it leaves by tutti::stack_overflow_error, like by
 //             any exception. A reserve of the stack is opened for that.
 //   terminate If no transaction runs, or that reserve was not enough, the context is given up in the middle of its run.
 //             Its transactions are rolled back, no destructor runs, work::cut_off is called, and the context is free

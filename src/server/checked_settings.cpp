@@ -17,7 +17,7 @@ namespace {
 /// about 292 years. The setting slow_log_slower_than may be longer, because it is only compared with durations.
 void need_representable(const settings& how) {
     const auto need = [](auto duration, const char* what) {
-        if (duration > longest_duration || duration < -longest_duration)
+        if (duration > max_duration || duration < -max_duration)
             throw std::invalid_argument{std::string{what} + " is longer than 100 years"};
     };
     need(how.log.replay_limit, "log.replay_limit");
@@ -68,13 +68,13 @@ settings checked(settings how) {
     how.follow.host = without_brackets(how.follow.host);
     how.log.answers = how.remembered;
     how.log.answers_for = how.remember_for;
-    if (!how.notice) {
+    if (!how.log_callback) {
         // The thread that writes a line may serve clients, or be about to end the process.
         const auto to = std::make_shared<line_writer>(STDERR_FILENO, [](std::uint64_t lines) {
             return "tutti: lines that could not be written before this one, and are lost: " + std::to_string(lines) +
                    '\n';
         });
-        how.notice = [to](severity, const std::string& line) { to->write("tutti: " + line + '\n'); };
+        how.log_callback = [to](severity, const std::string& line) { to->write("tutti: " + line + '\n'); };
     }
     need(how.follow.host.empty() || !how.log.file.empty(), "a server that follows another needs a log of its own");
     need(how.log.replicas == 0 || !how.log.file.empty(), "what waits for followers needs a log");

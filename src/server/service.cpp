@@ -202,9 +202,9 @@ void service::body::check() {
 void service::body::recover_from_log() {
     if (how.log.file.empty()) return;
     log_ = std::make_unique<journal::journal>(how.log, [this](bool failed, const std::string& line) {
-        how.notice(failed ? severity::error : severity::info, line);
+        how.log_callback(failed ? severity::error : severity::info, line);
     });
-    for (const std::string& f : log_->file().findings()) how.notice(severity::warning, f);
+    for (const std::string& f : log_->file().findings()) how.log_callback(severity::warning, f);
     const std::optional<leader_settings> leader = leader_at_start();
     if (leader) {
         make_follower(*leader);
@@ -218,10 +218,11 @@ void service::body::recover_from_log() {
     }
     const recovery_result r = recover(*log_, procedures, how.log.replay_limit);
     if (r.calls != 0 || r.snapshot_pieces != 0) {
-        how.notice(severity::info,
-                   "the log " + how.log.file + " was read: " + std::to_string(r.calls) + " calls were run again, on " +
-                       (r.snapshot_pieces == 0 ? "no snapshot"
-                                               : "a snapshot of " + std::to_string(r.snapshot_pieces) + " pieces"));
+        how.log_callback(
+            severity::info,
+            "the log " + how.log.file + " was read: " + std::to_string(r.calls) + " calls were run again, on " +
+                (r.snapshot_pieces == 0 ? "no snapshot"
+                                        : "a snapshot of " + std::to_string(r.snapshot_pieces) + " pieces"));
     }
     log_->read_answers([&](const journal::stored_reply& a) { cache_reply(a); });
     if (follower_) {
@@ -253,12 +254,12 @@ std::optional<leader_settings> service::body::leader_at_start() {
         leader = how.follow;
         leader->host = latest->host;
         leader->port = latest->port;
-        how.notice(severity::info, "this server has handed its lead over to " + other + ", and follows it");
+        how.log_callback(severity::info, "this server has handed its lead over to " + other + ", and follows it");
     } else if (latest->leads && is_named) {
         const std::vector<journal::leader_epoch> all = file.leader_epochs();
         if (all.empty() || file.announced_term() > all.back().term) return leader;  // another server has led since
         leader.reset();
-        how.notice(severity::info, other + " has handed its lead over to this server, which leads");
+        how.log_callback(severity::info, other + " has handed its lead over to this server, which leads");
     } else if (!is_named) {
         file.forget_handover();  // the options are newer
     }
@@ -281,7 +282,7 @@ void service::body::cache_reply(const journal::stored_reply& a) {
 void service::body::start_snapshotter() {
     snapshotter_ =
         std::make_unique<snapshotter>(*log_, procedures, std::make_unique<leader_position>(*log_),
-                                      [this](const std::string& line) { how.notice(severity::error, line); });
+                                      [this](const std::string& line) { how.log_callback(severity::error, line); });
 }
 
 void service::body::add_former_leader(const leader_settings& l) {
@@ -297,7 +298,7 @@ void service::body::handle_order(std::uint64_t number) {
     ordered_.what = journal::deferred_request::kind::task;
     ordered_.task = [this, number](std::string&) {
         if (const std::string why_not = promote(number); !why_not.empty())
-            how.notice(severity::warning, "the leader hands its lead over to this server: " + why_not);
+            how.log_callback(severity::warning, "the leader hands its lead over to this server: " + why_not);
     };
     log_->followers().submit(ordered_);
 }
@@ -357,8 +358,8 @@ std::string service::body::lead_in_doubt() {
     try {
         add_former_leader(handover_->resume_leading());
         const std::scoped_lock lock{promotion_};
-        how.notice(severity::info,
-                   "this server leads, in term " + std::to_string(log_->followers().statistics().epoch.term));
+        how.log_callback(severity::info,
+                         "this server leads, in term " + std::to_string(log_->followers().statistics().epoch.term));
         demotion_notifier_->stop();
         demotion_notifier_->start(address());
         return {};
@@ -374,8 +375,8 @@ std::string service::body::decide() {
     if (handover_->is_under_way()) return "this server hands its lead over";
     try {
         log_->resume_leading();
-        how.notice(severity::info,
-                   "this server leads, in term " + std::to_string(log_->followers().statistics().epoch.term));
+        how.log_callback(severity::info,
+                         "this server leads, in term " + std::to_string(log_->followers().statistics().epoch.term));
         return {};
     } catch (const std::exception& e) {
         return std::string{"this server cannot lead: "} + e.what();
@@ -402,8 +403,8 @@ std::string service::body::promote(std::uint64_t order) {
         if (order != 0) latest = {.leads = true, .host = former.host, .port = former.port};
         log_->begin(latest);
         start_snapshotter();
-        how.notice(severity::info,
-                   "this server leads, in term " + std::to_string(log_->followers().statistics().epoch.term));
+        how.log_callback(severity::info,
+                         "this server leads, in term " + std::to_string(log_->followers().statistics().epoch.term));
         demotion_notifier_->stop();
         demotion_notifier_->start(address());
         return {};
@@ -432,7 +433,7 @@ void service::body::start() {
     executor_ = make_executor(chosen, how, workers_, procedures, *timeline_, &worker_io_);
     if (how.report_crashes) crash_scope_.emplace(*executor_);
     own_calls_ = std::make_unique<program_calls>(how, *executor_, procedures.all(), slow_, log_.get());
-    if (cluster::call_carrier* const by = how.cluster == nullptr ? nullptr : how.cluster->calls(); by && how.forward)
+    if (cluster::call_transport* const by = how.cluster == nullptr ? nullptr : how.cluster->calls(); by && how.forward)
         forwarder_.emplace(*by, procedures, *executor_, *own_calls_);
     passwords_ = std::make_unique<password_verifier>(accounts_);
     commands_ = std::make_unique<commands>(
@@ -475,7 +476,7 @@ void service::body::start() {
             std::make_unique<handover>(how, *log_,
                                        handover::host{.is_idle = [this] { return is_idle(); },
                                                       .follow = [this](const leader_settings& to) { step_down(to); },
-                                                      .log = how.notice});
+                                                      .log = how.log_callback});
     }
     if (follower_) follower_->start(address());
     if (forwarder_) forwarder_->start();
@@ -633,7 +634,7 @@ void service::body::await_followers(instant until) {
         const auto behind = lack();
         if (behind == 0) break;
         if (!std::exchange(reported, true))
-            how.notice(severity::info, "the end waits for followers that lack calls: " + std::to_string(behind));
+            how.log_callback(severity::info, "the end waits for followers that lack calls: " + std::to_string(behind));
     }
     drain_step_ = drain_step::calls;
 }
@@ -642,10 +643,10 @@ void service::body::report_missing_on_followers() const {
     const std::uint64_t end = log_->next_position();
     for (const auto& f : log_->followers().statistics().followers) {
         if (f.position >= end) continue;
-        how.notice(severity::warning, "the follower at " + f.address + " lacks the last " +
-                                          std::to_string(end - f.position) + " calls; it has last asked for more " +
-                                          std::to_string(f.silent.count()) +
-                                          " ms ago. If it is promoted, they are lost");
+        how.log_callback(severity::warning,
+                         "the follower at " + f.address + " lacks the last " + std::to_string(end - f.position) +
+                             " calls; it has last asked for more " + std::to_string(f.silent.count()) +
+                             " ms ago. If it is promoted, they are lost");
     }
 }
 
@@ -713,7 +714,7 @@ server_statistics service::body::statistics() const {
     for (const auto& r : io_threads_) add(s, r->counts());
     add(s, own_calls_->counts());
     add_transactions(s);
-    if (how.cluster != nullptr) s.cluster = how.cluster->look();
+    if (how.cluster != nullptr) s.cluster = how.cluster->statistics();
     if (forwarder_) s.forwarded_calls = forwarder_->statistics();
     if (log_) {
         s.log = log_->statistics();

@@ -41,7 +41,7 @@ enum class message_type : std::uint8_t {
     claim_reply,
     release,           ///< not answered
     run,               ///< a call of a procedure, cluster::forwarded_call; answered by run_reply
-    run_reply,         ///< cluster::forwarded_answer
+    run_reply,         ///< cluster::forwarded_reply
     cancel_run,        ///< not answered
     reserve,           ///< a fetch that excludes writers; answered by fetch_reply
     timeline,          ///< from an observer; answered by timeline_reply
@@ -501,8 +501,8 @@ struct cancel_run {
 };
 
 struct status_reply {
-    bool admitted = true;  ///< false: there are too many observers, and the facts are empty
-    cluster::node_facts status;
+    bool admitted = true;  ///< false: there are too many observers, and the status are empty
+    cluster::node_status status;
     template <class V>
     void fields(V& v) {
         v(admitted), v(status);

@@ -9,7 +9,7 @@ namespace tutti::wire {
 class observable {
 public:
     virtual ~observable() = default;
-    virtual cluster::node_facts status() = 0;
+    virtual cluster::node_status status() = 0;
     /// Starts an empty recording. Throws std::bad_alloc.
     virtual void start_recording() = 0;
     /// Ends the recording, and takes its next events.
@@ -18,7 +18,9 @@ public:
     /// Returns the transactions in doubt.
     virtual std::vector<cluster::doubt> doubts() { return {}; }
     /// Settles a transaction in doubt as an operator orders.
-    virtual cluster::settling_answer resolve_doubt(const wire::resolve_doubt&) { return {cluster::settling::unknown}; }
+    virtual cluster::resolve_reply resolve_doubt(const wire::resolve_doubt&) {
+        return {cluster::resolve_result::unknown};
+    }
 };
 
 }  // namespace tutti::wire

@@ -80,7 +80,7 @@ std::string observer_server::frame(std::uint64_t call, message_type what, const 
     return encode(h) + body;
 }
 
-void observer_server::describe(cluster::node_facts& to) const noexcept {
+void observer_server::describe(cluster::node_status& to) const noexcept {
     to.observers = connected_.load(std::memory_order_relaxed);
     to.observers_refused = refused_.get();
     to.observers_cut_off = disconnected_.get();

@@ -51,7 +51,7 @@ public:
                                                       std::string_view body);
     /// Counts an observer that has sent something else than a question.
     void count_disconnected() noexcept { disconnected_.add_one(); }
-    void describe(cluster::node_facts& to) const noexcept;
+    void describe(cluster::node_status& to) const noexcept;
 
 private:
     [[nodiscard]] timeline_reply execute(const observer_session& v, timeline_order what);

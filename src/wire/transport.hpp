@@ -84,8 +84,8 @@ public:
     /// Ends the connection. This node counts the other one as lost at once. The other node notices the end at its next
     /// read.
     virtual void disconnect(node_number to) noexcept = 0;
-    /// Adds the facts about traffic, peers and observers to `to`.
-    virtual void describe(cluster::node_facts& to) const = 0;
+    /// Adds the status about traffic, peers and observers to `to`.
+    virtual void describe(cluster::node_status& to) const = 0;
 };
 
 /// Makes the transport that the addresses require, and listens. Throws wire_error.

@@ -128,7 +128,7 @@ void transport_base::end(peer& p) {
     handler_.on_node_lost(p.number);
 }
 
-void transport_base::describe(cluster::node_facts& to) const {
+void transport_base::describe(cluster::node_status& to) const {
     to.messages_sent = frames_.load(std::memory_order_relaxed);
     to.bytes_sent = bytes_.load(std::memory_order_relaxed);
     to.system_calls = system_calls_.load(std::memory_order_relaxed);

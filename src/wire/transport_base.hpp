@@ -23,7 +23,7 @@ namespace tutti::wire {
 class transport_base : public transport {
 public:
     bool send(node_number to, header h, std::string_view body) final;
-    void describe(cluster::node_facts& to) const final;
+    void describe(cluster::node_status& to) const final;
     [[nodiscard]] bool others_have_begun() const final;
     [[nodiscard]] bool has_begun(node_number n) const final;
     void begin() final { begun_.store(true, std::memory_order_relaxed); }

@@ -90,7 +90,7 @@ TEST_F(partial_roll_back, of_an_ordinary_nested_block) {
 TEST_F(partial_roll_back, tells_participants_that_the_snapshot_has_moved) {
     struct listener final : participant {
         int told = 0;
-        bool snapshot_moved() override {
+        bool on_snapshot_extended() override {
             ++told;
             return true;
         }

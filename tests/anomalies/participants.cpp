@@ -28,11 +28,11 @@ private:
     }
     void commit() noexcept override { trace_ += {'c', name_}; }
     void abort() noexcept override { trace_ += {'a', name_}; }
-    bool heed_retry() override {
+    bool on_retry() override {
         ++times_asked_to_wake;
         return wakes;
     }
-    void rolled_back() noexcept override {
+    void on_rollback() noexcept override {
         if (tells_of_roll_backs) trace_ += {'r', name_};
     }
 
@@ -268,7 +268,7 @@ TEST(participants_that_show_data, are_told_when_the_snapshot_moves) {
     if (!concurrent()) GTEST_SKIP() << "nobody commits while another transaction runs";
     struct shower final : participant {
         int told = 0, refuse = 0;
-        bool snapshot_moved() override { return ++told > refuse; }
+        bool on_snapshot_extended() override { return ++told > refuse; }
         vote prepare() override { return vote::commit; }
         void commit() noexcept override {}
         void abort() noexcept override {}

@@ -138,16 +138,16 @@ TEST_F(statistics_suite, name_who_was_in_the_way) {
     if (!concurrent() || commits_one_by_one()) return;
     const auto s = row("overtaken");
     expect_sound(s);
-    ASSERT_EQ(s.rivals.size(), 1u);
-    EXPECT_EQ(s.rivals[0].site, row("overtaker").id);
-    EXPECT_EQ(s.rivals[0].cause, abort_cause::validation);
-    EXPECT_EQ(s.rivals[0].aborts, 3u);
-    EXPECT_TRUE(row("overtaker").rivals.empty());
+    ASSERT_EQ(s.conflicting_sites.size(), 1u);
+    EXPECT_EQ(s.conflicting_sites[0].site, row("overtaker").id);
+    EXPECT_EQ(s.conflicting_sites[0].cause, abort_cause::validation);
+    EXPECT_EQ(s.conflicting_sites[0].aborts, 3u);
+    EXPECT_TRUE(row("overtaker").conflicting_sites.empty());
     std::ostringstream table;
     print_statistics(table);
     EXPECT_NE(table.str().find("against"), std::string::npos);
     reset_statistics();
-    EXPECT_TRUE(row("overtaken").rivals.empty());
+    EXPECT_TRUE(row("overtaken").conflicting_sites.empty());
 }
 
 // Three times to the checkpoint, then once more to it, and once to the beginning.
@@ -178,17 +178,17 @@ TEST_F(statistics_suite, count_partial_roll_backs) {
     const auto s = row("rewinds");
     expect_sound(s);
     EXPECT_EQ(s.commits, 2u);
-    EXPECT_EQ(s.rewinds, concurrent() ? 4u : 0u);
+    EXPECT_EQ(s.partial_rollbacks, concurrent() ? 4u : 0u);
     EXPECT_EQ(s.aborts, concurrent() ? 1u : 0u);
-    EXPECT_EQ(row("overtakes").rewinds, 0u);
+    EXPECT_EQ(row("overtakes").partial_rollbacks, 0u);
     enable_statistics(false);
     once(3, false);
-    EXPECT_EQ(row("rewinds").rewinds, concurrent() ? 4u : 0u);
+    EXPECT_EQ(row("rewinds").partial_rollbacks, concurrent() ? 4u : 0u);
     std::ostringstream table;
     print_statistics(table);
     EXPECT_NE(table.str().find("rewinds"), std::string::npos);
     reset_statistics();
-    EXPECT_EQ(row("rewinds").rewinds, 0u);
+    EXPECT_EQ(row("rewinds").partial_rollbacks, 0u);
 }
 
 TEST_F(statistics_suite, sample_durations) {

@@ -51,7 +51,7 @@ static void look(const tutti_site_statistics* site, void* argument) {
     CHECK_EQ(aborts, site->aborts);
     for (size_t i = 0; i < site->restart_classes; ++i) commits += site->commits_by_restarts[i];
     CHECK_EQ(commits, site->commits);
-    CHECK_EQ(site->rewinds, 0);
+    CHECK_EQ(site->partial_rollbacks, 0);
     if (strcmp(site->name, "bump") == 0) {
         ++f->named;
         CHECK_EQ(site->commits, 5);

@@ -432,12 +432,12 @@ public:
     one a{0}, b{1};
 };
 
-settling result_of(const settling_answer& a) { return a.result.value_or(settling::failed); }
+resolve_result result_of(const resolve_reply& a) { return a.result.value_or(resolve_result::failed); }
 
 TEST(operator_resolution_test, resolves_unknown_decisions_at_all_participants) {
     for (const bool commits : {true, false}) {
         both_in_doubt t;
-        EXPECT_EQ(result_of(t.a.here.commits.resolve(doubted, commits)), settling::asking);
+        EXPECT_EQ(result_of(t.a.here.commits.resolve(doubted, commits)), resolve_result::asking);
         EXPECT_EQ(t.a.here.commits.list_doubts().at(0).state, doubt_state::asking);
         EXPECT_EQ(t.a.here.commits.list_doubts().at(0).silent, std::vector<std::uint16_t>{1});
         t.ask_each_other();
@@ -447,10 +447,10 @@ TEST(operator_resolution_test, resolves_unknown_decisions_at_all_participants) {
         EXPECT_EQ(d.participants, std::vector<std::uint16_t>{1});
         EXPECT_EQ(d.first_objects, std::vector<object_id>{t.a.id});
         EXPECT_EQ(t.a.here.commits.count().transactions, 1u);
-        const settling_answer elsewhere = t.b.here.commits.resolve(doubted, commits);
-        EXPECT_EQ(result_of(elsewhere), settling::not_here);
+        const resolve_reply elsewhere = t.b.here.commits.resolve(doubted, commits);
+        EXPECT_EQ(result_of(elsewhere), resolve_result::not_here);
         EXPECT_EQ(elsewhere.node, 0);
-        EXPECT_EQ(result_of(t.a.here.commits.resolve(doubted, commits)), settling::done);
+        EXPECT_EQ(result_of(t.a.here.commits.resolve(doubted, commits)), resolve_result::done);
         t.deliver();
         for (both_in_doubt::one* const o : {&t.a, &t.b}) {
             EXPECT_EQ(o->look().where, tutti::wire::lookup_result::here);
@@ -461,8 +461,8 @@ TEST(operator_resolution_test, resolves_unknown_decisions_at_all_participants) {
             EXPECT_EQ(o->here.commits.list_doubts().at(0).state,
                       commits ? doubt_state::committed : doubt_state::aborted);
             EXPECT_TRUE(o->here.commits.list_doubts().at(0).by_hand);
-            EXPECT_EQ(result_of(o->here.commits.resolve(doubted, commits)), settling::was_done);
-            EXPECT_EQ(result_of(o->here.commits.resolve(doubted, !commits)), settling::contradiction);
+            EXPECT_EQ(result_of(o->here.commits.resolve(doubted, commits)), resolve_result::was_done);
+            EXPECT_EQ(result_of(o->here.commits.resolve(doubted, !commits)), resolve_result::contradiction);
             EXPECT_EQ(o->look().exists, commits);
         }
     }
@@ -487,13 +487,13 @@ TEST(operator_resolution_test, is_accepted_by_one_participant_only) {
 
 TEST(operator_resolution_test, refuses_decidable_transactions) {
     participant p;
-    EXPECT_EQ(result_of(p.here.commits.resolve(doubted, true)), settling::unknown);
+    EXPECT_EQ(result_of(p.here.commits.resolve(doubted, true)), resolve_result::unknown);
     ASSERT_TRUE(p.prepare(1));
-    EXPECT_EQ(result_of(p.here.commits.resolve(doubted, true)), settling::runs);
+    EXPECT_EQ(result_of(p.here.commits.resolve(doubted, true)), resolve_result::runs);
     p.lose(2);
     p.hear(tutti::wire::transaction_fate::committed);
-    EXPECT_EQ(result_of(p.here.commits.resolve(doubted, true)), settling::was_done);
-    EXPECT_EQ(result_of(p.here.commits.resolve(doubted, false)), settling::contradiction);
+    EXPECT_EQ(result_of(p.here.commits.resolve(doubted, true)), resolve_result::was_done);
+    EXPECT_EQ(result_of(p.here.commits.resolve(doubted, false)), resolve_result::contradiction);
     EXPECT_FALSE(p.here.commits.list_doubts().at(0).by_hand);
     EXPECT_EQ(p.here.commits.count().by_operator, 0u);
 }
@@ -507,7 +507,7 @@ TEST(operator_resolution_test, resolves_after_a_rejoin) {
         EXPECT_TRUE(p.is_followed());
         p.here.admit(2, 1000);
         EXPECT_TRUE(p.is_in_doubt());
-        EXPECT_EQ(result_of(p.here.commits.resolve(doubted, commits)), settling::done);
+        EXPECT_EQ(result_of(p.here.commits.resolve(doubted, commits)), resolve_result::done);
         EXPECT_EQ(p.look().where, tutti::wire::lookup_result::here);
         EXPECT_EQ(p.look().exists, commits);
         ASSERT_FALSE(p.told.empty()) << "the other participant is told";
@@ -529,7 +529,7 @@ TEST(operator_resolution_test, skips_read_only_commits) {
 TEST(operator_resolution_test, erases_objects_moving_to_the_lost_node) {
     both_in_doubt t{tutti::wire::action::leave};
     t.ask_each_other();
-    EXPECT_EQ(result_of(t.a.here.commits.resolve(doubted, true)), settling::done);
+    EXPECT_EQ(result_of(t.a.here.commits.resolve(doubted, true)), resolve_result::done);
     t.deliver();
     for (both_in_doubt::one* const o : {&t.a, &t.b}) {
         EXPECT_EQ(o->look().where, tutti::wire::lookup_result::here);

@@ -128,7 +128,7 @@ int main(int argc, char** argv) {
                 });
             }
             if (line == "rest") threads.clear();
-            while (line == "settle" && here.facts().transactions_in_doubt != 0) std::this_thread::yield();
+            while (line == "settle" && here.status().transactions_in_doubt != 0) std::this_thread::yield();
             if (line == "look") look(here);
             say("done");
         }

@@ -182,40 +182,40 @@ struct between {
 
 struct look_at_change {
     const char* what;
-    void (*change)(shown& s);  // called while the object is closed; leaves it open or closed
+    void (*change)(seqlock_object& s);  // called while the object is closed; leaves it open or closed
 };
 
 constexpr object_id looked_for{1, 2};
 constexpr std::uint64_t time_of_look = 10, its_tag = 7;
 using pair = std::array<long, 2>;
 
-void show_pair(shown& s, std::uint64_t version, long number) {
+void show_pair(seqlock_object& s, std::uint64_t version, long number) {
     pair p{number, number};
-    s.show(version, {&p, sizeof p, its_tag});
+    s.end_write(version, {&p, sizeof p, its_tag});
 }
 
 const look_at_change changes[]{
-    {"written", [](shown& s) { show_pair(s, time_of_look + 1, 2); }},
+    {"written", [](seqlock_object& s) { show_pair(s, time_of_look + 1, 2); }},
     // No commit does this, so the version does not change.
-    {"written_in_silence", [](shown& s) { show_pair(s, 3, 2); }},
-    {"erased", [](shown& s) { s.show(false, time_of_look + 1, "", false); }},
+    {"written_in_silence", [](seqlock_object& s) { show_pair(s, 3, 2); }},
+    {"erased", [](seqlock_object& s) { s.end_write(false, time_of_look + 1, "", false); }},
     {"of_another_type",
-     [](shown& s) {
+     [](seqlock_object& s) {
          pair p{2, 2};
-         s.show(3, {&p, sizeof p, its_tag + 1});
+         s.end_write(3, {&p, sizeof p, its_tag + 1});
      }},
     {"of_another_size",
-     [](shown& s) {
+     [](seqlock_object& s) {
          long number = 2;
-         s.show(3, {&number, sizeof number, its_tag});
+         s.end_write(3, {&number, sizeof number, its_tag});
      }},
     {"another_object",
-     [](shown& s) {
-         static_cast<void>(s.take_up({1, 3}));
+     [](seqlock_object& s) {
+         static_cast<void>(s.reuse({1, 3}));
          show_pair(s, 3, 2);
      }},
-    {"only_locked", [](shown& s) { s.reopen(); }},
-    {"locked", [](shown&) {}},
+    {"only_locked", [](seqlock_object& s) { s.cancel_write(); }},
+    {"locked", [](seqlock_object&) {}},
 };
 
 class cluster_seqlock_object : public ::testing::TestWithParam<look_at_change> {};
@@ -226,19 +226,19 @@ TEST_P(cluster_seqlock_object, reads_one_state_or_fails) {
     constexpr unsigned last = 12;  // more than the number of loads
     for (unsigned begins = 0; begins <= last; ++begins) {
         for (unsigned ends = begins; ends <= last; ++ends) {
-            shown s;
-            static_cast<void>(s.take_up(looked_for));
+            seqlock_object s;
+            static_cast<void>(s.reuse(looked_for));
             show_pair(s, 3, 1);
             between::loads = 0;
             between::happens = [&](unsigned load) {
-                if (load == begins) s.close();
+                if (load == begins) s.begin_write();
                 if (load == ends) GetParam().change(s);
             };
             pair got{};
             std::uint64_t word = 0, version = 0;
-            const detail::showcase& looked_at = s;
-            const bool sees = looked_at.see<sizeof got, between>(looked_for, time_of_look, {&got, sizeof got, its_tag},
-                                                                 word, version);
+            const detail::seqlock_object_base& looked_at = s;
+            const bool sees = looked_at.try_read<sizeof got, between>(looked_for, time_of_look,
+                                                                      {&got, sizeof got, its_tag}, word, version);
             ASSERT_LT(between::loads, last);
             const std::string what{GetParam().what};
             const bool is_over_before = ends == 0, begins_after = begins >= between::loads;
@@ -249,7 +249,7 @@ TEST_P(cluster_seqlock_object, reads_one_state_or_fails) {
             if (!sees) continue;
             EXPECT_EQ(got, (is_over_before && !leaves_it ? pair{2, 2} : pair{1, 1}));
             EXPECT_EQ(version, 3u);
-            EXPECT_TRUE(s.is_still(word));
+            EXPECT_TRUE(s.is_unchanged_since(word));
         }
     }
 }
@@ -289,7 +289,7 @@ struct in_place {
         return found;
     }
     /// Wraps a number that has the length that `bytes_of` encodes.
-    static detail::image image_of(long& number) { return {&number, sizeof number, 7}; }
+    static detail::typed_bytes image_of(long& number) { return {&number, sizeof number, 7}; }
     static std::string bytes_of(long number) {
         std::string bytes(2 * sizeof number, '\0');
         constexpr std::uint64_t tag = 7;

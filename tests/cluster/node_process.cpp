@@ -147,7 +147,7 @@ public:
                 if (!wake_.get(t)) retry(t);
             });
         });
-        while (here_.facts().sleepers != threads_.size()) std::this_thread::yield();
+        while (here_.status().sleepers != threads_.size()) std::this_thread::yield();
     }
 
 private:

@@ -52,10 +52,10 @@ struct cluster_object_cache : ::testing::Test {
 TEST_F(cluster_object_cache, serves_reads_without_messages_and_never_stale) {
     for (long balance = 2; balance <= 5; ++balance) {
         read_often();
-        EXPECT_EQ(nodes[0]->facts().copies, 1u);
-        EXPECT_EQ(nodes[1]->facts().shared, 1u);
+        EXPECT_EQ(nodes[0]->status().copies, 1u);
+        EXPECT_EQ(nodes[1]->status().shared, 1u);
         write(balance, static_cast<unsigned>(balance) % 2);
-        EXPECT_EQ(nodes[0]->facts().copies, 0u);
+        EXPECT_EQ(nodes[0]->status().copies, 0u);
         EXPECT_EQ(read(), balance);
     }
     EXPECT_GE(nodes[0]->statistics().cached_reads, 4u);

@@ -86,7 +86,7 @@ TEST_F(seqlock_reads_test, read_current_unlocked_objects) {
 }
 
 TEST_F(seqlock_reads_test, exclude_large_and_remote_objects) {
-    const std::string most(shown::most, 'm');
+    const std::string most(seqlock_object::max_size, 'm');
     write(0, 1, most);
     find();
     EXPECT_EQ(seen(), most + "@1");

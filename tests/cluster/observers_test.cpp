@@ -62,18 +62,18 @@ TEST(cluster_observers, receive_the_status_of_the_node) {
         const auto told = o->hear_status();
         ASSERT_TRUE(told);
         EXPECT_TRUE(told->admitted);
-        const node_facts& f = told->status;
+        const node_status& f = told->status;
         EXPECT_EQ(f.number, 0);
         EXPECT_EQ(f.nodes, 2);
         EXPECT_EQ(f.begins, 5u);
         EXPECT_EQ(f.commits, 5u);
-        EXPECT_EQ(f.clock, both.first->facts().clock);
+        EXPECT_EQ(f.clock, both.first->status().clock);
         EXPECT_EQ(f.observers, 1u);
         ASSERT_EQ(f.peers.size(), 2u);
         EXPECT_EQ(f.peers[0].state, peer_state::itself);
         EXPECT_EQ(f.peers[1].state, peer_state::connected);
     }
-    EXPECT_EQ(both.first->facts().objects + both.second->facts().objects, 1u);
+    EXPECT_EQ(both.first->status().objects + both.second->status().objects, 1u);
 }
 
 // Catches counters that are read while their owner changes them (by the sanitizer), and counts that get lost.
@@ -104,7 +104,7 @@ TEST(cluster_observers, may_ask_while_blocks_run) {
         commits = told->status.commits;
     }
     for (std::thread& t : threads) t.join();
-    const node_facts f = both.first->facts();
+    const node_status f = both.first->status();
     EXPECT_EQ(f.begins, std::accumulate(f.rolled_back.begin(), f.rolled_back.end(), f.commits));
     EXPECT_EQ(f.commits, 2 * blocks);
 }
@@ -119,7 +119,7 @@ TEST(cluster_observers, move_no_clock) {
     const auto told = o->hear_status();
     ASSERT_TRUE(told);
     EXPECT_LT(told->status.clock, 1'000'000u);
-    EXPECT_LT(both.first->facts().clock, 1'000'000u);
+    EXPECT_LT(both.first->status().clock, 1'000'000u);
 }
 
 // Catches an observer that locks objects or moves the clock with messages that only nodes may send.
@@ -146,8 +146,8 @@ TEST(cluster_observers, are_disconnected_for_other_messages) {
     longer->say({.type = wire::message_type::status, .from = wire::observer_number}, "a body, though it has none");
     longer->await_end();
     ++cut_off;
-    EXPECT_EQ(both.first->facts().observers_cut_off, cut_off);
-    EXPECT_LT(both.first->facts().clock, 1'000'000u);
+    EXPECT_EQ(both.first->status().observers_cut_off, cut_off);
+    EXPECT_LT(both.first->status().clock, 1'000'000u);
     EXPECT_FALSE(both.first->lost(1)) << "nodes have nothing to do with it";
     const auto sound = both.observer();
     sound->ask_status();
@@ -200,7 +200,7 @@ TEST(cluster_observers, are_disconnected_for_invalid_orders) {
         o->say({.type = wire::message_type::timeline, .from = wire::observer_number}, body);
         o->await_end();
     }
-    EXPECT_EQ(both.first->facts().observers_cut_off, 3u);
+    EXPECT_EQ(both.first->status().observers_cut_off, 3u);
 }
 
 TEST(cluster_observers, do_no_harm_with_random_bytes) {
@@ -215,8 +215,8 @@ TEST(cluster_observers, do_no_harm_with_random_bytes) {
         p.say(bytes);
     }
     EXPECT_FALSE(both.first->lost(1));
-    const auto all = ask_nodes({.addresses = both.how.addresses, .within = std::chrono::seconds{20}});
-    EXPECT_TRUE(all[0].facts) << all[0].trouble;
+    const auto all = query_nodes({.addresses = both.how.addresses, .within = std::chrono::seconds{20}});
+    EXPECT_TRUE(all[0].status) << all[0].error;
 }
 
 // Catches an unbounded number of observers, and places that are not freed when an observer goes.
@@ -234,14 +234,14 @@ TEST(cluster_observers, are_limited_in_number) {
     ASSERT_TRUE(told);
     EXPECT_FALSE(told->admitted);
     one_more->await_end();
-    const auto refused = ask_nodes({.addresses = both.how.addresses, .within = std::chrono::seconds{20}});
-    EXPECT_NE(refused[0].trouble.find("as many observers"), std::string::npos) << refused[0].trouble;
-    EXPECT_TRUE(refused[1].facts) << "the other node has its own";
-    EXPECT_EQ(both.first->facts().observers_refused, 2u);
+    const auto refused = query_nodes({.addresses = both.how.addresses, .within = std::chrono::seconds{20}});
+    EXPECT_NE(refused[0].error.find("as many observers"), std::string::npos) << refused[0].error;
+    EXPECT_TRUE(refused[1].status) << "the other node has its own";
+    EXPECT_EQ(both.first->status().observers_refused, 2u);
     all.clear();
-    while (both.first->facts().observers != 0) std::this_thread::yield();
-    const auto answered = ask_nodes({.addresses = both.how.addresses, .within = std::chrono::seconds{20}});
-    EXPECT_TRUE(answered[0].facts) << answered[0].trouble;
+    while (both.first->status().observers != 0) std::this_thread::yield();
+    const auto answered = query_nodes({.addresses = both.how.addresses, .within = std::chrono::seconds{20}});
+    EXPECT_TRUE(answered[0].status) << answered[0].error;
 }
 
 // Catches a silent observer that keeps its place for the lifetime of the node.
@@ -250,7 +250,7 @@ TEST(cluster_observers, are_disconnected_when_silent) {
     const two_nodes both{std::chrono::milliseconds{200}};
     const auto o = both.observer();
     o->await_end();
-    while (both.first->facts().observers != 0) std::this_thread::yield();
+    while (both.first->status().observers != 0) std::this_thread::yield();
 }
 
 // Catches an observer that reads no answers, so that the node would have to buffer them.
@@ -265,7 +265,7 @@ TEST(cluster_observers, are_disconnected_when_not_reading) {
     std::string many;
     for (int i = 0; i < 1000; ++i) many += question;
     o->say(many);
-    while (both.first->facts().observers != 0) std::this_thread::sleep_for(std::chrono::milliseconds{1});
+    while (both.first->status().observers != 0) std::this_thread::sleep_for(std::chrono::milliseconds{1});
     EXPECT_FALSE(both.first->lost(1));
 }
 
@@ -283,17 +283,17 @@ TEST(cluster_observers, are_answered_before_all_nodes_connect) {
         stranger.say_hello(others, wire::observer_number);
         stranger.await_end();
     }
-    const auto all = ask_nodes({.addresses = how.addresses, .within = std::chrono::seconds{20}});
-    ASSERT_TRUE(all[0].facts) << all[0].trouble;
-    EXPECT_EQ(all[0].facts->peers[1].state, peer_state::awaited);
-    EXPECT_FALSE(all[1].facts);
+    const auto all = query_nodes({.addresses = how.addresses, .within = std::chrono::seconds{20}});
+    ASSERT_TRUE(all[0].status) << all[0].error;
+    EXPECT_EQ(all[0].status->peers[1].state, peer_state::awaited);
+    EXPECT_FALSE(all[1].status);
     node_options mine = how;
     mine.self = 1;
     second = std::make_unique<node>(mine);
     starter.join();
-    const auto later = ask_nodes({.addresses = how.addresses, .within = std::chrono::seconds{20}});
-    ASSERT_TRUE(later[0].facts && later[1].facts);
-    EXPECT_EQ(later[0].facts->peers[1].state, peer_state::connected);
+    const auto later = query_nodes({.addresses = how.addresses, .within = std::chrono::seconds{20}});
+    ASSERT_TRUE(later[0].status && later[1].status);
+    EXPECT_EQ(later[0].status->peers[1].state, peer_state::connected);
 }
 
 TEST(cluster_observers, are_advised_after_wrong_queries) {
@@ -301,14 +301,14 @@ TEST(cluster_observers, are_advised_after_wrong_queries) {
     const two_nodes both;
     const auto trouble = [&](observer_options whom) {
         whom.within = std::chrono::seconds{20};
-        return ask_nodes(whom)[0].trouble;
+        return query_nodes(whom)[0].error;
     };
     const auto& a = both.how.addresses;
     EXPECT_NE(trouble({.cluster = "another", .addresses = a}).find("another cluster"), std::string::npos);
     EXPECT_NE(trouble({.addresses = {a[0]}}).find("another cluster"), std::string::npos);
     EXPECT_NE(trouble({.addresses = {"unix:/nonexistent/node"}}).find("is it running?"), std::string::npos);
-    EXPECT_THROW(static_cast<void>(ask_nodes({.addresses = {"nowhere"}})), connection_error);
-    EXPECT_TRUE(ask_nodes({}).empty());
+    EXPECT_THROW(static_cast<void>(query_nodes({.addresses = {"nowhere"}})), connection_error);
+    EXPECT_TRUE(query_nodes({}).empty());
 }
 
 // A socket plays a one-node cluster of another version.

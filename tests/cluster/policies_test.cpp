@@ -66,7 +66,7 @@ protected:
         kept_out_.clear();
         return attempts;
     }
-    [[nodiscard]] std::uint64_t refused() const { return nodes[1]->facts().locks_refused; }
+    [[nodiscard]] std::uint64_t refused() const { return nodes[1]->status().locks_refused; }
 
     support::watchdog guard{"cluster_policies"};
     std::vector<std::unique_ptr<node>> nodes = start_nodes(2, cluster::placement::home);
@@ -87,8 +87,8 @@ TEST_F(cluster_policies, bound_the_attempts) {
                            policy::adaptive, policy::priority, policy::deadline})
         EXPECT_EQ(bound(p), protected_at) << static_cast<int>(p);
     EXPECT_EQ(bound(policy::suicide), most_attempts) << "it is the baseline, without a bound";
-    EXPECT_GT(nodes[0]->facts().protected_attempts, 0u);
-    EXPECT_GT(nodes[1]->facts().locks_refused, 0u);
+    EXPECT_GT(nodes[0]->status().protected_attempts, 0u);
+    EXPECT_GT(nodes[1]->status().locks_refused, 0u);
 }
 
 // Catches a priority that does not travel to other nodes. Catches a priority that wins against a higher one, or against
@@ -97,9 +97,9 @@ TEST_F(cluster_policies, priorities_travel) {
     const auto with = [](int rank) { return options{.policy = policy::priority, .priority = rank}; };
     EXPECT_EQ(attempts_of(with(1)), 1);
     EXPECT_EQ(attempts_of(with(1), with(1)), 1) << "of equals the older";
-    EXPECT_EQ(nodes[1]->facts().given_way, 0u);
+    EXPECT_EQ(nodes[1]->status().given_way, 0u);
     EXPECT_EQ(attempts_of(with(1), with(2)), protected_at);
-    EXPECT_GE(nodes[1]->facts().given_way, 16u);
+    EXPECT_GE(nodes[1]->status().given_way, 16u);
     EXPECT_EQ(attempts_of(with(-1)), protected_at);
 }
 
@@ -164,8 +164,8 @@ TEST(cluster_policies_of_processes, a_long_block_ends) {
     EXPECT_LE(std::stol(all.nodes[0]->ask("endure timestamp")), protected_at + 3);
     EXPECT_LE(std::stol(all.nodes[0]->ask("endure backoff")), protected_at + 3);
     const auto told = all.ask();
-    ASSERT_TRUE(told[0].facts && told[1].facts && told[2].facts);
-    EXPECT_GT(told[0].facts->protected_attempts, 0u);
+    ASSERT_TRUE(told[0].status && told[1].status && told[2].status);
+    EXPECT_GT(told[0].status->protected_attempts, 0u);
 }
 
 }  // namespace

@@ -55,9 +55,9 @@ TEST_F(cluster_prefetch, does_not_wait) {
     bool went_on = false;
     other->stop();
     atomically([&](tx& t) {
-        const auto sent = here->facts().messages_sent;
+        const auto sent = here->status().messages_sent;
         auto [a, b, c] = prefetch_async(t, one, two, mine);
-        EXPECT_EQ(here->facts().messages_sent - sent, 1u) << "one question for both; beats come every minute";
+        EXPECT_EQ(here->status().messages_sent - sent, 1u) << "one question for both; beats come every minute";
         EXPECT_EQ(c.get(t).balance, 10) << "what is here need not be waited for";
         if (!went_on) other->go_on();
         went_on = true;

@@ -117,8 +117,8 @@ struct process_cluster {
     process_cluster(const process_cluster&) = delete;
     process_cluster& operator=(const process_cluster&) = delete;
 
-    [[nodiscard]] std::vector<node_answer> ask(std::chrono::milliseconds within = std::chrono::seconds{20}) const {
-        return ask_nodes({.addresses = addresses, .within = within});
+    [[nodiscard]] std::vector<node_reply> ask(std::chrono::milliseconds within = std::chrono::seconds{20}) const {
+        return query_nodes({.addresses = addresses, .within = within});
     }
 
     const std::vector<std::string> addresses;

@@ -153,8 +153,8 @@ struct slow_server final : cluster::call_handler {
         heard.push_back(std::move(what.procedure));
     }
     void cancel(unsigned, std::uint64_t, bool) override {}
-    void answered(unsigned, std::uint64_t, cluster::forwarded_answer&&) override {}
-    void lose(unsigned) noexcept override {
+    void on_reply(unsigned, std::uint64_t, cluster::forwarded_reply&&) override {}
+    void on_node_lost(unsigned) noexcept override {
         heard.emplace_back("lost");
         over = true;
     }
@@ -168,8 +168,8 @@ TEST_P(cluster_rejoin_by_transport, delivers_the_last_messages_of_an_ending_node
     support::watchdog guard{"of_a_node_that_ends_what_it_has_said_last_is_heard"};
     slow_server server;  // outlives the nodes
     trio t{"last", GetParam()};
-    cluster::call_carrier& here = *t.nodes[0]->calls();
-    here.hand_calls_to(&server);
+    cluster::call_transport& here = *t.nodes[0]->calls();
+    here.set_call_handler(&server);
     const auto called = [](const char* name) {
         cluster::forwarded_call what;
         what.procedure = name;
@@ -184,7 +184,7 @@ TEST_P(cluster_rejoin_by_transport, delivers_the_last_messages_of_an_ending_node
     server.goes_on.notify_one();
     while (!server.over) std::this_thread::yield();
     EXPECT_EQ(server.heard, (std::vector<std::string>{"first", "last", "lost"}));
-    here.hand_calls_to(nullptr);
+    here.set_call_handler(nullptr);
 }
 
 // Catches a lost last decision, and leftovers of a former process after a return: ages, ranks, reservations and holds.
@@ -270,8 +270,8 @@ TEST(cluster_rejoin, waits_for_the_holder_of_the_token) {
     const ref<account> mine{*t.nodes[me], t.nodes[me]->id_at(me, {1, 0})};
     atomically([&](tx& x) { mine.publish(x, {1}); });
     const auto home_at = [&](unsigned by) {
-        const auto all = cluster::ask_nodes({.addresses = t.how.addresses});
-        return all[by].facts ? all[by].facts->peers[home].state : cluster::peer_state::lost;
+        const auto all = cluster::query_nodes({.addresses = t.how.addresses});
+        return all[by].status ? all[by].status->peers[home].state : cluster::peer_state::lost;
     };
     std::thread comes;
     atomically(irrevocably, [&](tx& x) {
@@ -393,7 +393,7 @@ TEST(cluster_doubts, end_with_the_report_of_another_participant) {
             return found != nullptr ? found->balance : 0;
         });
     };
-    while (t.nodes[1]->facts().settled < 3 || !t.nodes[0]->lost(2)) std::this_thread::yield();
+    while (t.nodes[1]->status().settled < 3 || !t.nodes[0]->lost(2)) std::this_thread::yield();
     for (unsigned by = 0; by < 2; ++by) {
         for (unsigned at = 0; at < 2; ++at) {
             EXPECT_EQ(balance(by, at, committed), committed) << by << at;
@@ -401,10 +401,10 @@ TEST(cluster_doubts, end_with_the_report_of_another_participant) {
             EXPECT_EQ(balance(by, at, asked_one), 0) << by << at;
             EXPECT_THROW(static_cast<void>(balance(by, at, asked_both)), cluster::node_lost) << by << at;
         }
-        EXPECT_EQ(t.nodes[by]->facts().in_doubt, 1u);
+        EXPECT_EQ(t.nodes[by]->status().in_doubt, 1u);
     }
-    EXPECT_EQ(t.nodes[0]->facts().settled, 0u);
-    EXPECT_EQ(t.nodes[1]->facts().settled, 3u);
+    EXPECT_EQ(t.nodes[0]->status().settled, 0u);
+    EXPECT_EQ(t.nodes[1]->status().settled, 3u);
 }
 
 // Real nodes over sockets. An operator sees a commit whose outcome no participant knows, and settles it with a command
@@ -419,7 +419,7 @@ TEST(cluster_doubts, are_resolved_by_an_operator) {
     }
     t.links.clear();
     const auto is_open = [&t](unsigned by) {
-        const cluster::node_facts f = t.nodes[by]->facts();
+        const cluster::node_status f = t.nodes[by]->status();
         return t.nodes[by]->statistics().transactions_in_doubt == 2 && f.in_doubt == 2;
     };
     while (!is_open(0) || !is_open(1)) std::this_thread::yield();
@@ -428,20 +428,20 @@ TEST(cluster_doubts, are_resolved_by_an_operator) {
     const cluster::transaction_id second = *cluster::transaction_id::parse("2.2.1");
     const auto settle = [&](unsigned at, const cluster::transaction_id& which, bool commits) {
         for (;;) {
-            const cluster::settling_answer a =
-                cluster::settle_doubt(whom, static_cast<std::uint16_t>(at), which, commits);
-            EXPECT_TRUE(a.result) << a.trouble;
-            if (!a.result || *a.result != cluster::settling::asking)
-                return a.result.value_or(cluster::settling::failed);
+            const cluster::resolve_reply a =
+                cluster::resolve_doubt(whom, static_cast<std::uint16_t>(at), which, commits);
+            EXPECT_TRUE(a.result) << a.error;
+            if (!a.result || *a.result != cluster::resolve_result::asking)
+                return a.result.value_or(cluster::resolve_result::failed);
         }
     };
-    EXPECT_EQ(settle(1, first, true), cluster::settling::not_here);
-    EXPECT_EQ(settle(0, first, true), cluster::settling::done);
-    EXPECT_EQ(settle(0, second, false), cluster::settling::done);
-    EXPECT_EQ(settle(0, first, true), cluster::settling::was_done);
-    EXPECT_EQ(settle(0, first, false), cluster::settling::contradiction);
-    EXPECT_EQ(settle(0, {2, 3, 1}, true), cluster::settling::unknown);
-    while (t.nodes[1]->facts().settled_by_hand < 2) std::this_thread::yield();
+    EXPECT_EQ(settle(1, first, true), cluster::resolve_result::not_here);
+    EXPECT_EQ(settle(0, first, true), cluster::resolve_result::done);
+    EXPECT_EQ(settle(0, second, false), cluster::resolve_result::done);
+    EXPECT_EQ(settle(0, first, true), cluster::resolve_result::was_done);
+    EXPECT_EQ(settle(0, first, false), cluster::resolve_result::contradiction);
+    EXPECT_EQ(settle(0, {2, 3, 1}, true), cluster::resolve_result::unknown);
+    while (t.nodes[1]->status().settled_by_hand < 2) std::this_thread::yield();
     for (unsigned by = 0; by < 2; ++by) {
         for (unsigned at = 0; at < 2; ++at) {
             for (const std::uint16_t thread : {wanted, unwanted}) {
@@ -450,15 +450,15 @@ TEST(cluster_doubts, are_resolved_by_an_operator) {
                 EXPECT_EQ(exists, thread == wanted) << by << at << thread;
             }
         }
-        EXPECT_EQ(t.nodes[by]->facts().in_doubt, 0u);
-        EXPECT_EQ(t.nodes[by]->facts().transactions_in_doubt, 0u);
+        EXPECT_EQ(t.nodes[by]->status().in_doubt, 0u);
+        EXPECT_EQ(t.nodes[by]->status().transactions_in_doubt, 0u);
     }
-    const std::vector<cluster::doubts_answer> all = cluster::ask_doubts(whom);
+    const std::vector<cluster::doubts_reply> all = cluster::query_doubts(whom);
     ASSERT_EQ(all.size(), 3u);
     EXPECT_FALSE(all[2].answered);
-    EXPECT_NE(all[2].trouble, "");
+    EXPECT_NE(all[2].error, "");
     for (unsigned n = 0; n < 2; ++n) {
-        ASSERT_EQ(all[n].doubts.size(), 2u) << all[n].trouble;
+        ASSERT_EQ(all[n].doubts.size(), 2u) << all[n].error;
         EXPECT_EQ(all[n].doubts[0].transaction, first);
         EXPECT_EQ(all[n].doubts[0].state, cluster::doubt_state::committed);
         EXPECT_EQ(all[n].doubts[1].state, cluster::doubt_state::aborted);

@@ -27,9 +27,11 @@ using namespace tutti;
 using namespace tutti::cluster;
 using namespace tutti::cluster::testing;
 
-std::uint64_t rolled_back(const node_facts& f, rollback_reason r) { return f.rolled_back[static_cast<std::size_t>(r)]; }
+std::uint64_t rolled_back(const node_status& f, rollback_reason r) {
+    return f.rolled_back[static_cast<std::size_t>(r)];
+}
 
-std::uint64_t ended(const node_facts& f) {
+std::uint64_t ended(const node_status& f) {
     return std::accumulate(f.rolled_back.begin(), f.rolled_back.end(), f.commits);
 }
 
@@ -46,8 +48,8 @@ TEST(cluster_status, counts_what_has_happened) {
     ASSERT_EQ(all.size(), 3u);
     std::uint64_t objects = 0, sent = 0, received = 0;
     for (std::size_t i = 0; i < all.size(); ++i) {
-        ASSERT_TRUE(all[i].facts) << all[i].trouble;
-        const node_facts& f = *all[i].facts;
+        ASSERT_TRUE(all[i].status) << all[i].error;
+        const node_status& f = *all[i].status;
         EXPECT_EQ(f.number, i);
         EXPECT_EQ(f.nodes, 3);
         EXPECT_FALSE(f.release.empty());
@@ -55,21 +57,21 @@ TEST(cluster_status, counts_what_has_happened) {
         EXPECT_EQ(f.patience_ms, 30'000u);
         EXPECT_EQ(f.begins, ended(f)) << i;
         EXPECT_EQ(f.observers, 1u);
-        EXPECT_EQ(std::ranges::count(f.peers, peer_state::connected, &peer_facts::state), 2) << i;
+        EXPECT_EQ(std::ranges::count(f.peers, peer_state::connected, &peer_status::state), 2) << i;
         EXPECT_GE(f.clock, f.promise);
         objects += f.objects;
         sent += f.messages_sent;
         received += f.messages_received;
     }
-    EXPECT_EQ(all[0].facts->commits, 100u);
-    EXPECT_EQ(all[1].facts->commits, 7u);
-    EXPECT_EQ(rolled_back(*all[1].facts, rollback_reason::other), 5u);
-    EXPECT_EQ(all[2].facts->commits, 64u);
+    EXPECT_EQ(all[0].status->commits, 100u);
+    EXPECT_EQ(all[1].status->commits, 7u);
+    EXPECT_EQ(rolled_back(*all[1].status, rollback_reason::other), 5u);
+    EXPECT_EQ(all[2].status->commits, 64u);
     EXPECT_EQ(objects, 2u) << "two counters, wherever their homes are";
-    EXPECT_GT(all[2].facts->round_trips, 0u);
-    EXPECT_EQ(all[2].facts->sleepers, 2u);
-    EXPECT_EQ(all[0].facts->sleepers, 0u);
-    EXPECT_GE(std::max({all[0].facts->clock, all[1].facts->clock, all[2].facts->clock}), 100u);
+    EXPECT_GT(all[2].status->round_trips, 0u);
+    EXPECT_EQ(all[2].status->sleepers, 2u);
+    EXPECT_EQ(all[0].status->sleepers, 0u);
+    EXPECT_GE(std::max({all[0].status->clock, all[1].status->clock, all[2].status->clock}), 100u);
     EXPECT_GT(sent, 64u);
     EXPECT_GT(received, 64u);
 }
@@ -80,12 +82,12 @@ TEST(cluster_status, counts_what_is_received) {
     process_cluster c{2, 600'000};
     ASSERT_EQ(c.nodes[0]->ask("look 50"), "done");
     const auto all = c.ask();
-    ASSERT_TRUE(all[0].facts && all[1].facts);
-    EXPECT_EQ(all[1].facts->messages_received, all[0].facts->messages_sent);
-    EXPECT_EQ(all[1].facts->bytes_received, all[0].facts->bytes_sent);
-    EXPECT_EQ(all[0].facts->messages_received, all[1].facts->messages_sent);
-    EXPECT_EQ(all[0].facts->bytes_received, all[1].facts->bytes_sent);
-    EXPECT_GT(all[0].facts->messages_received, 0u);
+    ASSERT_TRUE(all[0].status && all[1].status);
+    EXPECT_EQ(all[1].status->messages_received, all[0].status->messages_sent);
+    EXPECT_EQ(all[1].status->bytes_received, all[0].status->bytes_sent);
+    EXPECT_EQ(all[0].status->messages_received, all[1].status->messages_sent);
+    EXPECT_EQ(all[0].status->bytes_received, all[1].status->bytes_sent);
+    EXPECT_GT(all[0].status->messages_received, 0u);
 }
 
 TEST(cluster_status, names_a_node_that_was_killed) {
@@ -94,13 +96,14 @@ TEST(cluster_status, names_a_node_that_was_killed) {
     c.nodes[1]->end(SIGKILL);
     ASSERT_EQ(c.nodes[0]->ask("look 64"), "lost");
     const auto all = c.ask();
-    ASSERT_TRUE(all[0].facts) << all[0].trouble;
-    EXPECT_EQ(all[0].facts->peers[1].state, peer_state::lost);
+    ASSERT_TRUE(all[0].status) << all[0].error;
+    EXPECT_EQ(all[0].status->peers[1].state, peer_state::lost);
     EXPECT_GT(
-        rolled_back(*all[0].facts, rollback_reason::lost) + rolled_back(*all[0].facts, rollback_reason::uncertain), 0u);
-    EXPECT_EQ(all[0].facts->begins, ended(*all[0].facts));
-    EXPECT_FALSE(all[1].facts);
-    EXPECT_NE(all[1].trouble.find("cannot be reached"), std::string::npos) << all[1].trouble;
+        rolled_back(*all[0].status, rollback_reason::lost) + rolled_back(*all[0].status, rollback_reason::uncertain),
+        0u);
+    EXPECT_EQ(all[0].status->begins, ended(*all[0].status));
+    EXPECT_FALSE(all[1].status);
+    EXPECT_NE(all[1].error.find("cannot be reached"), std::string::npos) << all[1].error;
 }
 
 // Catches a status request that waits for a stopped node whose connections the kernel still accepts. Catches a node
@@ -110,18 +113,18 @@ TEST(cluster_status, reports_a_stopped_node_in_time) {
     process_cluster c{2};
     c.nodes[1]->stop();
     // On a busy machine this process may not have connected yet, and asks again.
-    std::vector<node_answer> all;
+    std::vector<node_reply> all;
     do all = c.ask(std::chrono::milliseconds{500});
-    while (all[1].trouble.find("does not accept") != std::string::npos);
-    EXPECT_FALSE(all[1].facts);
-    EXPECT_NE(all[1].trouble.find("it is stopped"), std::string::npos) << all[1].trouble;
+    while (all[1].error.find("does not accept") != std::string::npos);
+    EXPECT_FALSE(all[1].status);
+    EXPECT_NE(all[1].error.find("it is stopped"), std::string::npos) << all[1].error;
     // A beat is an eighth of 30 s, so the node is not lost yet. A busy machine may need several requests.
     auto now = c.ask(std::chrono::milliseconds{500});
-    while (!now[0].facts) now = c.ask(std::chrono::milliseconds{500});
-    EXPECT_EQ(now[0].facts->peers[1].state, peer_state::connected);
+    while (!now[0].status) now = c.ask(std::chrono::milliseconds{500});
+    EXPECT_EQ(now[0].status->peers[1].state, peer_state::connected);
     c.nodes[1]->go_on();
     const auto later = c.ask();
-    EXPECT_TRUE(later[1].facts) << later[1].trouble;
+    EXPECT_TRUE(later[1].status) << later[1].error;
 }
 
 TEST(cluster_status, shows_the_silence_of_a_node) {
@@ -130,10 +133,10 @@ TEST(cluster_status, shows_the_silence_of_a_node) {
     process_cluster c{2, patience_ms};
     c.nodes[1]->stop();
     // A healthy node sends something in each beat. The test has six seconds to see the silence.
-    peer_facts seen{.state = peer_state::connected, .silent_ms = 0};
+    peer_status seen{.state = peer_state::connected, .silent_ms = 0};
     while (seen.state == peer_state::connected && seen.silent_ms < patience_ms / 4) {
         const auto all = c.ask(std::chrono::milliseconds{300});
-        if (all[0].facts) seen = all[0].facts->peers[1];
+        if (all[0].status) seen = all[0].status->peers[1];
     }
     EXPECT_EQ(seen.state, peer_state::connected);
 }
@@ -148,7 +151,7 @@ TEST(cluster_timeline, shows_a_block_on_both_nodes) {
     while (commits == 0) {  // a busy machine may run none in so short a time
         const auto all =
             record_nodes({.addresses = c.addresses, .within = std::chrono::seconds{20}}, std::chrono::milliseconds{50});
-        ASSERT_EQ(all[0].trouble + all[1].trouble, "");
+        ASSERT_EQ(all[0].error + all[1].error, "");
         const auto error = (all[0].clock_error + all[1].clock_error).count();
         std::map<std::uint64_t, timeline_event> served, runs;
         for (const timeline_event& e : all[1].events) {
@@ -172,13 +175,13 @@ TEST(cluster_timeline, shows_a_block_on_both_nodes) {
             }
             if (e.role != timeline_role::asks || !served.contains(e.question)) continue;
             const timeline_event& there = served.at(e.question);
-            EXPECT_EQ(there.deed, e.deed);
+            EXPECT_EQ(there.operation, e.operation);
             EXPECT_EQ(there.node, 0);
             EXPECT_EQ(there.sequence, e.sequence);
             EXPECT_EQ(there.thread, e.thread);
             EXPECT_GE(there.began_ns + error, e.began_ns);
             EXPECT_LE(there.began_ns + there.took_ns, e.began_ns + e.took_ns + error);
-            if (e.deed == timeline_deed::commit && e.end == timeline_end::done) ++commits;
+            if (e.operation == timeline_operation::commit && e.outcome == timeline_outcome::done) ++commits;
         }
     }
 }
@@ -244,7 +247,7 @@ TEST(cluster_timeline, has_one_axis_for_clocks_that_differ) {
         happened = one.happened;
     }
     ::unlink(how.addresses[0].c_str() + 5);
-    ASSERT_EQ(all[0].trouble, "");
+    ASSERT_EQ(all[0].error, "");
     ASSERT_EQ(all[0].events.size(), 1u);
     const std::int64_t error = all[0].clock_error.count();
     EXPECT_LE(std::abs(all[0].events[0].began_ns - happened), error + error / 50 + 1000) << "it drifts as it answers";

@@ -226,7 +226,7 @@ TEST(cluster_tls, versions_and_ciphers_that_openssl_does_not_know_end_the_start)
     }
     cluster::tls_options unknown = ours().options(1);
     unknown.ciphers = "swordfish";
-    EXPECT_THROW(static_cast<void>(cluster::ask_nodes({.addresses = where.of(0).addresses, .tls = unknown})),
+    EXPECT_THROW(static_cast<void>(cluster::query_nodes({.addresses = where.of(0).addresses, .tls = unknown})),
                  cluster::connection_error);
 }
 
@@ -324,7 +324,7 @@ TEST(cluster_tls, nodes_speak_the_ciphers_that_they_were_given) {
     const auto a = begin(0), b = second.get();
     cluster::tls_options asks = ours().options(1);
     const auto trouble = [&] {
-        return cluster::ask_nodes({.addresses = where.of(0).addresses, .within = 20s, .tls = asks}).front().trouble;
+        return cluster::query_nodes({.addresses = where.of(0).addresses, .within = 20s, .tls = asks}).front().error;
     };
     EXPECT_EQ(trouble(), "");
     asks.ciphersuites = "TLS_AES_128_GCM_SHA256";
@@ -471,19 +471,19 @@ TEST(cluster_tls, observers_show_a_certificate_of_the_authority) {
     const auto a = std::make_unique<node>(where.of(0));
     const auto b = second.get();
     const auto ask = [&where](const cluster::tls_options& shown) {
-        return cluster::ask_nodes({.addresses = where.of(0).addresses, .within = 20s, .tls = shown});
+        return cluster::query_nodes({.addresses = where.of(0).addresses, .within = 20s, .tls = shown});
     };
-    for (const cluster::node_answer& answer : ask(ours().options(1))) {
-        ASSERT_TRUE(answer.facts.has_value()) << answer.trouble;
-        EXPECT_EQ(answer.facts->nodes, 2u);
+    for (const cluster::node_reply& answer : ask(ours().options(1))) {
+        ASSERT_TRUE(answer.status.has_value()) << answer.error;
+        EXPECT_EQ(answer.status->nodes, 2u);
     }
-    for (const cluster::node_answer& answer : ask({})) {
-        EXPECT_FALSE(answer.facts.has_value());
-        EXPECT_SAYS(answer.trouble, "speaks TLS: give a certificate");
+    for (const cluster::node_reply& answer : ask({})) {
+        EXPECT_FALSE(answer.status.has_value());
+        EXPECT_SAYS(answer.error, "speaks TLS: give a certificate");
     }
-    for (const cluster::node_answer& answer : ask(theirs().options(1))) {
-        EXPECT_FALSE(answer.facts.has_value());
-        EXPECT_SAYS(answer.trouble, "shows a certificate that is refused");
+    for (const cluster::node_reply& answer : ask(theirs().options(1))) {
+        EXPECT_FALSE(answer.status.has_value());
+        EXPECT_SAYS(answer.error, "shows a certificate that is refused");
     }
 }
 

@@ -76,7 +76,7 @@ void let_honest_node_work(protocol_node& s, std::uint64_t sequence) {
 
 /// A server whose node is attacked. The server reports that it has run every call about an object here. For one of
 /// eight call numbers, the node has no server.
-class server final : public call_handler, public call_carrier {
+class server final : public call_handler, public call_transport {
 public:
     explicit server(protocol_node& s) noexcept : site_{s} {}
 
@@ -88,25 +88,25 @@ public:
 private:
     void run(unsigned from, std::uint64_t number, forwarded_call&& what) override {
         demand(from == hostile && what.procedure.size() <= largest && what.arguments.size() <= largest);
-        const unsigned place = owner(what.about);
+        const unsigned place = owner(what.routing_object);
         demand(place < nodes);
-        answer(from, number,
-               {.fate = place == here ? forwarded_fate::ran : forwarded_fate::elsewhere,
-                .owner = static_cast<std::uint16_t>(place),
-                .answer = what.procedure});
+        send_reply(from, number,
+                   {.result = place == here ? forwarded_outcome::ran : forwarded_outcome::elsewhere,
+                    .owner = static_cast<std::uint16_t>(place),
+                    .reply = what.procedure});
     }
     void cancel(unsigned from, std::uint64_t, bool) override { demand(from == hostile); }
-    void answered(unsigned from, std::uint64_t, forwarded_answer&& how) override {
-        demand(from == hostile && how.owner < nodes && how.fate <= last(how.fate) && how.answer.size() <= largest);
+    void on_reply(unsigned from, std::uint64_t, forwarded_reply&& how) override {
+        demand(from == hostile && how.owner < nodes && how.result <= last(how.result) && how.reply.size() <= largest);
     }
-    void lose(unsigned) noexcept override {}
+    void on_node_lost(unsigned) noexcept override {}
 
-    void hand_calls_to(call_handler*) override {}
+    void set_call_handler(call_handler*) override {}
     [[nodiscard]] unsigned number() const noexcept override { return here; }
     [[nodiscard]] unsigned owner(const object_id& id) override { return site_.objects.owner_of(id); }
-    [[nodiscard]] std::size_t most_bytes() const noexcept override { return largest; }
+    [[nodiscard]] std::size_t max_bytes() const noexcept override { return largest; }
     [[nodiscard]] bool send(unsigned, std::uint64_t, const forwarded_call&) override { return true; }
-    void answer(unsigned to, std::uint64_t, const forwarded_answer& how) noexcept override {
+    void send_reply(unsigned to, std::uint64_t, const forwarded_reply& how) noexcept override {
         demand(to == hostile);
         said += wire::encode(how);
     }

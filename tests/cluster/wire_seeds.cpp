@@ -157,15 +157,15 @@ int main(int argc, char** argv) {
     // caller; a call that is withdrawn.
     const tutti::cluster::forwarded_call wants{.procedure = "put",
                                                .arguments = {"1", "", "three"},
-                                               .about = here[0],
+                                               .routing_object = here[0],
                                                .priority = 3,
                                                .due_in_us = 1000,
                                                .resp3 = true,
-                                               .for_good = false};
+                                               .no_redirect = false};
     all.serve("run", frame(message_type::run, wants) + frame(message_type::run, wants, 7) + ids);
-    for (const auto fate : {tutti::cluster::forwarded_fate::ran, tutti::cluster::forwarded_fate::declined,
-                            tutti::cluster::forwarded_fate::elsewhere}) {
-        const tutti::cluster::forwarded_answer is{.fate = fate, .owner = 2, .ending = 1, .answer = "+OK\r\n"};
+    for (const auto fate : {tutti::cluster::forwarded_outcome::ran, tutti::cluster::forwarded_outcome::declined,
+                            tutti::cluster::forwarded_outcome::elsewhere}) {
+        const tutti::cluster::forwarded_reply is{.result = fate, .owner = 2, .ending = 1, .reply = "+OK\r\n"};
         all.serve("ran-" + std::to_string(static_cast<int>(fate)),
                   frame(message_type::run_reply, is) + frame(message_type::run_reply, is, 7));
     }

@@ -87,33 +87,33 @@ TEST(cluster_messages, decode_contention_messages) {
 TEST(cluster_messages, decode_forwarded_calls) {
     const cluster::forwarded_call call{.procedure = "move",
                                        .arguments = {"a", "", "c"},
-                                       .about = {1, 2},
+                                       .routing_object = {1, 2},
                                        .priority = 3,
                                        .due_in_us = -4,
                                        .resp3 = true,
-                                       .for_good = true};
+                                       .no_redirect = true};
     const std::string whole = encode(call);
     cluster::forwarded_call got;
     ASSERT_TRUE(decode(whole, got));
     EXPECT_EQ(got.procedure, call.procedure);
     EXPECT_EQ(got.arguments, call.arguments);
-    EXPECT_EQ(got.about, call.about);
+    EXPECT_EQ(got.routing_object, call.routing_object);
     EXPECT_EQ(got.priority, call.priority);
     EXPECT_EQ(got.due_in_us, call.due_in_us);
     EXPECT_TRUE(got.resp3);
-    EXPECT_TRUE(got.for_good);
+    EXPECT_TRUE(got.no_redirect);
     for (std::size_t n = 0; n < whole.size(); ++n) EXPECT_FALSE(decode(std::string_view{whole}.substr(0, n), got)) << n;
     EXPECT_FALSE(decode(whole + "x", got));
 
-    const cluster::forwarded_answer answer{
-        .fate = cluster::forwarded_fate::elsewhere, .owner = 5, .ending = 6, .answer = "+OK"};
+    const cluster::forwarded_reply answer{
+        .result = cluster::forwarded_outcome::elsewhere, .owner = 5, .ending = 6, .reply = "+OK"};
     std::string bytes = encode(answer);
-    cluster::forwarded_answer read;
+    cluster::forwarded_reply read;
     ASSERT_TRUE(decode(bytes, read));
-    EXPECT_EQ(read.fate, answer.fate);
+    EXPECT_EQ(read.result, answer.result);
     EXPECT_EQ(read.owner, answer.owner);
     EXPECT_EQ(read.ending, answer.ending);
-    EXPECT_EQ(read.answer, answer.answer);
+    EXPECT_EQ(read.reply, answer.reply);
     bytes[0] = '\x03';  // this fate does not exist
     EXPECT_FALSE(decode(bytes, read));
     cancel_run told;
@@ -172,7 +172,7 @@ TEST(cluster_messages, refuse_invalid_status) {
         for (std::size_t n = 1 + dice.below(4); n-- > 0;)
             bytes[dice.below(bytes.size())] = static_cast<char>(dice.next());
         if (!decode(bytes, got)) continue;
-        for (const cluster::peer_facts& p : got.status.peers) EXPECT_FALSE(name_of(p.state).empty());
+        for (const cluster::peer_status& p : got.status.peers) EXPECT_FALSE(name_of(p.state).empty());
     }
 }
 

@@ -261,8 +261,8 @@ TEST(cluster_zeromq, keeps_what_a_full_queue_does_not_take) {
     {
         const node here{where.of(0)};
         for (std::uint64_t i = 1; i <= frames; ++i)
-            EXPECT_TRUE(
-                here.calls()->send(1, i, {.procedure = {}, .arguments = {std::string(size, 'x')}, .about = {}}));
+            EXPECT_TRUE(here.calls()->send(
+                1, i, {.procedure = {}, .arguments = {std::string(size, 'x')}, .routing_object = {}}));
         sent.set_value();
         other.join();
     }
@@ -328,22 +328,22 @@ TEST(cluster_zeromq, answers_observers) {
     std::size_t events = 0;
     for (auto how_long = 100ms; events < 2500; how_long *= 2) {
         for (const auto& one : cluster::record_nodes(whom, how_long)) {
-            EXPECT_EQ(one.trouble, "");
+            EXPECT_EQ(one.error, "");
             events = std::max(events, one.events.size());
         }
     }
     over.store(true);
     works.join();
     all[2].reset();
-    const auto answers = cluster::ask_nodes(whom);
+    const auto answers = cluster::query_nodes(whom);
     for (unsigned i = 0; i < 2; ++i) {
-        ASSERT_TRUE(answers[i].facts) << answers[i].trouble;
-        EXPECT_EQ(answers[i].facts->number, i);
-        EXPECT_EQ(answers[i].facts->observers, 1u);
-        EXPECT_EQ(answers[i].facts->peers[1 - i].state, cluster::peer_state::connected);
+        ASSERT_TRUE(answers[i].status) << answers[i].error;
+        EXPECT_EQ(answers[i].status->number, i);
+        EXPECT_EQ(answers[i].status->observers, 1u);
+        EXPECT_EQ(answers[i].status->peers[1 - i].state, cluster::peer_state::connected);
     }
-    EXPECT_SAYS(answers[2].trouble, "cannot be reached");
-    const auto trouble = [&](cluster::observer_options who) { return cluster::ask_nodes(who).front().trouble; };
+    EXPECT_SAYS(answers[2].error, "cannot be reached");
+    const auto trouble = [&](cluster::observer_options who) { return cluster::query_nodes(who).front().error; };
     cluster::observer_options wrong = whom;
     wrong.curve = keys_of(other_keys(), 0, other_keys());
     EXPECT_SAYS(trouble(wrong), "it has another key than the list");
@@ -353,7 +353,7 @@ TEST(cluster_zeromq, answers_observers) {
     std::swap(wrong.addresses[0], wrong.addresses[1]);
     EXPECT_NE(trouble(wrong), "");
     wrong.curve = keys_of(other_keys(), 0, keys());
-    EXPECT_THROW(static_cast<void>(cluster::ask_nodes(wrong)), cluster::connection_error);
+    EXPECT_THROW(static_cast<void>(cluster::query_nodes(wrong)), cluster::connection_error);
 }
 
 // If the called node sends the reason, the caller's start fails at once. The called node itself reports it when the
@@ -559,7 +559,7 @@ TEST(cluster_zeromq, listens_to_observers_for_what_they_may_ask) {
         many[7].say(status_frame(9));
         return told_in(many[7].hear()).status;
     };
-    cluster::node_facts f = facts();
+    cluster::node_status f = facts();
     while (f.observers != 3) f = facts();
     EXPECT_EQ(f.observers_refused, 1u);
     EXPECT_EQ(f.observers_cut_off, 4u);
@@ -573,8 +573,8 @@ TEST(cluster_zeromq, listens_no_longer_to_observers_that_ask_nothing) {
     std::deque<stranger> many;
     for (unsigned i = 0; i < wire::max_observers; ++i) observe(many.emplace_back(ZMQ_DEALER), where);
     const auto is_alone = [&] {
-        const auto answer = cluster::ask_nodes({.addresses = where.how.addresses, .within = 20s}).front();
-        return answer.facts && answer.facts->observers == 1;
+        const auto answer = cluster::query_nodes({.addresses = where.how.addresses, .within = 20s}).front();
+        return answer.status && answer.status->observers == 1;
     };
     while (!is_alone()) std::this_thread::yield();
 }

@@ -59,9 +59,9 @@ public:
     tutti::vote prepare() override;
     void commit() noexcept override;
     void abort() noexcept override;
-    void rolled_back() noexcept override;
+    void on_rollback() noexcept override;
     // A time limit ends the wait of a block.
-    bool heed_retry() override { return true; }
+    bool on_retry() override { return true; }
 
 private:
     actor& who_;

@@ -20,7 +20,7 @@ void voter::commit() noexcept {
 void voter::abort() noexcept {
     who_.note({.what = happening::told, .of = step::join, .a = number_, .b = static_cast<int>(telling::abort)});
 }
-void voter::rolled_back() noexcept {
+void voter::on_rollback() noexcept {
     who_.note({.what = happening::told, .of = step::join, .a = number_, .b = static_cast<int>(telling::rolled_back)});
 }
 

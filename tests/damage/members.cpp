@@ -136,13 +136,13 @@ private:
         for (const member& r : all_) all.push_back(r.address);
         return all;
     }
-    [[nodiscard]] cluster::group_facts facts() const { return cluster::ask_group(addresses(), 500ms); }
+    [[nodiscard]] cluster::group_status facts() const { return cluster::query_group(addresses(), 500ms); }
 
     void await_voter(const member& m) {
         await(
             60s, 5ms,
             [&] {
-                return std::ranges::any_of(facts().members, [&](const cluster::member_facts& f) {
+                return std::ranges::any_of(facts().members, [&](const cluster::member_status& f) {
                     return f.address == m.address && f.votes && !f.state.empty();
                 });
             },
@@ -259,7 +259,7 @@ private:
             start(all_[i], {});
         }
         // A member is up when it answers with a state, and all members have the leader's data.
-        cluster::group_facts found;
+        cluster::group_status found;
         await(
             100s, 5ms,
             [&] {
@@ -269,9 +269,9 @@ private:
             },
             [&] {
                 std::string all;
-                for (const cluster::member_facts& f : found.members)
-                    all += "; " + f.address + " " + f.state + " " + f.trouble;
-                return violated{"the group does not come to have the same everywhere: " + found.trouble + all};
+                for (const cluster::member_status& f : found.members)
+                    all += "; " + f.address + " " + f.state + " " + f.error;
+                return violated{"the group does not come to have the same everywhere: " + found.error + all};
             });
         for (std::thread& t : waiting_) t.join();
         waiting_.clear();
@@ -289,11 +289,11 @@ private:
             if (!m.damaged) throw violated{"a folder that is whole is refused: " + m.folder + ": " + e.what()};
         }
     }
-    [[nodiscard]] static bool is_whole(const cluster::group_facts& facts) {
+    [[nodiscard]] static bool is_whole(const cluster::group_status& facts) {
         if (facts.members.size() != members || facts.leader.empty()) return false;
         const auto& first = facts.members.front();
-        return std::ranges::all_of(facts.members, [&](const cluster::member_facts& f) {
-            return f.votes && (f.state == "leader" || f.state == "follower") && f.trouble.empty() &&
+        return std::ranges::all_of(facts.members, [&](const cluster::member_status& f) {
+            return f.votes && (f.state == "leader" || f.state == "follower") && f.error.empty() &&
                    f.last_index == first.last_index && f.applied_index == first.last_index &&
                    f.version == first.version && f.objects == first.objects && f.bytes == first.bytes;
         });

@@ -33,10 +33,10 @@
 #include <tutti/policy.hpp>
 #include <tutti/retry.hpp>
 #include <tutti/server/codec.hpp>
+#include <tutti/server/no_preemption_guard.hpp>
 #include <tutti/server/procedure.hpp>
 #include <tutti/server/reply.hpp>
 #include <tutti/server/service.hpp>
-#include <tutti/server/undisturbed.hpp>
 #include <tutti/statistics.hpp>
 #include <tutti/tutti.hpp>
 #include <tutti/tx.hpp>

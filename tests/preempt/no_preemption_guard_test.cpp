@@ -7,7 +7,7 @@
 #include "preempt/procedures/exclusive_calls.hpp"
 #include "preempt/progress.hpp"
 #include "support/watchdog.hpp"
-#include "tutti/server/undisturbed.hpp"
+#include "tutti/server/no_preemption_guard.hpp"
 
 namespace tutti::preempt {
 namespace {
@@ -46,7 +46,7 @@ TEST(undisturbed, protects_a_mutex) {
 }
 
 TEST(undisturbed, does_nothing_outside_of_a_scheduler) {
-    const server::undisturbed here;
+    const server::no_preemption_guard here;
     exclusive_call alone;
     std::mutex guarded;
     alone.guarded = &guarded;

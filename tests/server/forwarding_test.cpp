@@ -17,31 +17,31 @@
 namespace tutti::server {
 namespace {
 
-using cluster::forwarded_answer;
 using cluster::forwarded_call;
-using cluster::forwarded_fate;
+using cluster::forwarded_outcome;
+using cluster::forwarded_reply;
 
 /// Node 0 of three; all objects are at other nodes.
-class fake_transport final : public cluster::call_carrier {
+class fake_transport final : public cluster::call_transport {
 public:
     cluster::call_handler* whom = nullptr;
     unsigned owned_by = 1;
     std::size_t longest = 4096;
     std::function<void()> while_it_sends;
     std::vector<std::pair<unsigned, std::uint64_t>> sent;
-    std::vector<forwarded_answer> answers;
+    std::vector<forwarded_reply> answers;
 
-    void hand_calls_to(cluster::call_handler* to) override { whom = to; }
+    void set_call_handler(cluster::call_handler* to) override { whom = to; }
     [[nodiscard]] unsigned number() const noexcept override { return 0; }
     [[nodiscard]] unsigned owner(const cluster::object_id&) override { return owned_by; }
-    [[nodiscard]] std::size_t most_bytes() const noexcept override { return longest; }
+    [[nodiscard]] std::size_t max_bytes() const noexcept override { return longest; }
     [[nodiscard]] bool send(unsigned to, std::uint64_t number, const forwarded_call&) override {
         sent.emplace_back(to, number);
         if (while_it_sends) while_it_sends();
         return true;
     }
     void cancel(unsigned, std::uint64_t, bool) override {}
-    void answer(unsigned, std::uint64_t, const forwarded_answer& how) noexcept override {
+    void send_reply(unsigned, std::uint64_t, const forwarded_reply& how) noexcept override {
         const std::uint64_t refused = std::exchange(support::refuse_after, 0);  // the test does not refuse memory here
         answers.push_back(how);
         support::refuse_after = refused;
@@ -79,8 +79,9 @@ private:
 struct forwarding_test : ::testing::Test {
     /// Delivers a call of another server.
     void ask(std::string procedure = "put", bool for_good = true) {
-        net.whom->run(1, 9,
-                      {.procedure = std::move(procedure), .arguments = {"1"}, .about = {1, 1}, .for_good = for_good});
+        net.whom->run(
+            1, 9,
+            {.procedure = std::move(procedure), .arguments = {"1"}, .routing_object = {1, 1}, .no_redirect = for_good});
     }
 
     catalog known;
@@ -110,7 +111,7 @@ TEST_F(forwarding_test, answers_after_a_node_loss_without_memory) {
     net.owned_by = 1;
     ASSERT_TRUE(calls.offer(three));
     support::refuse_after = 1;
-    net.whom->lose(1);
+    net.whom->on_node_lost(1);
     support::refuse_after = 0;
     for (const waiting_call* c : {&one, &three}) {
         EXPECT_EQ(c->endings, 1);
@@ -120,7 +121,7 @@ TEST_F(forwarding_test, answers_after_a_node_loss_without_memory) {
     EXPECT_EQ(two.endings, 0);
     EXPECT_EQ(calls.statistics().awaited, 1u);
     EXPECT_EQ(hosts.recalled, std::vector<unsigned>{1});
-    net.whom->answered(2, net.sent[1].second, {.fate = forwarded_fate::ran, .answer = ":1\r\n"});
+    net.whom->on_reply(2, net.sent[1].second, {.result = forwarded_outcome::ran, .reply = ":1\r\n"});
     EXPECT_EQ(two.endings, 1);
 }
 
@@ -128,7 +129,7 @@ TEST_F(forwarding_test, declines_a_call_without_memory) {
     hosts.lacks_memory = true;
     EXPECT_NO_THROW(ask());
     ASSERT_EQ(net.answers.size(), 1u);
-    EXPECT_EQ(net.answers[0].fate, forwarded_fate::declined);
+    EXPECT_EQ(net.answers[0].result, forwarded_outcome::declined);
 }
 
 // The call has run. Its client must hear that, or that the outcome is unknown.
@@ -141,31 +142,31 @@ TEST_F(forwarding_test, reports_an_answer_lost_without_memory) {
         EXPECT_NO_THROW(hosts.asked(text, ending::ok));
         support::refuse_after = 0;
         ASSERT_EQ(net.answers.size(), 1u);
-        EXPECT_EQ(net.answers[0].fate, forwarded_fate::ran);
-        EXPECT_EQ(net.answers[0].answer, "");
+        EXPECT_EQ(net.answers[0].result, forwarded_outcome::ran);
+        EXPECT_EQ(net.answers[0].reply, "");
     }
     // The asking server reports the outcome:
     ASSERT_TRUE(calls.offer(one));
-    net.whom->answered(1, net.sent[0].second, std::move(net.answers[0]));
+    net.whom->on_reply(1, net.sent[0].second, std::move(net.answers[0]));
     EXPECT_EQ(one.how_it_ended, ending::unknown);
 }
 
 TEST_F(forwarding_test, ignores_unexpected_answers) {
     ASSERT_TRUE(calls.offer(one));
     const std::uint64_t number = net.sent[0].second;
-    const forwarded_answer ran{.fate = forwarded_fate::ran, .answer = ":1\r\n"};
-    net.whom->answered(2, number, forwarded_answer{ran});
-    net.whom->answered(1, number + 1, forwarded_answer{ran});
+    const forwarded_reply ran{.result = forwarded_outcome::ran, .reply = ":1\r\n"};
+    net.whom->on_reply(2, number, forwarded_reply{ran});
+    net.whom->on_reply(1, number + 1, forwarded_reply{ran});
     EXPECT_EQ(one.endings, 0);
-    net.whom->answered(1, number, forwarded_answer{ran});
-    net.whom->answered(1, number, forwarded_answer{ran});
+    net.whom->on_reply(1, number, forwarded_reply{ran});
+    net.whom->on_reply(1, number, forwarded_reply{ran});
     EXPECT_EQ(one.endings, 1);
 }
 
 // Catches a call that waits forever for a lost node, or that two threads end.
 TEST_F(forwarding_test, node_loss_during_a_send_leaves_the_call_unknown) {
     net.while_it_sends = [this] {
-        net.whom->lose(1);
+        net.whom->on_node_lost(1);
         EXPECT_EQ(one.endings, 0) << "who sends it looks at it still";
     };
     ASSERT_TRUE(calls.offer(one));
@@ -178,8 +179,8 @@ TEST_F(forwarding_test, node_loss_during_a_send_leaves_the_call_unknown) {
 TEST_F(forwarding_test, forwards_a_call_once) {
     ASSERT_TRUE(calls.offer(one));
     const auto sent_on = [&](unsigned from, std::uint16_t to) {
-        net.whom->answered(from, net.sent.back().second,
-                           {.fate = forwarded_fate::elsewhere, .owner = to, .answer = {}});
+        net.whom->on_reply(from, net.sent.back().second,
+                           {.result = forwarded_outcome::elsewhere, .owner = to, .reply = {}});
     };
     sent_on(1, 2);
     ASSERT_EQ(net.sent.size(), 2u);
@@ -192,7 +193,7 @@ TEST_F(forwarding_test, forwards_a_call_once) {
     net.owned_by = 2;
     ask("put", false);
     ASSERT_EQ(net.answers.size(), 1u);
-    EXPECT_EQ(net.answers[0].fate, forwarded_fate::elsewhere);
+    EXPECT_EQ(net.answers[0].result, forwarded_outcome::elsewhere);
     EXPECT_EQ(net.answers[0].owner, 2u);
 }
 
@@ -203,9 +204,9 @@ TEST_F(forwarding_test, bounds_forwarded_bytes) {
     net.longest = 2 * long_one.size();
     EXPECT_TRUE(calls.offer(one));
     EXPECT_FALSE(calls.offer(two)) << "there is room for one of them";
-    net.whom->answered(1, net.sent[0].second, {.fate = forwarded_fate::ran, .answer = ":1\r\n"});
+    net.whom->on_reply(1, net.sent[0].second, {.result = forwarded_outcome::ran, .reply = ":1\r\n"});
     EXPECT_TRUE(calls.offer(two));
-    net.whom->answered(1, net.sent[1].second, {.fate = forwarded_fate::ran, .answer = ":1\r\n"});
+    net.whom->on_reply(1, net.sent[1].second, {.result = forwarded_outcome::ran, .reply = ":1\r\n"});
 }
 
 }  // namespace

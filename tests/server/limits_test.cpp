@@ -36,8 +36,8 @@ std::unique_ptr<connection> arrived_at_start(bool trusted, bool established = tr
 
 // Catches calls run as one that are less urgent, or due later, than one of them alone. Catches an unbounded queue.
 TEST(multi, has_the_highest_priority_of_its_calls) {
-    const procedure_entry which{.number = 0,
-                                .definition = {.name = "p", .options = {}, .least = 0, .most = 9, .body = {}}};
+    const procedure_entry which{
+        .number = 0, .definition = {.name = "p", .options = {}, .min_arguments = 0, .max_arguments = 9, .body = {}}};
     const std::string_view word = "a word";
     const auto queued = [&](multi& in, int priority, instant due) {
         invocation what{.entry = &which, .how = {}, .due = due};

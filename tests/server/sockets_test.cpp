@@ -72,7 +72,7 @@ TEST(settings, refuse_durations_beyond_the_clock) {
         settings how = usual;
         how.*which = std::remove_reference_t<decltype(how.*which)>::max();
         EXPECT_THROW(static_cast<void>(checked(how)), std::invalid_argument);
-        how.*which = longest_duration;
+        how.*which = max_duration;
         EXPECT_NO_THROW(static_cast<void>(checked(how)));
     };
     refused(&settings::stuck_after);

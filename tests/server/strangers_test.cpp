@@ -47,7 +47,7 @@ TEST(strangers, requests_of_web_pages_are_not_run) {
     std::mutex mutex;
     std::vector<std::string> lines;
     settings how;
-    how.notice = [&](severity, const std::string& line) {
+    how.log_callback = [&](severity, const std::string& line) {
         const std::scoped_lock lock{mutex};
         lines.push_back(line);
     };

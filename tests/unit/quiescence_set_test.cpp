@@ -130,7 +130,7 @@ TEST(quiescence_set, contains_language_blocks_at_every_attempt) {
         EXPECT_EQ(d.uses_plain_memory.load(std::memory_order_relaxed), 0U);
     });
     EXPECT_THROW(restart(d), detail::unwind);
-    EXPECT_EQ(detail::reopen(d), detail::sequel::again);
+    EXPECT_EQ(detail::reopen(d), detail::after_rollback::again);
     EXPECT_TRUE(is_member());
     EXPECT_EQ(d.uses_plain_memory.load(std::memory_order_relaxed), 1U);
     EXPECT_TRUE(d.operations_->commit(d));

@@ -10,11 +10,11 @@
 TUTTI_C_BEGIN
 
 /// Another block that caused aborts of this one, as far as that is known.
-typedef struct tutti_rival_statistics {
+typedef struct tutti_conflicting_site_statistics {
     uint32_t site;  ///< the other block's tutti_site_statistics::id
     tutti_abort_cause cause;
     uint64_t aborts;
-} tutti_rival_statistics;
+} tutti_conflicting_site_statistics;
 
 /// The reason why a hardware attempt ended: TUTTI_HARDWARE_CONFLICT and so on. tutti/c/hardware_aborts.h explains each
 /// reason.
@@ -47,16 +47,16 @@ typedef struct tutti_site_statistics {
     size_t duration_classes;
     /// Partial roll-backs. A conflict took the attempt back to a nested block or a checkpoint, from which the attempt
     /// continued. Partial roll-backs are not aborts.
-    uint64_t rewinds;
+    uint64_t partial_rollbacks;
     /// Commits of blocks with a deadline. `deadlines_met` counts commits in time, and `deadlines_missed` late ones,
     /// indexed by the tutti_mode of the commit. `deadlines_refused` counts results of TUTTI_DEADLINE_MISSED.
     const uint64_t* deadlines_met;
     const uint64_t* deadlines_missed;
     size_t modes;
     uint64_t deadlines_refused;
-    uint32_t id;                           ///< constant during the life of the process
-    const tutti_rival_statistics* rivals;  ///< worst first
-    size_t rival_count;
+    uint32_t id;                                                 ///< constant during the life of the process
+    const tutti_conflicting_site_statistics* conflicting_sites;  ///< worst first
+    size_t conflicting_site_count;
     uint64_t lost_nanoseconds;  ///< time in attempts that were rolled back, estimated from timed attempts
     uint64_t hardware_commits;  ///< those of `commits` that hardware attempts made (hytm, htm)
     /// Hardware attempts that ended without effect, indexed by tutti_hardware_abort.

@@ -19,33 +19,33 @@ namespace tutti::cluster {
 struct forwarded_call {
     std::string procedure;
     std::vector<std::string> arguments;
-    object_id about;             ///< the object whose owner shall run the call
+    object_id routing_object;    ///< the object whose owner shall run the call
     std::uint8_t priority = 0;   ///< the priority that the first server's client, or the procedure, gives the call
     std::int64_t due_in_us = 0;  ///< time from sending to the deadline; 0: no deadline, negative: it has passed
     bool resp3 = false;          ///< true: write the reply in RESP3
-    bool for_good = false;       ///< true: run wherever the object is, because a node named this one as owner
+    bool no_redirect = false;    ///< true: run wherever the object is, because a node named this one as owner
     template <class V>
     void fields(V& v) {
-        v(procedure), v(arguments), v(about), v(priority), v(due_in_us), v(resp3), v(for_good);
+        v(procedure), v(arguments), v(routing_object), v(priority), v(due_in_us), v(resp3), v(no_redirect);
     }
 };
 
 /// The fate of a forwarded call.
-enum class forwarded_fate : std::uint8_t {
+enum class forwarded_outcome : std::uint8_t {
     ran,        ///< the call ran, or was refused because it arrived after its deadline; `answer` is the client's reply
     declined,   ///< the call did not run: the node has no server, no such procedure, or no room
     elsewhere,  ///< the call did not run: node `owner` owns the object
 };
-constexpr forwarded_fate last(forwarded_fate) noexcept { return forwarded_fate::elsewhere; }
+constexpr forwarded_outcome last(forwarded_outcome) noexcept { return forwarded_outcome::elsewhere; }
 
-struct forwarded_answer {
-    forwarded_fate fate{};
+struct forwarded_reply {
+    forwarded_outcome result{};
     std::uint16_t owner = 0;
     std::uint8_t ending = 0;  ///< how the call ended, as a number that servers use
-    std::string answer;
+    std::string reply;
     template <class V>
     void fields(V& v) {
-        v(fate), v(owner), v(ending), v(answer);
+        v(result), v(owner), v(ending), v(reply);
     }
 };
 
@@ -57,46 +57,46 @@ public:
     call_handler(const call_handler&) = delete;
     call_handler& operator=(const call_handler&) = delete;
 
-    /// Runs another server's call. The server replies by call_carrier::answer exactly once, possibly before this
+    /// Runs another server's call. The server replies by call_transport::answer exactly once, possibly before this
     /// function returns.
     virtual void run(unsigned from, std::uint64_t number, forwarded_call&& what) = 0;
     /// Cancels the wait for the reply to that call. A call that sleeps in `retry` ends. `stranded` is true if the
     /// calling server ends, and false if its client has disconnected.
     virtual void cancel(unsigned from, std::uint64_t number, bool stranded) = 0;
     /// Receives the reply to a call that this server has sent.
-    virtual void answered(unsigned from, std::uint64_t number, forwarded_answer&& how) = 0;
+    virtual void on_reply(unsigned from, std::uint64_t number, forwarded_reply&& how) = 0;
     /// Records that the node is lost. The node replies to no more calls, and its server waits for no more replies.
-    virtual void lose(unsigned node) noexcept = 0;
+    virtual void on_node_lost(unsigned node) noexcept = 0;
 
 protected:
     ~call_handler() = default;
 };
 
 /// A node, as its server sees the node. Thread safety: you can call every member from any thread.
-class call_carrier {
+class call_transport {
 public:
-    call_carrier() = default;
-    call_carrier(const call_carrier&) = delete;
-    call_carrier& operator=(const call_carrier&) = delete;
+    call_transport() = default;
+    call_transport(const call_transport&) = delete;
+    call_transport& operator=(const call_transport&) = delete;
 
-    /// Sends incoming calls to `whom` from now on. If `whom` is null, the node declines every call. Returns once the
+    /// Sends incoming calls to `handler` from now on. If `handler` is null, the node declines every call. Returns once the
     /// node no longer calls the earlier handler.
-    virtual void hand_calls_to(call_handler* whom) = 0;
+    virtual void set_call_handler(call_handler* handler) = 0;
     [[nodiscard]] virtual unsigned number() const noexcept = 0;
     /// Returns the node that owns the object, as far as this node knows, without a message. If this node does not know
     /// the owner, returns the object's home, which knows the owner. The object may move a moment later.
     [[nodiscard]] virtual unsigned owner(const object_id& id) = 0;
     /// Returns the largest size of a reply that fits into a message, in bytes.
-    [[nodiscard]] virtual std::size_t most_bytes() const noexcept = 0;
+    [[nodiscard]] virtual std::size_t max_bytes() const noexcept = 0;
     /// Returns false if that node is lost. Then the call was not sent.
     [[nodiscard]] virtual bool send(unsigned to, std::uint64_t number, const forwarded_call& what) = 0;
     virtual void cancel(unsigned to, std::uint64_t number, bool stranded) = 0;
     /// Sends the reply. If memory runs out, closes the connection to that node, so that the node's server does not wait
     /// forever.
-    virtual void answer(unsigned to, std::uint64_t number, const forwarded_answer& how) noexcept = 0;
+    virtual void send_reply(unsigned to, std::uint64_t number, const forwarded_reply& how) noexcept = 0;
 
 protected:
-    ~call_carrier() = default;
+    ~call_transport() = default;
 };
 
 }  // namespace tutti::cluster

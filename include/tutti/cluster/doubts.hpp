@@ -1,8 +1,8 @@
 /// @file
-/// Transactions in doubt: commits of a lost node whose outcome no remaining node knows. An operator lists and settles
+/// Transactions in doubt: commits of a lost node whose outcome no remaining node knows. An operator lists and resolves
 /// them with these functions.
 ///
-///     for (const auto& answer : tutti::cluster::ask_doubts({.addresses = {"127.0.0.1:7001", "127.0.0.1:7002"}}))
+///     for (const auto& answer : tutti::cluster::query_doubts({.addresses = {"127.0.0.1:7001", "127.0.0.1:7002"}}))
 ///         for (const auto& d : answer.doubts) std::cout << d.transaction.text() << '\n';
 #pragma once
 
@@ -38,8 +38,8 @@ struct transaction_id {
 /// A node's knowledge of the outcome of a transaction.
 enum class doubt_state : std::uint8_t {
     asking,     ///< other participants have not replied yet
-    open,       ///< no remaining participant knows the outcome: an operator may settle the transaction
-    committed,  ///< the node has settled the transaction as committed
+    open,       ///< no remaining participant knows the outcome: an operator may resolve the transaction
+    committed,  ///< the node has resolved the transaction as committed
     aborted,
 };
 [[nodiscard]] constexpr doubt_state last(doubt_state) noexcept { return doubt_state::aborted; }
@@ -48,7 +48,7 @@ enum class doubt_state : std::uint8_t {
 struct doubt {
     transaction_id transaction{};
     doubt_state state{};
-    bool by_hand = false;                       ///< an operator has settled it, not another participant
+    bool by_hand = false;                       ///< an operator has resolved it, not another participant
     std::uint64_t for_ms = 0;                   ///< milliseconds since the loss of the node that ran it
     std::uint64_t version = 0;                  ///< version of the commit, if `state` is committed
     std::vector<std::uint16_t> participants{};  ///< the other nodes that took part and are connected
@@ -63,47 +63,47 @@ struct doubt {
     }
 };
 
-struct doubts_answer {
+struct doubts_reply {
     std::string address;
     bool answered = false;
-    std::vector<doubt> doubts{};  ///< the transactions in doubt, at most 256, and the 64 that were settled last
-    std::string trouble{};        ///< the reason why no answer came, and what to do
+    std::vector<doubt> doubts{};  ///< the transactions in doubt, at most 256, and the 64 that were resolved last
+    std::string error{};          ///< the reason why no answer came, and what to do
 };
 
-/// Asks all nodes at once for their transactions in doubt. Connects to the nodes as ask_nodes does. Throws
+/// Asks all nodes at once for their transactions in doubt. Connects to the nodes as query_nodes does. Throws
 /// connection_error if an address is malformed.
-[[nodiscard]] TUTTI_EXPORT std::vector<doubts_answer> ask_doubts(const observer_options& options);
+[[nodiscard]] TUTTI_EXPORT std::vector<doubts_reply> query_doubts(const observer_options& options);
 
-enum class settling : std::uint8_t {
-    done,           ///< the node has settled the transaction and has told the other participants
+enum class resolve_result : std::uint8_t {
+    done,           ///< the node has resolved the transaction and has told the other participants
     was_done,       ///< the node knew this outcome already
     contradiction,  ///< the node knows the opposite outcome, and nothing has changed
     asking,         ///< other participants have not replied yet: try again
     runs,           ///< the node is connected to the node that runs the transaction, which decides the outcome
     unknown,        ///< the node does not know this transaction
-    not_here,       ///< another participant settles the transaction: the one with the lowest number
+    not_here,       ///< another participant resolves the transaction: the one with the lowest number
     failed,         ///< the node ran out of memory: try again
 };
-[[nodiscard]] constexpr settling last(settling) noexcept { return settling::failed; }
+[[nodiscard]] constexpr resolve_result last(resolve_result) noexcept { return resolve_result::failed; }
 
-struct settling_answer {
-    std::optional<settling> result{};
-    std::uint16_t node = 0;  ///< for `not_here`: the number of the node that settles the transaction
-    std::string trouble{};   ///< the reason why `result` is empty; the node may have settled the transaction
+struct resolve_reply {
+    std::optional<resolve_result> result{};
+    std::uint16_t node = 0;  ///< for `not_here`: the number of the node that resolves the transaction
+    std::string error{};     ///< the reason why `result` is empty; the node may have resolved the transaction
                              ///< nevertheless
 
     template <class V>
     void fields(V& v) {
-        settling what = result.value_or(settling::failed);
+        resolve_result what = result.value_or(resolve_result::failed);
         v(what), v(node);
         result = what;
     }
 };
 
-/// Tells one node to settle a transaction that is in doubt there. At all participants that are connected to this node,
+/// Tells one node to resolve a transaction that is in doubt there. At all participants that are connected to this node,
 /// either all writes of the transaction take effect or none. You may repeat the call: the first decision stays. Throws
 /// connection_error if an address is malformed, and std::out_of_range if there is no such node.
-[[nodiscard]] TUTTI_EXPORT settling_answer settle_doubt(const observer_options& options, std::uint16_t node,
-                                                              const transaction_id& which, bool commits);
+[[nodiscard]] TUTTI_EXPORT resolve_reply resolve_doubt(const observer_options& options, std::uint16_t node,
+                                                             const transaction_id& which, bool commits);
 
 }  // namespace tutti::cluster

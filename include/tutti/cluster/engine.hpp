@@ -52,13 +52,13 @@ struct engine_options {
 
 /// The features of an engine.
 struct engine_capabilities {
-    std::string name;              ///< the engine's name in messages
-    bool old_versions = false;     ///< a read-only block keeps the state with which it began
-    bool batches = false;          ///< several commits can share one request
-    bool caches = false;           ///< `engine_options::staleness` may be other than 0
-    bool durable = false;          ///< with its present setup, commits survive kill -9 of the engine's processes
-    std::size_t most_objects = 0;  ///< the maximum number of objects that one block may touch
-    std::size_t most_bytes = 0;    ///< the maximum number of bytes that one block may write
+    std::string name;             ///< the engine's name in messages
+    bool old_versions = false;    ///< a read-only block keeps the state with which it began
+    bool batches = false;         ///< several commits can share one request
+    bool caches = false;          ///< `engine_options::staleness` may be other than 0
+    bool durable = false;         ///< with its present setup, commits survive kill -9 of the engine's processes
+    std::size_t max_objects = 0;  ///< the maximum number of objects that one block may touch
+    std::size_t max_bytes = 0;    ///< the maximum number of bytes that one block may write
 };
 
 /// Returns the engines that this library supports, such as "memory" and "etcd".

@@ -17,7 +17,7 @@ public:
 };
 
 /// A node that the block needs is lost, or did not answer in time. The block had no effect.
-class TUTTI_EXPORT node_lost : public out_of_reach {
+class TUTTI_EXPORT node_lost : public unreachable_error {
 public:
     node_lost(const std::string& what, unsigned node) : node_lost{what, node, true} {}
     ~node_lost() override;
@@ -26,7 +26,7 @@ public:
 
 protected:
     node_lost(const std::string& what, unsigned node, bool outcome_known)
-        : out_of_reach{what, outcome_known}, node_{node} {}
+        : unreachable_error{what, outcome_known}, node_{node} {}
 
 private:
     unsigned node_;

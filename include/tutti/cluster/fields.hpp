@@ -29,50 +29,51 @@ struct any_field {
 /// Returns true if T can be initialized from this many values. The values of `inner` initialize one field, in braces of
 /// their own.
 template <class T, std::size_t... before, std::size_t... inner, std::size_t... after>
-[[nodiscard]] consteval bool takes(std::index_sequence<before...>, std::index_sequence<inner...>,
-                                   std::index_sequence<after...>) noexcept {
+[[nodiscard]] consteval bool is_initializable_from(std::index_sequence<before...>, std::index_sequence<inner...>,
+                                                   std::index_sequence<after...>) noexcept {
     const auto a = [](std::size_t) { return any_field<T>{}; };
     if constexpr (sizeof...(inner) == 0) return requires { T{a(before)..., a(after)...}; };
     else return requires { T{a(before)..., {a(inner)...}, a(after)...}; };
 }
 template <class T, std::size_t before, std::size_t inner = 0, std::size_t after = 0>
-inline constexpr bool is_made_of =
-    takes<T>(std::make_index_sequence<before>{}, std::make_index_sequence<inner>{}, std::make_index_sequence<after>{});
+inline constexpr bool is_initializable = is_initializable_from<T>(
+    std::make_index_sequence<before>{}, std::make_index_sequence<inner>{}, std::make_index_sequence<after>{});
 
-inline constexpr std::size_t most_fields = 24;
+inline constexpr std::size_t max_fields = 24;
 /// The limit for values. An array counts once for each of its elements.
-inline constexpr std::size_t most_values = 64;
+inline constexpr std::size_t max_values = 64;
 
 /// Returns the largest number of values from which T can be initialized. Fewer values would also work, because omitted
 /// fields get their defaults.
-template <class T, std::size_t n = most_values>
-[[nodiscard]] consteval std::size_t values_of() noexcept {
-    if constexpr (n == 0 || is_made_of<T, n>) return n;
-    else return values_of<T, n - 1>();
+template <class T, std::size_t n = max_values>
+[[nodiscard]] consteval std::size_t value_count() noexcept {
+    if constexpr (n == 0 || is_initializable<T, n>) return n;
+    else return value_count<T, n - 1>();
 }
 
 /// Returns the number of values, out of `all`, that belong to the field at `first`. The result exceeds 1 only for an
 /// array. A class can be initialized from several values in braces, but counts as one value.
 template <class T, std::size_t all, std::size_t first, std::size_t n = all - first>
-[[nodiscard]] consteval std::size_t values_of_field() noexcept {
+[[nodiscard]] consteval std::size_t value_count_of_field() noexcept {
     if constexpr (n <= 1) return 1;
-    else if constexpr (is_made_of<T, first, n, all - first - n> && !is_made_of<T, first, n, all - first - n + 1>)
+    else if constexpr (is_initializable<T, first, n, all - first - n> &&
+                       !is_initializable<T, first, n, all - first - n + 1>)
         return n;
-    else return values_of_field<T, all, first, n - 1>();
+    else return value_count_of_field<T, all, first, n - 1>();
 }
 template <class T, std::size_t all, std::size_t first = 0>
-[[nodiscard]] consteval std::size_t fields_from() noexcept {
+[[nodiscard]] consteval std::size_t field_count_from() noexcept {
     if constexpr (first >= all) return 0;
-    else return 1 + fields_from<T, all, first + values_of_field<T, all, first>()>();
+    else return 1 + field_count_from<T, all, first + value_count_of_field<T, all, first>()>();
 }
 template <class T>
-inline constexpr std::size_t number_of_fields = fields_from<T, values_of<T>()>();
+inline constexpr std::size_t field_count = field_count_from<T, value_count<T>()>();
 
 /// Calls f(field, field, …).
 template <class T, class F>
-void with_fields(T& of, F&& f) {
-    constexpr std::size_t n = number_of_fields<std::remove_const_t<T>>;
-    static_assert(n <= most_fields, "give this type a serialize(archive&): it has more fields than are looked for");
+void for_fields(T& of, F&& f) {
+    constexpr std::size_t n = field_count<std::remove_const_t<T>>;
+    static_assert(n <= max_fields, "give this type a serialize(archive&): it has more fields than are looked for");
     if constexpr (n == 0) return;
     else if constexpr (n == 1) {
         auto& [a] = of;
@@ -152,7 +153,7 @@ void with_fields(T& of, F&& f) {
 /// True if T defines its own serialization in one of cereal's ways. The concept need not check for a free
 /// `serialize(archive, T&)`, because overload resolution prefers that function to the one below.
 template <class T>
-concept says_how_it_travels =
+concept has_own_serialization =
     cereal::traits::has_member_serialize<T, cereal::BinaryOutputArchive>::value ||
     cereal::traits::has_member_versioned_serialize<T, cereal::BinaryOutputArchive>::value ||
     cereal::traits::has_member_save<T, cereal::BinaryOutputArchive>::value ||
@@ -168,8 +169,8 @@ concept says_how_it_travels =
 /// An aggregate without its own serialization is serialized field by field. The archive itself handles tuple-like types
 /// (`std::array`).
 template <class T>
-concept travels_by_fields =
-    std::is_class_v<T> && std::is_aggregate_v<T> && !says_how_it_travels<T> && !requires { std::tuple_size<T>::value; };
+concept serialized_by_fields = std::is_class_v<T> && std::is_aggregate_v<T> && !has_own_serialization<T> &&
+                               !requires { std::tuple_size<T>::value; };
 
 }  // namespace tutti::cluster::detail
 
@@ -179,9 +180,9 @@ namespace cereal {
 /// vectors, maps and other aggregates work too.
 template <class Archive, class T>
     requires((std::same_as<Archive, BinaryOutputArchive> || std::same_as<Archive, BinaryInputArchive>) &&
-             tutti::cluster::detail::travels_by_fields<T>)
+             tutti::cluster::detail::serialized_by_fields<T>)
 void CEREAL_SERIALIZE_FUNCTION_NAME(Archive& archive, T& value) {
-    tutti::cluster::detail::with_fields(value, archive);
+    tutti::cluster::detail::for_fields(value, archive);
 }
 
 }  // namespace cereal

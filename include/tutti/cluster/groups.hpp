@@ -17,14 +17,14 @@
 
 namespace tutti::cluster {
 
-struct groups_facts {
-    struct one {
+struct groups_status {
+    struct group {
         std::uint64_t number = 0;
         std::string addresses;  ///< addresses, separated by commas; empty: programs have to name them
         std::size_t slots = 0;  ///< number of slots (parts of all objects) that the group has
-        bool left = false;      ///< the group has no slots any more, and programs do not ask it
+        bool has_left = false;  ///< the group has no slots any more, and programs do not ask it
     };
-    std::vector<one> groups;
+    std::vector<group> groups;
     std::size_t slots = 0;    ///< number of all slots
     std::size_t moved = 0;    ///< number of slots that this call has moved so far
     std::size_t copied = 0;   ///< objects, leases and marks that moved with these slots
@@ -39,7 +39,7 @@ struct groups_change {
 
 /// Asks the groups of `where`. Of the other options, only prefix, patience and TLS are used.
 /// @throws connection_error  if a group does not answer, or the groups do not keep this prefix
-[[nodiscard]] TUTTI_EXPORT groups_facts ask_groups(const engine_options& where);
+[[nodiscard]] TUTTI_EXPORT groups_status query_groups(const engine_options& where);
 
 /// Moves slots until every remaining group has about as many as any other. A leaving group gives away all its slots.
 /// Programs may run meanwhile. If a call is killed, the next call continues its work. Calls `tell` after each step.
@@ -47,11 +47,11 @@ struct groups_change {
 /// the keys of the group that gives.
 /// @throws connection_error  if a group does not answer, or another call moves objects at the same time: then call
 /// again
-TUTTI_EXPORT groups_facts move_objects(const engine_options& where, const groups_change& what,
-                                              const std::function<void(const groups_facts&)>& tell = {});
+TUTTI_EXPORT groups_status move_objects(const engine_options& where, const groups_change& what,
+                                               const std::function<void(const groups_status&)>& tell = {});
 
 /// The objects that a call has saved, restored or exported.
-struct objects_facts {
+struct objects_status {
     std::uint64_t objects = 0;
     std::uint64_t bytes = 0;    ///< total size of their values
     std::uint64_t version = 0;  ///< version of the state that was saved, restored or exported
@@ -69,15 +69,15 @@ struct exported_object {
 /// Writes the objects to a file with a checksum. The objects have a state that was current at some time between call
 /// and return.
 /// @throws connection_error  if the group does not answer, or the file cannot be written; then the file is unchanged
-TUTTI_EXPORT objects_facts save_objects(const engine_options& where, const std::string& file);
+TUTTI_EXPORT objects_status save_objects(const engine_options& where, const std::string& file);
 /// Restores the objects of the file, with their versions, into a group that has no objects of the prefix.
 /// @throws connection_error  if the group has objects or the file is damaged; then nothing has changed. Also throws if
 /// the group does not answer; then the group has some of the objects, and you have to begin a new group.
-TUTTI_EXPORT objects_facts restore_objects(const engine_options& where, const std::string& file);
+TUTTI_EXPORT objects_status restore_objects(const engine_options& where, const std::string& file);
 /// Calls `tell` with each object, by ascending id. The objects have a state that was current at some time between call
 /// and return.
 /// @throws connection_error  if the group does not answer
-TUTTI_EXPORT objects_facts export_objects(const engine_options& where,
-                                                 const std::function<void(const exported_object&)>& tell);
+TUTTI_EXPORT objects_status export_objects(const engine_options& where,
+                                                  const std::function<void(const exported_object&)>& tell);
 
 }  // namespace tutti::cluster

@@ -60,12 +60,12 @@ namespace detail {
 /// Messages show this text.
 class name {
 public:
-    static constexpr std::size_t most = 30;
+    static constexpr std::size_t max_text_bytes = 30;
 
     explicit(false) name(const object_id& id) noexcept : id_{id} {}
     explicit name(std::string_view text) noexcept
         : id_{text},
-          size_{static_cast<unsigned char>(text.copy(text_.data(), shown(text)))},
+          size_{static_cast<unsigned char>(text.copy(text_.data(), shown_bytes(text)))},
           cut_{size_ < text.size()} {}
 
     [[nodiscard]] const object_id& id() const noexcept { return id_; }
@@ -76,15 +76,15 @@ public:
 
 private:
     /// Returns how many bytes to show. Does not split a UTF-8 character.
-    static std::size_t shown(std::string_view text) noexcept {
-        if (text.size() <= most) return text.size();
-        std::size_t end = most;
+    static std::size_t shown_bytes(std::string_view text) noexcept {
+        if (text.size() <= max_text_bytes) return text.size();
+        std::size_t end = max_text_bytes;
         while (end != 0 && (static_cast<unsigned char>(text[end]) & 0xc0u) == 0x80u) --end;
         return end;
     }
 
     object_id id_;
-    std::array<char, most> text_{};
+    std::array<char, max_text_bytes> text_{};
     unsigned char size_ = 0;
     bool cut_ = false;
 };

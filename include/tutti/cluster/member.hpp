@@ -57,12 +57,12 @@ public:
 /// One member of a group. The member runs on the thread that calls `run`.
 class TUTTI_EXPORT member {
 public:
-    enum class weight : std::uint8_t { info, warning, error };
+    enum class severity : std::uint8_t { info, warning, error };
     /// Receives messages for the operator, on threads of the member.
-    using say = std::function<void(weight, const std::string&)>;
+    using log_callback = std::function<void(severity, const std::string&)>;
 
     /// Listens, and loads the contents of the folder. @throws member_error
-    member(const member_options& options, say tell);
+    member(const member_options& options, log_callback callback);
     ~member();
     member(const member&) = delete;
     member& operator=(const member&) = delete;
@@ -75,7 +75,7 @@ public:
     void stop() noexcept;
     /// Returns a counter for a watchdog. The counter grows several times a second while `run` makes progress. You can
     /// call this function from any thread.
-    [[nodiscard]] std::uint64_t turns() const noexcept;
+    [[nodiscard]] std::uint64_t loop_iterations() const noexcept;
     /// Returns the port that serves `member_options::metrics`; 0: no port.
     [[nodiscard]] std::uint16_t metrics_port() const noexcept;
 
@@ -85,33 +85,33 @@ private:
 };
 
 /// A member as the group knows it, and the member's own report.
-struct member_facts {
+struct member_status {
     std::uint64_t id = 0;
     std::string address;
     bool votes = false;
-    std::string trouble;  ///< the member has not answered, or reports a problem that an operator should look at
-    std::string state;    ///< leader, follower or candidate; empty: the member has not answered
+    std::string error;  ///< the member has not answered, or reports a problem that an operator should look at
+    std::string state;  ///< leader, follower or candidate; empty: the member has not answered
     std::uint64_t term = 0, last_index = 0, applied_index = 0;
     std::uint64_t version = 0;  ///< version of the last commit that the member has applied
     std::uint64_t objects = 0, bytes = 0;
-    std::uint64_t programs = 0;     ///< number of programs that are connected to the member
-    std::uint64_t turned_away = 0;  ///< number of connections that the member has refused since its start
-    std::uint64_t prepared = 0;     ///< number of transactions over several groups that wait here for their decision
+    std::uint64_t connections = 0;           ///< number of programs that are connected to the member
+    std::uint64_t connections_rejected = 0;  ///< number of connections that the member has refused since its start
+    std::uint64_t prepared = 0;  ///< number of transactions over several groups that wait here for their decision
 };
 
-struct group_facts {
+struct group_status {
     std::uint64_t group = 0;
-    std::string leader;   ///< address of the leader; empty: the group has no leader now
-    std::string trouble;  ///< the reason why none of the addresses has answered
-    std::vector<member_facts> members;
+    std::string leader;  ///< address of the leader; empty: the group has no leader now
+    std::string error;   ///< the reason why none of the addresses has answered
+    std::vector<member_status> members;
 };
 
-/// Asks one of `addresses` for the members, and each member for its facts. Waits at most `within` for each answer. With
+/// Asks one of `addresses` for the members, and each member for its status. Waits at most `within` for each answer. With
 /// TLS, accepts the certificate of a program or of a member.
 /// @throws member_error  if the addresses or the files are invalid
-[[nodiscard]] TUTTI_EXPORT group_facts ask_group(const std::vector<std::string>& addresses,
-                                                       std::chrono::milliseconds within, const tls_options& tls = {},
-                                                       const std::string& group_name = "tutti");
+[[nodiscard]] TUTTI_EXPORT group_status query_group(const std::vector<std::string>& addresses,
+                                                          std::chrono::milliseconds within, const tls_options& tls = {},
+                                                          const std::string& group_name = "tutti");
 
 /// Removes a member from the group. The member need not be running. With TLS, requires the certificate of a member.
 /// @throws member_error

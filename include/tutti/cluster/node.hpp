@@ -45,7 +45,7 @@ struct node_options {
     /// Size limit of this node's cache, in bytes. The cache holds copies of other nodes' objects that are read often
     /// and written rarely. Blocks read these copies without a message. 0: no cache.
     std::size_t cache = 64u << 20;
-    /// The loopback address `host:port` on which Prometheus can read this node's facts at /metrics. Port 0: any free
+    /// The loopback address `host:port` on which Prometheus can read this node's status at /metrics. Port 0: any free
     /// port. Empty: the node serves no metrics.
     std::string metrics{};
 
@@ -72,7 +72,7 @@ struct node_statistics {
 namespace detail {
 
 class node_impl;
-class light_attempt;
+class fast_path_attempt;
 
 /// The data of one object in the running block.
 struct slot {
@@ -84,11 +84,11 @@ struct slot {
 };
 
 /// Returns null if t's attempt cannot be light, or is light no longer.
-TUTTI_EXPORT light_attempt* open_lightly(tx& t, node_impl& n);
+TUTTI_EXPORT fast_path_attempt* open_fast_path(tx& t, node_impl& n);
 // The parameters are in the order in which callers pass them on, so that they keep their registers.
-TUTTI_EXPORT slot& open_to_read(tx& t, const object_id& id, hint& found, node_impl& n);
+TUTTI_EXPORT slot& open_to_read(tx& t, const object_id& id, location_hint& found, node_impl& n);
 /// Opens the object for writing. A roll-back of the innermost block undoes later changes of the slot.
-TUTTI_EXPORT slot& open_to_write(tx& t, const object_id& id, hint& found, node_impl& n);
+TUTTI_EXPORT slot& open_to_write(tx& t, const object_id& id, location_hint& found, node_impl& n);
 TUTTI_EXPORT void open_together(tx& t, node_impl& n, const object_id* ids, std::size_t count);
 TUTTI_EXPORT void open_ahead(tx& t, node_impl& n, const object_id* ids, std::size_t count);
 [[noreturn]] TUTTI_EXPORT void refuse_missing(const name& of);
@@ -128,8 +128,8 @@ public:
     /// @throws usage_error  if these bits of `from.low` are not 0, or there is no such node
     [[nodiscard]] object_id id_at(unsigned number, const object_id& from) const;
     [[nodiscard]] node_statistics statistics() const;
-    /// Returns the facts that this node reports to `ask_nodes`. Over an engine, returns the counters of its blocks.
-    [[nodiscard]] node_facts facts() const;
+    /// Returns the status that this node reports to `query_nodes`. Over an engine, returns the counters of its blocks.
+    [[nodiscard]] node_status status() const;
     /// Returns the port that serves metrics; 0: no port.
     [[nodiscard]] std::uint16_t metrics_port() const noexcept;
     /// Returns true if the connection to that node has ended and no other process has taken the node's place. Call this
@@ -141,7 +141,7 @@ public:
     [[nodiscard]] engine_capabilities capabilities() const;
 
     /// Returns the carrier of calls to other nodes' servers; null if there are no other nodes.
-    [[nodiscard]] call_carrier* calls() const noexcept;
+    [[nodiscard]] call_transport* calls() const noexcept;
 
     [[nodiscard]] detail::node_impl& impl() const noexcept { return *impl_; }
 

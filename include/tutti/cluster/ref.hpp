@@ -18,7 +18,7 @@
 #include <tuple>
 #include <vector>
 
-#include "tutti/cluster/light.hpp"
+#include "tutti/cluster/fast_path.hpp"
 #include "tutti/cluster/node.hpp"
 
 namespace tutti::cluster {
@@ -86,31 +86,32 @@ private:
     /// Opens the object and returns its value; null if there is no such object.
     template <bool Writes>
     TUTTI_ALWAYS_INLINE T* open(tx& t) const {
-        if constexpr (detail::may_be_at_hand<T>) {
-            auto* const light = detail::light_attempt::of(t);
-            if (light == nullptr) return open_first<Writes>(t);
+        if constexpr (detail::fits_fast_path<T>) {
+            auto* const fast_path = detail::fast_path_attempt::of(t);
+            if (fast_path == nullptr) return open_first<Writes>(t);
             T* it = nullptr;
-            if (light->template open<T, Writes>(t, *node_, id(), found_, it)) [[likely]]
+            if (fast_path->template open<T, Writes>(t, *node_, id(), found_, it)) [[likely]]
                 return it;
         }
-        return open_slowly<Writes>(t);
+        return open_by_call<Writes>(t);
     }
     /// Opens the first object of an attempt, and returns its value as `open` does.
     template <bool Writes>
     TUTTI_NOINLINE T* open_first(tx& t) const {
         if (auto* const at = found_.get(); at != nullptr) {
-            auto* const light = detail::open_lightly(t, *node_);
+            auto* const fast_path = detail::open_fast_path(t, *node_);
             T* it = nullptr;
-            if (light != nullptr && light->template open_first<T, Writes>(id(), *at, it)) return it;
+            if (fast_path != nullptr && fast_path->template open_first<T, Writes>(id(), *at, it)) return it;
         }
-        return open_slowly<Writes>(t);
+        return open_by_call<Writes>(t);
     }
     template <bool Writes>
-    TUTTI_NOINLINE T* open_slowly(tx& t) const {
-        if constexpr (detail::may_be_at_hand<T>) {
-            auto* const light = detail::light_attempt::of(t);
+    TUTTI_NOINLINE T* open_by_call(tx& t) const {
+        if constexpr (detail::fits_fast_path<T>) {
+            auto* const fast_path = detail::fast_path_attempt::of(t);
             T* it = nullptr;
-            if (light != nullptr && light->template find_or_open<T, Writes>(t, *node_, id(), found_, it)) return it;
+            if (fast_path != nullptr && fast_path->template find_or_open<T, Writes>(t, *node_, id(), found_, it))
+                return it;
         }
         detail::slot& s =
             Writes ? detail::open_to_write(t, id(), found_, *node_) : detail::open_to_read(t, id(), found_, *node_);
@@ -140,7 +141,7 @@ private:
     }
 
     detail::node_impl* node_;
-    mutable detail::hint found_;
+    mutable detail::location_hint found_;
     detail::name name_;  // last, so that the members that `open` uses are next to each other
 };
 

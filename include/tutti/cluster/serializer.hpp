@@ -6,7 +6,7 @@
 #include "tutti/cluster/errors.hpp"
 #include "tutti/cluster/fields.hpp"
 #include "tutti/cluster/id.hpp"
-#include "tutti/cluster/local.hpp"
+#include "tutti/cluster/seqlock_object_base.hpp"
 
 #include <cstring>
 #include <istream>
@@ -136,8 +136,8 @@ template <class T>
 /// Returns true if a value with that tag is a T that was written before T had versions.
 template <class T>
 [[nodiscard]] bool is_first_version(std::uint64_t tag) noexcept {
-    constexpr std::uint64_t most_size = 0xffff;
-    return keeps_versions<T>() && (tag ^ type_tag<T>()) <= most_size;
+    constexpr std::uint64_t max_size = 0xffff;
+    return keeps_versions<T>() && (tag ^ type_tag<T>()) <= max_size;
 }
 
 /// An object's value as a transaction's body sees it.
@@ -147,7 +147,7 @@ public:
     value_holder(const value_holder&) = delete;
     value_holder& operator=(const value_holder&) = delete;
     /// Returns the value's bytes if the value is copied bytewise.
-    [[nodiscard]] const image& copied() const noexcept { return image_; }
+    [[nodiscard]] const typed_bytes& copied() const noexcept { return typed_bytes_; }
     /// Replaces the contents of `to` by the encoded value.
     virtual void encode(std::string& to) const = 0;
     [[nodiscard]] virtual std::unique_ptr<value_holder> clone() const = 0;
@@ -156,10 +156,10 @@ public:
     virtual bool take_back(value_holder&& from) noexcept = 0;
 
 protected:
-    explicit value_holder(const image& copied) noexcept : image_{copied} {}
+    explicit value_holder(const typed_bytes& copied) noexcept : typed_bytes_{copied} {}
 
 private:
-    const image image_;
+    const typed_bytes typed_bytes_;
 };
 
 template <class T>
@@ -183,8 +183,8 @@ template <class T>
 template <class T>
 class holder_of final : public value_holder {
 public:
-    holder_of() : value_holder{image_of(value)} {}
-    explicit holder_of(const T& from) : value_holder{image_of(value)}, value(from) {}
+    holder_of() : value_holder{typed_bytes_of(value)} {}
+    explicit holder_of(const T& from) : value_holder{typed_bytes_of(value)}, value(from) {}
     void encode(std::string& to) const override {
         const std::uint64_t tag = type_tag<T>();
         if constexpr (copies<T>()) {
@@ -216,7 +216,7 @@ public:
     T value{};
 
 private:
-    static image image_of(T& value) noexcept {
+    static typed_bytes typed_bytes_of(T& value) noexcept {
         if constexpr (copies<T>()) return {&value, sizeof value, type_tag<T>()};
         else return {};
     }

@@ -17,19 +17,19 @@ public:
     explicit serving(cluster::node& of) noexcept : node_{of} {}
 
     [[nodiscard]] cluster::node& node() noexcept override { return node_; }
-    [[nodiscard]] server::cluster_figures look() const override {
+    [[nodiscard]] server::cluster_statistics statistics() const override {
         const node_statistics s = node_.statistics();
-        server::cluster_figures f{.node = node_.number(),
-                                  .nodes = node_.nodes(),
-                                  .commits = s.commits,
-                                  .aborts = s.aborts,
-                                  .round_trips = s.round_trips,
-                                  .in_doubt = s.transactions_in_doubt};
+        server::cluster_statistics f{.node = node_.number(),
+                                     .nodes = node_.nodes(),
+                                     .commits = s.commits,
+                                     .aborts = s.aborts,
+                                     .round_trips = s.round_trips,
+                                     .in_doubt = s.transactions_in_doubt};
         for (unsigned n = 0; n < f.nodes; ++n) f.lost += node_.lost(n) ? 1U : 0U;
         return f;
     }
 
-    [[nodiscard]] call_carrier* calls() noexcept override { return node_.calls(); }
+    [[nodiscard]] call_transport* calls() noexcept override { return node_.calls(); }
 
 private:
     cluster::node& node_;

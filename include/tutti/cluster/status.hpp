@@ -1,8 +1,8 @@
 /// @file
-/// The state of nodes, for operators of a cluster: the facts of one node, and a query to all nodes.
+/// The state of nodes, for operators of a cluster: the status of one node, and a query to all nodes.
 ///
-///     for (const auto& answer : tutti::cluster::ask_nodes({.addresses = {"127.0.0.1:7001", "127.0.0.1:7002"}}))
-///         std::cout << answer.address << ": " << (answer.facts ? "up" : answer.trouble) << '\n';
+///     for (const auto& answer : tutti::cluster::query_nodes({.addresses = {"127.0.0.1:7001", "127.0.0.1:7002"}}))
+///         std::cout << answer.address << ": " << (answer.status ? "up" : answer.error) << '\n';
 #pragma once
 
 #include <array>
@@ -42,7 +42,7 @@ inline constexpr std::size_t rollback_reasons = 9;
 }
 
 /// The figures of a node: X(name, kind, description). A `counter` grows from the node's start on. A `gauge` is a
-/// present value. `node_facts`, its message, its JSON form and the metrics are all generated from this list.
+/// present value. `node_status`, its message, its JSON form and the metrics are all generated from this list.
 #define TUTTI_CLUSTER_FIGURES(X)                                                                               \
     X(begins, counter, "Attempts of blocks that have touched objects")                                         \
     X(commits, counter, "Blocks that have touched objects and committed")                                      \
@@ -91,7 +91,7 @@ enum class peer_state : std::uint8_t {
 }
 
 /// The data that a node has about another node.
-struct peer_facts {
+struct peer_status {
     peer_state state = peer_state::awaited;
     /// Time since the peer's last message, in steps of an eighth of `patience`. If the peer is lost, the time since its
     /// loss.
@@ -105,7 +105,7 @@ struct peer_facts {
 /// The counters and the present state of a node. The node keeps running while it reads the figures one after the other.
 /// So the figures describe a single moment only if no block runs. In this case `begins` is the sum of `commits` and all
 /// of `rolled_back`.
-struct node_facts {
+struct node_status {
     std::uint16_t number = 0;
     std::uint16_t nodes = 1;
     std::string release;  ///< release of Tutti, such as 0.1.0
@@ -115,7 +115,7 @@ struct node_facts {
     TUTTI_CLUSTER_FIGURES(TUTTI_FIGURE)
 #undef TUTTI_FIGURE
     std::array<std::uint64_t, rollback_reasons> rolled_back{};  ///< indexed by rollback_reason
-    std::vector<peer_facts> peers{};                            ///< indexed by node number
+    std::vector<peer_status> peers{};                           ///< indexed by node number
 
     /// Calls v for each field, in the order of the message that carries them.
     template <class V>
@@ -148,17 +148,17 @@ struct observer_options {
     [[nodiscard]] TUTTI_EXPORT static observer_options from_file(const std::string& file);
 };
 
-struct node_answer {
+struct node_reply {
     std::string address;
-    std::optional<node_facts> facts{};
-    std::string trouble{};  ///< the reason why `facts` is empty, and what to do
+    std::optional<node_status> status{};
+    std::string error{};  ///< the reason why `status` is empty, and what to do
     std::chrono::microseconds took{0};
 };
 
-/// Asks all nodes at once for their facts, over one new connection each, and closes each connection after the answer.
+/// Asks all nodes at once for their status, over one new connection each, and closes each connection after the answer.
 /// Returns after at most `within`, in the order of the addresses. A node answers at most eight observers at a time,
 /// also while it waits for other nodes to connect. Throws connection_error if an address is malformed. Reports every
 /// other error in the node's answer.
-[[nodiscard]] TUTTI_EXPORT std::vector<node_answer> ask_nodes(const observer_options& options);
+[[nodiscard]] TUTTI_EXPORT std::vector<node_reply> query_nodes(const observer_options& options);
 
 }  // namespace tutti::cluster

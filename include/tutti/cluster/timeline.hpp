@@ -28,7 +28,7 @@ enum class timeline_role : std::uint8_t {
 [[nodiscard]] constexpr timeline_role last(timeline_role) noexcept { return timeline_role::serves; }
 
 /// The kind of action.
-enum class timeline_deed : std::uint8_t {
+enum class timeline_operation : std::uint8_t {
     attempt,
     open,      ///< asks for objects
     reserve,   ///< asks for objects and reserves them against writers
@@ -43,8 +43,8 @@ enum class timeline_deed : std::uint8_t {
     drop,      ///< asks nodes to drop copies of an object that a block wants to write, or reports that they are dropped
     pause      ///< something is busy, and the thread looks again later
 };
-[[nodiscard]] constexpr timeline_deed last(timeline_deed) noexcept { return timeline_deed::pause; }
-[[nodiscard]] constexpr std::string_view name_of(timeline_deed d) noexcept {
+[[nodiscard]] constexpr timeline_operation last(timeline_operation) noexcept { return timeline_operation::pause; }
+[[nodiscard]] constexpr std::string_view name_of(timeline_operation d) noexcept {
     constexpr std::array<std::string_view, 13> names{"attempt", "open",   "reserve", "validate", "watch",
                                                      "lock",    "commit", "decide",  "claim",    "release",
                                                      "place",   "drop",   "pause"};
@@ -53,7 +53,7 @@ enum class timeline_deed : std::uint8_t {
 }
 
 /// How an action ended.
-enum class timeline_end : std::uint8_t {
+enum class timeline_outcome : std::uint8_t {
     done,
     committed,
     rolled_back,
@@ -64,8 +64,8 @@ enum class timeline_end : std::uint8_t {
     lost,       ///< the node is lost
     unanswered  ///< the block went on without the answer
 };
-[[nodiscard]] constexpr timeline_end last(timeline_end) noexcept { return timeline_end::unanswered; }
-[[nodiscard]] constexpr std::string_view name_of(timeline_end e) noexcept {
+[[nodiscard]] constexpr timeline_outcome last(timeline_outcome) noexcept { return timeline_outcome::unanswered; }
+[[nodiscard]] constexpr std::string_view name_of(timeline_outcome e) noexcept {
     constexpr std::array<std::string_view, 9> names{"done",   "committed", "rolled back", "busy",      "outranked",
                                                     "locked", "stale",     "lost",        "unanswered"};
     const auto i = static_cast<std::size_t>(e);
@@ -77,8 +77,8 @@ inline constexpr std::uint16_t no_node = 0xffff;
 
 struct timeline_event {
     timeline_role role{};
-    timeline_deed deed{};
-    timeline_end end{};
+    timeline_operation operation{};
+    timeline_outcome outcome{};
     rollback_reason why = rollback_reason::other;  ///< for an attempt that was rolled back
     /// The other node. For `asks`: the node that is asked. For `serves`: the node that has asked. For `waits`: the node
     /// whose answer came last, or is missing. no_node: there is no other node.
@@ -91,7 +91,8 @@ struct timeline_event {
 
     template <class V>
     void fields(V& v) {
-        v(role), v(deed), v(end), v(why), v(node), v(thread), v(sequence), v(question), v(began_ns), v(took_ns);
+        v(role), v(operation), v(outcome), v(why), v(node), v(thread), v(sequence), v(question), v(began_ns),
+            v(took_ns);
     }
 };
 
@@ -104,14 +105,14 @@ struct node_timeline {
     /// the clocks, before and after the recording.
     std::chrono::nanoseconds clock_error{0};
     std::uint64_t left_out = 0;  ///< number of events that did not fit: a node keeps the first 100,000
-    std::string trouble{};       ///< the reason why `events` is missing, and what to do; empty if the node has recorded
+    std::string error{};         ///< the reason why `events` is missing, and what to do; empty if the node has recorded
 };
 
 /// Makes all nodes record at once for `how_long`, and returns their events, in the order of the addresses. Nodes record
 /// only attempts that have asked other nodes or have waited for an object. A node records for one caller at a time, and
-/// refuses a second one by a message in `trouble`. `within` limits each exchange with a node, in addition to the
+/// refuses a second one by a message in `error`. `within` limits each exchange with a node, in addition to the
 /// recording. Clocks are compared by Cristian's method, "Probabilistic clock synchronization", Distributed Computing 3,
-/// 1989. Throws connection_error if an address is malformed. Reports every other error in the node's `trouble`.
+/// 1989. Throws connection_error if an address is malformed. Reports every other error in the node's `error`.
 [[nodiscard]] TUTTI_EXPORT std::vector<node_timeline> record_nodes(const observer_options& options,
                                                                          std::chrono::milliseconds how_long);
 

@@ -37,13 +37,13 @@ public:
     /// @throws std::invalid_argument  for a capacity of 0
     explicit bounded_queue(std::size_t capacity) : capacity_{capacity} {
         if (capacity == 0) throw std::invalid_argument{"tutti::bounded_queue: the capacity must be at least 1"};
-        places_.reset(new var<const T*>[capacity] {});
+        slots_.reset(new var<const T*>[capacity] {});
     }
     bounded_queue(const bounded_queue&) = delete;
     bounded_queue& operator=(const bounded_queue&) = delete;
     /// REQUIRES: no transaction can reach the queue.
     ~bounded_queue() {
-        for (std::size_t i = 0; i < capacity_; ++i) delete places_[i].load();
+        for (std::size_t i = 0; i < capacity_; ++i) delete slots_[i].load();
     }
 
     [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
@@ -71,7 +71,7 @@ public:
         std::optional<T> value;  // the only return value, so that returning it needs no copy
         if (const T* const first = at(number).get(t)) {
             value.emplace(*first);
-            take_out(t, number, first);
+            remove_front(t, number, first);
         }
         return value;
     }
@@ -81,7 +81,7 @@ public:
         const T* const first = at(number).get(t);
         if (first == nullptr) retry(t);
         T value{*first};  // returned without a copy, because no copy may throw after the element is removed
-        take_out(t, number, first);
+        remove_front(t, number, first);
         return value;
     }
     /// Returns a copy of the oldest element, or nullopt. O(1).
@@ -136,13 +136,13 @@ public:
     }
 
 private:
-    void take_out(tx& t, std::size_t number, const T* first) {
+    void remove_front(tx& t, std::size_t number, const T* first) {
         detail::reserve(t, 2, 1);
         at(number).set(t, nullptr);
         popped_.set(t, number + 1);
         detail::destroy_value<T>(t, first);
     }
-    var<const T*>& at(std::size_t number) const { return places_[number % capacity_]; }
+    var<const T*>& at(std::size_t number) const { return slots_[number % capacity_]; }
 
     static constexpr std::size_t line = 64;  // producers and consumers share no cache line
 
@@ -152,7 +152,7 @@ private:
             detail::dispose(places, [](void* p) { delete[] static_cast<var<const T*>*>(p); });
         }
     };
-    std::unique_ptr<var<const T*>[], disposing> places_;
+    std::unique_ptr<var<const T*>[], disposing> slots_;
     alignas(line) var<std::size_t> pushed_{0};  // total number of pushes, which fits into 64 bits
     alignas(line) var<std::size_t> popped_{0};
 };

@@ -39,7 +39,7 @@ class broadcast {
         // The last link has no message yet: it is the place of the next message.
         std::optional<T> message;
         var<link*> next{nullptr};
-        var<std::size_t> waited_for{0};  // number of listeners that still have to pass this link
+        var<std::size_t> is_awaited{0};  // number of listeners that still have to pass this link
     };
 
 public:
@@ -63,7 +63,7 @@ public:
         sent->message.emplace(message);
         detail::reserve(t, 3, 0);
         made.keep();
-        sent->waited_for.set(t, listeners);
+        sent->is_awaited.set(t, listeners);
         last->next.set(t, sent);
         newest_.set(t, sent);
     }
@@ -96,8 +96,8 @@ public:
                 if (at == nullptr) return;  // the block that made the listener was rolled back: nothing to remove
                 to_.listeners_.set(t, to_.listeners_.get(t) - 1);
                 // The loop uses a local pointer. In an attempt that has to restart, writes to `at_` would be dropped.
-                while (link* const next = at->next.get(t)) to_.let_go(t, std::exchange(at, next));
-                to_.let_go(t, at);
+                while (link* const next = at->next.get(t)) to_.release(t, std::exchange(at, next));
+                to_.release(t, at);
             });
         }
 
@@ -132,7 +132,7 @@ public:
             link* const next = before->next.get(t);
             detail::reserve(t, 2, 1);
             at_->set(t, next);
-            to_.let_go(t, before);
+            to_.release(t, before);
         }
 
         struct disposing {
@@ -146,10 +146,10 @@ public:
     };
 
 private:
-    static void keep(tx& t, link* at) { at->waited_for.set(t, at->waited_for.get(t) + 1); }
-    void let_go(tx& t, link* at) {
-        const std::size_t left = at->waited_for.get(t) - 1;
-        at->waited_for.set(t, left);
+    static void keep(tx& t, link* at) { at->is_awaited.set(t, at->is_awaited.get(t) + 1); }
+    void release(tx& t, link* at) {
+        const std::size_t left = at->is_awaited.get(t) - 1;
+        at->is_awaited.set(t, left);
         if (left == 0 && at != newest_.get(t)) tutti::destroy(t, at);
     }
 

@@ -98,17 +98,17 @@ public:
         } else {
             e.replace(root_, make_leaf(e, {{slot_for(*make(e.made))}}));
         }
-        e.take_effect(t, 0);
+        e.apply(t, 0);
         return nullptr;
     }
     /// Removes the element with that key and returns it, or returns null. Calls `before(Element&)` before any change.
     /// The caller must destroy the element; the function has reserved log space for this. O(log n).
     template <class K, class F>
-    Element* take_out(tx& t, const K& key, const F& before) {
+    Element* remove(tx& t, const K& key, const F& before) {
         if (empty(t)) return nullptr;
         edit e{t};
         bool emptied = false;
-        Element* const out = take_out_below(t, root_, key, before, e, emptied);
+        Element* const out = remove_below(t, root_, key, before, e, emptied);
         if (out == nullptr) return nullptr;
         if (emptied) e.replace(root_, nullptr);
         if (e.link == &root_) {
@@ -117,12 +117,12 @@ public:
                 top = as_inner(top)->children[0].get(t);
             }
         }
-        e.take_effect(t, 1);
+        e.apply(t, 1);
         return out;
     }
     template <class K>
-    Element* take_out(tx& t, const K& key) {
-        return take_out(t, key, [](Element&) {});
+    Element* remove(tx& t, const K& key) {
+        return remove(t, key, [](Element&) {});
     }
 
     /// Destroys all elements. O(n).
@@ -151,7 +151,7 @@ private:
     static constexpr std::size_t leaf_capacity = 15, inner_capacity = 16;
     /// Limit of the number of levels. The tree gains a level when an inner node overflows. Each level needs at least
     /// eight times as many insertions as the level before it, so 22 levels need 2^64 insertions.
-    static constexpr std::size_t most_levels = 24;
+    static constexpr std::size_t max_levels = 24;
 
     struct slot {
         stored_key key;
@@ -185,7 +185,7 @@ private:
         void drop(node* n) noexcept { old[dropped++] = n; }
         /// Executes the update. First reserves log space, also for `more` objects that the caller destroys. The update
         /// cannot fail after that.
-        void take_effect(tx& t, std::size_t more) {
+        void apply(tx& t, std::size_t more) {
             detail::reserve(t, 1, dropped + 1 + more);
             link->set(t, fresh);
             made.keep();
@@ -194,10 +194,10 @@ private:
         }
 
         // One element, two leaves and a border, two inner nodes per level, and a new root.
-        detail::unlinked<5 + 2 * most_levels> made;
+        detail::unlinked<5 + 2 * max_levels> made;
         var<node*>* link = nullptr;
         node* fresh = nullptr;
-        std::array<node*, 2 * most_levels + 1> old;  // the nodes on the path to the leaf, and roots with one child
+        std::array<node*, 2 * max_levels + 1> old;  // the nodes on the path to the leaf, and roots with one child
         std::size_t dropped = 0;
         std::optional<stored_key> old_border;
         // The two parts of a node that overflowed, and their border, until the parent node is replaced.
@@ -311,11 +311,11 @@ private:
 
     /// Removes the element below `link`. Sets `emptied` if no element is left below `link`.
     template <class K, class F>
-    Element* take_out_below(tx& t, var<node*>& link, const K& key, const F& before, edit& e, bool& emptied) {
+    Element* remove_below(tx& t, var<node*>& link, const K& key, const F& before, edit& e, bool& emptied) {
         node* const old = link.get(t);
         if (!old->is_leaf) {
             const std::size_t child = child_of(as_inner(old), key);
-            Element* const out = take_out_below(t, as_inner(old)->children[child], key, before, e, emptied);
+            Element* const out = remove_below(t, as_inner(old)->children[child], key, before, e, emptied);
             if (emptied) emptied = narrow(t, link, as_inner(old), child, e);
             return out;
         }

@@ -58,10 +58,10 @@ public:
     hash_map() : hash_map{0} {}
     /// @param expected  the number of elements to prepare for; the map still grows beyond it
     explicit hash_map(std::size_t expected, Hash hash = {}, Equal equal = {})
-        : level_{std::clamp(static_cast<unsigned>(std::bit_width(expected)), least_level, most_level)},
+        : level_{std::clamp(static_cast<unsigned>(std::bit_width(expected)), min_level, max_level)},
           hash_{std::move(hash)},
           equal_{std::move(equal)} {
-        static_cast<void>(buckets_.reach(0));
+        static_cast<void>(buckets_.find_or_create(0));
         detail::annotate::cell_at(&pressure_, sizeof pressure_);
     }
     hash_map(const hash_map&) = delete;
@@ -233,7 +233,7 @@ public:
 
 private:
     using word = std::uintptr_t;
-    static constexpr unsigned least_level = 5, most_level = 40;
+    static constexpr unsigned min_level = 5, max_level = 40;
     static constexpr unsigned growing_attempts = 4;
 
     // The values of a link. An even value is the address of the next node. An odd value ends the chain, and its other
@@ -335,7 +335,7 @@ private:
 
     void add(tx& t, const position& p, const Key& key, const T& value) {
         const std::uint64_t own = bits_of(p.hash, p.level);
-        bucket& b = buckets_.reach(number_of(own));
+        bucket& b = buckets_.find_or_create(number_of(own));
         if (&b != p.in) split_off(t, *p.in, b, own);
         const word first = b.head.get(t);
         detail::unlinked<1> made{t};
@@ -359,8 +359,8 @@ private:
         const std::size_t first = opened_.fetch_add(2, std::memory_order_relaxed);
         for (std::size_t number = first; number < first + 2 && number >> level == 0; ++number) {
             const std::uint64_t bits = std::uint64_t{number} << 1 | 1;
-            bucket& fresh = buckets_.reach(number);
-            const chain c = enter(t, bits, [this](std::size_t n) { return &buckets_.reach(n); });
+            bucket& fresh = buckets_.find_or_create(number);
+            const chain c = enter(t, bits, [this](std::size_t n) { return &buckets_.find_or_create(n); });
             if (c.in != &fresh) split_off(t, *c.in, fresh, bits);
         }
     }
@@ -453,7 +453,7 @@ private:
         pressure_.store(std::max(pressure, 0L), std::memory_order_relaxed);
         if (pressure <= (1L << p.level) / 4) return;
         unsigned level = p.level;
-        if (level < most_level && level_.compare_exchange_strong(level, level + 1, std::memory_order_acq_rel)) {
+        if (level < max_level && level_.compare_exchange_strong(level, level + 1, std::memory_order_acq_rel)) {
             pressure_.store(0, std::memory_order_relaxed);
         }
     }

@@ -70,9 +70,9 @@ public:
         return update_in(t, tree_.find(t, key), f);
     }
     /// Removes the key. Returns true if it existed.
-    bool erase(tx& t, const Key& key) { return drop(t, tree_.take_out(t, key)); }
+    bool erase(tx& t, const Key& key) { return drop(t, tree_.remove(t, key)); }
     /// Removes the key and returns its value, or nullopt.
-    [[nodiscard]] std::optional<T> extract(tx& t, const Key& key) { return take(t, key); }
+    [[nodiscard]] std::optional<T> extract(tx& t, const Key& key) { return remove(t, key); }
     /// Removes all elements. O(n).
     void clear(tx& t) { tree_.clear(t); }
 
@@ -102,12 +102,12 @@ public:
     template <class K>
         requires detail::transparent<Compare>
     bool erase(tx& t, const K& key) {
-        return drop(t, tree_.take_out(t, key));
+        return drop(t, tree_.remove(t, key));
     }
     template <class K>
         requires detail::transparent<Compare>
     [[nodiscard]] std::optional<T> extract(tx& t, const K& key) {
-        return take(t, key);
+        return remove(t, key);
     }
 
     /// Returns the first element whose key is not below `key`, or nullopt.
@@ -230,16 +230,16 @@ private:
         return e != nullptr;
     }
     template <class K>
-    std::optional<T> take(tx& t, const K& key) {
+    std::optional<T> remove(tx& t, const K& key) {
         std::optional<T> value;
-        tutti::destroy(t, tree_.take_out(t, key, [&](element& e) { value.emplace(e.value.get(t)); }));
+        tutti::destroy(t, tree_.remove(t, key, [&](element& e) { value.emplace(e.value.get(t)); }));
         return value;
     }
     std::optional<value_type> pop(tx& t, element* e) {
         std::optional<value_type> popped;  // the only return value, so that returning it needs no copy
         if (e != nullptr) {
             popped.emplace(e->key, e->value.get(t));
-            drop(t, tree_.take_out(t, e->key));
+            drop(t, tree_.remove(t, e->key));
         }
         return popped;
     }

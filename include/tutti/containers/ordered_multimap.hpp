@@ -68,7 +68,7 @@ public:
     std::size_t erase(tx& t, const Key& key) {
         const std::size_t count = this->count(t, key);
         const auto erase_all = [&](tx& inner) {
-            for (std::size_t left = count; left != 0; --left) take_out(inner, *first_of(inner, key), [](element&) {});
+            for (std::size_t left = count; left != 0; --left) remove(inner, *first_of(inner, key), [](element&) {});
         };
         if (count > 1) detail::run_nested<false>(t, detail::no_options, erase_all);  // all or, if it throws, none
         else erase_all(t);
@@ -78,7 +78,7 @@ public:
     std::optional<T> extract(tx& t, const Key& key) {
         std::optional<T> value;
         const element* const first = first_of(t, key);
-        if (first != nullptr) take_out(t, *first, [&](element& e) { value.emplace(e.value.get(t)); });
+        if (first != nullptr) remove(t, *first, [&](element& e) { value.emplace(e.value.get(t)); });
         return value;
     }
     /// Removes and returns the element with the lowest key, or returns nullopt.
@@ -149,9 +149,9 @@ private:
         const place first{key, 0};
         tree_.scan(t, {&first, false}, [&](element& e) { return !tree_.less().less(key, e.key.first) && f(e); });
     }
-    std::size_t count_up_to(tx& t, const Key& key, std::size_t most) const {
+    std::size_t count_up_to(tx& t, const Key& key, std::size_t limit) const {
         std::size_t count = 0;
-        visit_equal(t, key, [&](element&) { return ++count < most; });
+        visit_equal(t, key, [&](element&) { return ++count < limit; });
         return count;
     }
     static std::optional<value_type> copy_of(tx& t, const element* e) {
@@ -166,14 +166,14 @@ private:
         return first;
     }
     template <class F>
-    void take_out(tx& t, const element& e, const F& before) {
-        tutti::destroy(t, tree_.take_out(t, e.key, before));
+    void remove(tx& t, const element& e, const F& before) {
+        tutti::destroy(t, tree_.remove(t, e.key, before));
     }
     std::optional<value_type> pop(tx& t, const element* e) {
         std::optional<value_type> popped;  // the only return value, so that returning it needs no copy
         if (e != nullptr) {
             popped.emplace(e->key.first, e->value.get(t));
-            take_out(t, *e, [](element&) {});
+            remove(t, *e, [](element&) {});
         }
         return popped;
     }
@@ -182,7 +182,7 @@ private:
     template <class F>
     bool pop_key(tx& t, const F& copy) {
         const element* const e = tree_.first(t);
-        if (e != nullptr) take_out(t, *e, [&](element& first) { copy(first.key.first); });
+        if (e != nullptr) remove(t, *e, [&](element& first) { copy(first.key.first); });
         return e != nullptr;
     }
     [[nodiscard]] const Key* lowest(tx& t) const {

@@ -50,11 +50,11 @@ public:
         return tree_.put(t, key, [&](auto& made) { return made.template make<element>(key); }) == nullptr;
     }
     /// Removes the key. Returns true if it existed.
-    bool erase(tx& t, const Key& key) { return drop(t, tree_.take_out(t, key)); }
+    bool erase(tx& t, const Key& key) { return drop(t, tree_.remove(t, key)); }
     template <class K>
         requires detail::transparent<Compare>
     bool erase(tx& t, const K& key) {
-        return drop(t, tree_.take_out(t, key));
+        return drop(t, tree_.remove(t, key));
     }
     /// Removes all keys. O(n).
     void clear(tx& t) { tree_.clear(t); }
@@ -121,7 +121,7 @@ private:
     }
     std::optional<Key> pop(tx& t, element* e) {
         std::optional<Key> popped = copy_of(e);
-        if (e != nullptr) drop(t, tree_.take_out(t, e->key));
+        if (e != nullptr) drop(t, tree_.remove(t, e->key));
         return popped;
     }
     template <class F>

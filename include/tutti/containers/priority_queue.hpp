@@ -33,7 +33,7 @@ public:
     using value_type = T;
 
     priority_queue() = default;
-    explicit priority_queue(Compare less) : elements_{turned_round{std::move(less)}} {}
+    explicit priority_queue(Compare less) : elements_{reversed_order{std::move(less)}} {}
 
     /// Inserts an element. Unless stated otherwise, this and all following operations are O(log n).
     void push(tx& t, const T& value) { elements_.insert(t, value, nothing{}); }
@@ -78,12 +78,12 @@ public:
 
 private:
     struct nothing {};
-    struct turned_round {
+    struct reversed_order {
         bool operator()(const T& a, const T& b) const { return less(b, a); }
         [[no_unique_address]] Compare less{};
     };
 
-    ordered_multimap<T, nothing, turned_round> elements_;
+    ordered_multimap<T, nothing, reversed_order> elements_;
 };
 
 }  // namespace tutti

@@ -58,7 +58,7 @@ public:
         std::optional<T> value;  // the only return value, so that returning it needs no copy
         if (node* const first = oldest_.get(t)) {
             value.emplace(first->value);
-            take_out(t, first);
+            remove_front(t, first);
         }
         return value;
     }
@@ -67,7 +67,7 @@ public:
         node* const first = oldest_.get(t);
         if (first == nullptr) retry(t);
         T value{first->value};  // returned without a copy, because no copy may throw after the element is removed
-        take_out(t, first);
+        remove_front(t, first);
         return value;
     }
     /// Returns a copy of the oldest element, or nullopt. O(1).
@@ -124,7 +124,7 @@ private:
         var<node*> next{nullptr};
     };
 
-    void take_out(tx& t, node* first) {
+    void remove_front(tx& t, node* first) {
         node* const next = first->next.get(t);
         detail::reserve(t, 2, 1);
         oldest_.set(t, next);

@@ -48,9 +48,9 @@ public:
         }
     }
 
-    /// Returns the slot of that number, or null if `reach` has not made its chunk yet. O(1).
+    /// Returns the slot of that number, or null if `find_or_create` has not made its chunk yet. O(1).
     [[nodiscard]] Slot* find(std::size_t number) const noexcept {
-        const place at{number};
+        const location at{number};
         const row* const of = rows_[at.row].load(std::memory_order_acquire);  // pairs with the release in `install`
         if (of == nullptr) return nullptr;
         Slot* const chunk = of[at.chunk].load(std::memory_order_acquire);  // pairs with the release in `install`, too
@@ -59,10 +59,10 @@ public:
 
     /// Returns the slot of that number, and makes its chunk if necessary. O(1), except for one call in `chunk_size` and
     /// for the few calls that extend the directory. Throws std::bad_alloc.
-    [[nodiscard]] Slot& reach(std::size_t number) {
+    [[nodiscard]] Slot& find_or_create(std::size_t number) {
         if (Slot* const there = find(number)) [[likely]]
             return *there;
-        const place at{number};
+        const location at{number};
         row* of = rows_[at.row].load(std::memory_order_acquire);
         if (of == nullptr) {
             row* const fresh = new row[row_length(at.row)]{};
@@ -92,8 +92,8 @@ private:
     using row = std::atomic<Slot*>;
     static std::size_t row_length(std::size_t r) noexcept { return std::size_t{1} << r; }
 
-    struct place {
-        explicit place(std::size_t number) noexcept {
+    struct location {
+        explicit location(std::size_t number) noexcept {
             const std::size_t from_one = number / chunk_size + 1;
             row = static_cast<unsigned>(std::bit_width(from_one)) - 1;  // int or size_t, by the library's version
             chunk = from_one - row_length(row);

@@ -67,7 +67,7 @@ public:
     /// Appends an element. O(1), except for one call in 128, which makes the slots.
     void push_back(tx& t, const T& value) {
         const std::size_t end = size_.get(t);
-        slot& last = slots_.reach(end);
+        slot& last = slots_.find_or_create(end);
         detail::unlinked<1> made{t};
         const auto fresh = slot::make(made, value);
         last.replace(t, fresh, made, 2);

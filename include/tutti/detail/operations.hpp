@@ -46,11 +46,11 @@ struct savepoint {
 };
 
 /// The place of a retry_for in the source; in C, its return address.
-struct retry_place {
+struct retry_site {
     const void* of = nullptr;
     std::uint32_t line = 0;
     std::uint32_t column = 0;
-    bool operator==(const retry_place&) const = default;
+    bool operator==(const retry_site&) const = default;
 };
 
 /// An open atomic block. Every `atomically` has one on its stack, and each is linked to the block around it.
@@ -71,7 +71,7 @@ struct frame {
     bool read_only = false;
     /// The promise in `read_only` is that of a flat block inside this one. The promise ends with the flat block, or
     /// when this block runs again.
-    bool read_only_in_part = false;
+    bool read_only_by_flat_block = false;
     /// The block is the rest of a transaction after a checkpoint: its reads are validated before it closes.
     bool checkpoint = false;
     /// The signal, and its cause, that was passing through a destructor when the nested block opened in this

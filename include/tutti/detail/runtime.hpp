@@ -11,7 +11,7 @@
 namespace tutti::detail {
 
 /// The next step of a block after a roll-back.
-enum class sequel : std::uint8_t { again, cancelled, propagate };
+enum class after_rollback : std::uint8_t { again, cancelled, propagate };
 
 // --- The context's transaction. Initial-exec, because the library is loaded at start-up, never by dlopen alone.
 extern __thread tx* current_transaction __attribute__((tls_model("initial-exec"))) TUTTI_EXPORT;
@@ -25,7 +25,7 @@ TUTTI_ALWAYS_INLINE tx& current_or_attach() {
 // --- Outermost blocks. operations::open begins the first attempt. `reopen` follows when the body has unwound or the
 // commit has failed. `reopen` runs the compensation, waits as the cause requires, and begins the next attempt or
 // returns the reason why not. `fail` rolls back because an exception leaves the body.
-TUTTI_EXPORT sequel reopen(tx& t);
+TUTTI_EXPORT after_rollback reopen(tx& t);
 TUTTI_EXPORT void fail(tx& t) noexcept;
 
 // --- Nested blocks.
@@ -33,7 +33,7 @@ TUTTI_EXPORT void open_nested(tx& t, frame& f);
 TUTTI_EXPORT void close_nested(tx& t, frame& f);
 /// Handles an unwind that has reached the block. Rolls the block back if the signal is for this block. May raise
 /// another signal.
-TUTTI_EXPORT sequel reopen_nested(tx& t, frame& f);
+TUTTI_EXPORT after_rollback reopen_nested(tx& t, frame& f);
 TUTTI_EXPORT void fail_nested(tx& t, frame& f) noexcept;
 /// For blocks that jump: raises a signal that reopen_nested did not handle, for the block that is innermost now.
 [[noreturn]] TUTTI_EXPORT void propagate(tx& t);
@@ -46,7 +46,7 @@ TUTTI_EXPORT void fail_nested(tx& t, frame& f) noexcept;
 [[noreturn]] TUTTI_EXPORT void raise_retry(tx& t);
 /// These two functions return once the time limit at that place is over for this execution of the outermost block.
 TUTTI_EXPORT void raise_retry_until(tx& t, std::chrono::steady_clock::time_point when);
-TUTTI_EXPORT void raise_retry_for(tx& t, std::chrono::nanoseconds limit, const retry_place& at);
+TUTTI_EXPORT void raise_retry_for(tx& t, std::chrono::nanoseconds limit, const retry_site& at);
 [[noreturn]] TUTTI_EXPORT void raise_restart(tx& t);
 [[noreturn]] TUTTI_EXPORT void raise_cancel(tx& t);
 
@@ -127,10 +127,10 @@ struct access {
 
     /// Returns the data that t's companion lets the body open without a call, or null. Only the companion knows the
     /// type of these data.
-    TUTTI_ALWAYS_INLINE static void* at_hand(const tx& t) { return t.at_hand_; }
+    TUTTI_ALWAYS_INLINE static void* companion_data(const tx& t) { return t.companion_data_; }
     /// Returns true if `innermost` is t's innermost block, and its attempt logs its reads, is not doomed, and is not
     /// irrevocable.
-    TUTTI_ALWAYS_INLINE static bool is_undisturbed(const tx& t, const frame* innermost) {
+    TUTTI_ALWAYS_INLINE static bool may_continue_in(const tx& t, const frame* innermost) {
         return t.frame_ == innermost && t.logged_bound_.load(std::memory_order_relaxed) != 0;
     }
 

@@ -18,25 +18,25 @@ namespace tutti::detail {
 #if defined(TUTTI_INTERLEAVE)
 /// Lets another transaction run here. The interleaving scheduler defines this function.
 void interleaving_point() noexcept;
-struct access_turn {
-    access_turn() noexcept { interleaving_point(); }
+struct interleaving_lock {
+    interleaving_lock() noexcept { interleaving_point(); }
 };
 #elif defined(TUTTI_FAULTS)
 /// While an object lives, no commit of another thread's hardware transaction takes effect.
-class access_turn {
+class interleaving_lock {
 public:
-    access_turn() noexcept;
-    ~access_turn();
-    access_turn(const access_turn&) = delete;
-    access_turn& operator=(const access_turn&) = delete;
+    interleaving_lock() noexcept;
+    ~interleaving_lock();
+    interleaving_lock(const interleaving_lock&) = delete;
+    interleaving_lock& operator=(const interleaving_lock&) = delete;
 
 private:
     bool holds_;
 };
-inline void interleaving_point() noexcept { const access_turn after_those_under_way; }
+inline void interleaving_point() noexcept { const interleaving_lock after_those_under_way; }
 #else
 TUTTI_ALWAYS_INLINE void interleaving_point() noexcept {}
-struct access_turn {};
+struct interleaving_lock {};
 #endif
 
 template <class T>
@@ -46,32 +46,32 @@ public:
     constexpr explicit shared(T initial) noexcept : value_{initial} {}
 
     [[nodiscard]] TUTTI_ALWAYS_INLINE T load(std::memory_order order) const noexcept {
-        [[maybe_unused]] const access_turn turn;
+        [[maybe_unused]] const interleaving_lock turn;
         return value_.load(order);
     }
     TUTTI_ALWAYS_INLINE void store(T desired, std::memory_order order) noexcept {
-        [[maybe_unused]] const access_turn turn;
+        [[maybe_unused]] const interleaving_lock turn;
         value_.store(desired, order);
     }
     TUTTI_ALWAYS_INLINE T exchange(T desired, std::memory_order order) noexcept {
-        [[maybe_unused]] const access_turn turn;
+        [[maybe_unused]] const interleaving_lock turn;
         return value_.exchange(desired, order);
     }
     /// On failure, stores the present value in `expected`.
     TUTTI_ALWAYS_INLINE bool compare_exchange(T& expected, T desired, std::memory_order success) noexcept {
-        [[maybe_unused]] const access_turn turn;
+        [[maybe_unused]] const interleaving_lock turn;
         return value_.compare_exchange_strong(expected, desired, success, std::memory_order_acquire);
     }
     TUTTI_ALWAYS_INLINE T fetch_add(T operand, std::memory_order order) noexcept {
-        [[maybe_unused]] const access_turn turn;
+        [[maybe_unused]] const interleaving_lock turn;
         return value_.fetch_add(operand, order);
     }
     TUTTI_ALWAYS_INLINE T fetch_or(T operand, std::memory_order order) noexcept {
-        [[maybe_unused]] const access_turn turn;
+        [[maybe_unused]] const interleaving_lock turn;
         return value_.fetch_or(operand, order);
     }
     TUTTI_ALWAYS_INLINE T fetch_and(T operand, std::memory_order order) noexcept {
-        [[maybe_unused]] const access_turn turn;
+        [[maybe_unused]] const interleaving_lock turn;
         return value_.fetch_and(operand, order);
     }
 

@@ -9,13 +9,13 @@
 
 namespace tutti::cluster {
 class node;
-class call_carrier;
+class call_transport;
 }  // namespace tutti::cluster
 
 namespace tutti::server {
 
 /// The cluster figures that INFO shows.
-struct cluster_figures {
+struct cluster_statistics {
     unsigned node = 0;   ///< the number of this server's node
     unsigned nodes = 1;  ///< number of all nodes
     unsigned lost = 0;   ///< number of lost nodes
@@ -32,9 +32,9 @@ public:
     virtual ~cluster_access() = default;
 
     [[nodiscard]] virtual cluster::node& node() noexcept = 0;
-    [[nodiscard]] virtual cluster_figures look() const = 0;
+    [[nodiscard]] virtual cluster_statistics statistics() const = 0;
     /// Returns the carrier of calls to other servers; null if there are no other servers.
-    [[nodiscard]] virtual cluster::call_carrier* calls() noexcept { return nullptr; }
+    [[nodiscard]] virtual cluster::call_transport* calls() noexcept { return nullptr; }
 };
 
 }  // namespace tutti::server

@@ -29,7 +29,7 @@
 #include "tutti/detail/config.hpp"
 #include "tutti/server/cluster.hpp"
 #include "tutti/server/codec.hpp"
-#include "tutti/server/undisturbed.hpp"
+#include "tutti/server/no_preemption_guard.hpp"
 
 namespace tutti::server {
 
@@ -99,12 +99,12 @@ public:
 struct procedure {
     std::string name;
     procedure_options options;
-    std::size_t least = 0;  ///< minimum number of arguments
-    std::size_t most = 0;
+    std::size_t min_arguments = 0;  ///< minimum number of arguments
+    std::size_t max_arguments = 0;
     std::function<void(const call&, std::span<const std::string_view>, reply&)> body;
     /// Returns the object of the cluster that a call is about, if set. The call then runs on the server whose node owns
     /// that object.
-    std::function<cluster::object_id(std::span<const std::string_view>)> about{};
+    std::function<cluster::object_id(std::span<const std::string_view>)> routing_object{};
 };
 
 namespace detail {
@@ -114,7 +114,7 @@ using arguments = std::span<const std::string_view>;
 /// Decodes the arguments of one parameter.
 template <class T>
 struct parameter {
-    static constexpr std::size_t least = 1, most = 1;
+    static constexpr std::size_t min_arguments = 1, max_arguments = 1;
     static T take(arguments& from) {
         const std::string_view first = from.front();
         from = from.subspan(1);
@@ -123,7 +123,7 @@ struct parameter {
 };
 template <class T>
 struct parameter<std::optional<T>> {
-    static constexpr std::size_t least = 0, most = parameter<T>::most;
+    static constexpr std::size_t min_arguments = 0, max_arguments = parameter<T>::most;
     static std::optional<T> take(arguments& from) {
         if (from.empty()) return std::nullopt;
         return parameter<T>::take(from);
@@ -131,7 +131,7 @@ struct parameter<std::optional<T>> {
 };
 template <class T>
 struct parameter<std::vector<T>> {
-    static constexpr std::size_t least = 0, most = std::size_t{1} << 32;
+    static constexpr std::size_t min_arguments = 0, max_arguments = std::size_t{1} << 32;
     static std::vector<T> take(arguments& from) {
         std::vector<T> all;
         all.reserve(from.size());
@@ -148,12 +148,12 @@ struct types {};
 template <class... P>
 constexpr bool in_order() {
     bool fits = true, may_be_left_out = false, takes_all = false;
-    [[maybe_unused]] const auto look = [&](std::size_t least, std::size_t most) {
-        fits = fits && !takes_all && (least == 0 || !may_be_left_out);
-        may_be_left_out = may_be_left_out || least == 0;
-        takes_all = takes_all || most > 1;
+    [[maybe_unused]] const auto check_parameter = [&](std::size_t min_arguments, std::size_t max_arguments) {
+        fits = fits && !takes_all && (min_arguments == 0 || !may_be_left_out);
+        may_be_left_out = may_be_left_out || min_arguments == 0;
+        takes_all = takes_all || max_arguments > 1;
     };
-    (look(parameter<P>::least, parameter<P>::most), ...);
+    (check_parameter(parameter<P>::least, parameter<P>::most), ...);
     return fits;
 }
 
@@ -216,7 +216,7 @@ procedure make(std::string name, const procedure_options& options, F f, types<P.
 
 /// Makes the function that returns the object that a call is about, from a function of the call's first arguments.
 template <std::size_t Given, class A, class... P>
-auto about(A a, types<P...>) {
+auto make_routing_function(A a, types<P...>) {
     static_assert((std::size_t{0} + ... + parameter<P>::least) <= Given,
                   "tutti: what a call is about follows from arguments that every call has");
     return [a = std::move(a)](arguments given) -> cluster::object_id {
@@ -225,11 +225,11 @@ auto about(A a, types<P...>) {
     };
 }
 template <class... P>
-consteval std::size_t least_of(types<call, P...>) {
+consteval std::size_t min_arguments_of(types<call, P...>) {
     return (std::size_t{0} + ... + parameter<P>::least);
 }
 template <class... P>
-consteval std::size_t least_of(types<P...>) {
+consteval std::size_t min_arguments_of(types<P...>) {
     return (std::size_t{0} + ... + parameter<P>::least);
 }
 
@@ -278,17 +278,17 @@ public:
     }
     /// Registers a procedure whose calls run, on a cluster, at the owner of an object: the server whose node owns it.
     /// If that server lacks the procedure or has no room, the call runs on the server that received it
-    /// (docs/server-cluster.md). `about` takes the call's first arguments, or all of them, by value or const reference,
-    /// and returns the object. The result is a cluster::object_id, or a text that names the object. `about` runs on
-    /// many threads at once, which also serve clients, so it should only compute the id. If `about` throws, the call
-    /// runs on the server that received it. Without a cluster, `about` has no effect.
+    /// (docs/server-cluster.md). `routing_object` takes the call's first arguments, or all of them, by value or const reference,
+    /// and returns the object. The result is a cluster::object_id, or a text that names the object. `routing_object` runs on
+    /// many threads at once, which also serve clients, so it should only compute the id. If `routing_object` throws, the call
+    /// runs on the server that received it. Without a cluster, `routing_object` has no effect.
     template <class F, class A>
-    void add(std::string name, const procedure_options& options, F f, A about) {
+    void add(std::string name, const procedure_options& options, F f, A routing_object) {
         using s = detail::signature<F>;
         using parameters = typename s::parameters;
         procedure p = detail::make<typename s::result>(std::move(name), options, std::move(f), parameters{});
-        p.about = detail::about<detail::least_of(parameters{})>(std::move(about),
-                                                                typename detail::signature<A>::parameters{});
+        p.routing_object = detail::make_routing_function<detail::min_arguments_of(parameters{})>(
+            std::move(routing_object), typename detail::signature<A>::parameters{});
         add(std::move(p));
     }
     virtual void add(procedure p) = 0;
@@ -359,7 +359,7 @@ consteval object_layout layout_of_this_object() {
 /// the interface, so that the server can refuse an object of another version. The server also refuses an object whose
 /// standard library types have another layout.
 #define TUTTI_PROCEDURES(registry_name)                                                     \
-    TUTTI_UNDISTURBED_STATICS                                                               \
+    TUTTI_NO_PREEMPTION_STATICS                                                             \
     static void tutti_define_procedures(tutti::server::registry& registry_name);            \
     extern "C" TUTTI_EXPORT const tutti::server::detail::object_layout tutti_server_layout; \
     constinit const tutti::server::detail::object_layout tutti_server_layout =              \

@@ -35,7 +35,7 @@ struct tls_files {
 };
 
 /// The longest duration that a setting may have: 100 years. With this limit, sums with clock times cannot overflow.
-inline constexpr std::chrono::hours longest_duration{24 * 36'525};
+inline constexpr std::chrono::hours max_duration{24 * 36'525};
 
 /// A user: name, password and permissions.
 struct user {
@@ -157,7 +157,7 @@ struct settings {
     std::string metrics_host = "127.0.0.1";
 
     /// True: a signal that ends the process (SIGSEGV, SIGABRT and similar) first reports on standard error the
-    /// procedure and the place that raised it. This replaces the program's earlier handlers of these signals. `notice`
+    /// procedure and the place that raised it. This replaces the program's earlier handlers of these signals. `log_callback`
     /// also gets a line about a call that cannot be ended after its time limit. Another line reports a call that keeps
     /// its worker for `stuck_after`.
     bool report_crashes = false;
@@ -206,7 +206,7 @@ struct settings {
     /// Receives messages for the operator, one line each, on any thread. Null: the server writes them to standard
     /// error. The function must neither throw nor wait for a reader of the line: the caller may be a thread that serves
     /// clients (line_writer).
-    std::function<void(severity, const std::string&)> notice{};
+    std::function<void(severity, const std::string&)> log_callback{};
     /// A cluster whose objects procedures use (registry::cluster). The cluster must outlive the service. Excludes
     /// `log`, because a call that runs again from the log would write objects a second time.
     cluster_access* cluster = nullptr;

@@ -326,15 +326,15 @@ struct status_reply {
     std::string address;
     std::string state;   ///< leader, follower, candidate
     std::string leader;  ///< its address, or empty
-    std::uint64_t term = 0, last_index = 0, applied_index = 0, version = 0, records = 0, bytes = 0, programs = 0;
-    std::uint64_t turned_away = 0;
+    std::uint64_t term = 0, last_index = 0, applied_index = 0, version = 0, records = 0, bytes = 0, connections = 0;
+    std::uint64_t connections_rejected = 0;
     std::uint64_t prepared = 0;  ///< transactions of several groups that wait here for their decision
-    std::string trouble;         ///< empty, or a problem that the operator should look at
+    std::string error;           ///< empty, or a problem that the operator should look at
     std::vector<listed_member> members;
     template <class V>
     void fields(V& v) {
         v(id), v(address), v(state), v(leader), v(term), v(last_index), v(applied_index), v(version), v(records),
-            v(bytes), v(programs), v(turned_away), v(prepared), v(trouble), v(members);
+            v(bytes), v(connections), v(connections_rejected), v(prepared), v(error), v(members);
     }
 };
 

@@ -71,7 +71,7 @@ wire::lock_refusal object_directory::commit_locally(std::span<local_write> all, 
         install_local(all, who, version, hold);
     }
     for (const local_write& s : all) {
-        if (!s.at->is_shown) show(*s.in, *s.id, *s.at);
+        if (!s.at->is_lock_free_readable) show(*s.in, *s.id, *s.at);
     }
     tidy(all);
     hold.unlock();
@@ -124,21 +124,21 @@ bool object_directory::commit_in_place(std::span<const in_place_write> all, std:
     if (keeps_values && readers_.oldest_read_time() < clock_.now()) return false;
     const auto open_again = [all](std::size_t first) {
         for (const in_place_write& s : all.first(first)) {
-            if (s.written.exists()) s.at->reopen();
+            if (s.written.exists()) s.at->cancel_write();
         }
         return false;
     };
     const auto reads_are_valid = [all] {
         return std::ranges::all_of(
-            all, [](const in_place_write& s) { return s.written.exists() || s.at->is_still(s.word); });
+            all, [](const in_place_write& s) { return s.written.exists() || s.at->is_unchanged_since(s.word); });
     };
     if (injected(fault::in_place_validates_early) && !reads_are_valid()) return false;
     yield_if_injected(fault::in_place_validates_early);
     for (std::size_t i = 0; i < all.size(); ++i) {
         const in_place_write& s = all[i];
-        if (!shown::is_free(s.word)) return open_again(i);
+        if (!seqlock_object::allows_in_place_write(s.word)) return open_again(i);
         if (!s.written.exists()) continue;
-        if (!s.at->close_if(s.word)) return open_again(i);
+        if (!s.at->try_begin_write(s.word)) return open_again(i);
         if (s.at->size() != s.written.size + sizeof s.written.tag) return open_again(i + 1);
     }
     version = clock_.tick();
@@ -146,7 +146,7 @@ bool object_directory::commit_in_place(std::span<const in_place_write> all, std:
     if (tries && !reads_are_valid()) return open_again(all.size());
     if (keeps_values && readers_.oldest_read_time() < version) return open_again(all.size());
     for (const in_place_write& s : all) {
-        if (s.written.exists()) s.at->show(version, s.written);
+        if (s.written.exists()) s.at->end_write(version, s.written);
     }
     return true;
 }

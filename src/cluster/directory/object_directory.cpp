@@ -57,7 +57,8 @@ void object_directory::erase(shard& s, const object_id& id) {
     const auto at = s.objects.find(id);
     if (at == s.objects.end()) return;
     hide(at->second);
-    if (shown* const seen = at->second.seqlock; seen != nullptr) seen->lay_aside(std::exchange(s.spare_shown, seen));
+    if (seqlock_object* const seen = at->second.seqlock; seen != nullptr)
+        seen->recycle(std::exchange(s.spare_seqlock_object, seen));
     s.objects.erase(at);
     ++s.drops;
 }
@@ -71,9 +72,9 @@ bool object_directory::is_guarded(const shard& s, const object_id& id, const obj
 
 void object_directory::make_shown(shard& s, const object_id& id, object& o) {
     if (o.seqlock != nullptr || !o.here) return;
-    if (s.spare_shown == nullptr) s.spare_shown = &s.all_shown.emplace_back();
-    o.seqlock = s.spare_shown;
-    s.spare_shown = o.seqlock->take_up(id);
+    if (s.spare_seqlock_object == nullptr) s.spare_seqlock_object = &s.seqlock_objects.emplace_back();
+    o.seqlock = s.spare_seqlock_object;
+    s.spare_seqlock_object = o.seqlock->reuse(id);
     show(s, id, o);
 }
 

@@ -35,7 +35,7 @@
 //         - elsewhere, a pointer. If the object itself left it, and the home may not know where it leads, the home is
 //           told. So the home knows, or will know, whatever a node has forgotten.
 //
-//   DIR10 Looks without the shard's lock see the shown part of an object (shown.hpp), which is the object's current
+//   DIR10 Looks without the shard's lock see the shown part of an object (seqlock_object.hpp), which is the object's current
 //       state. The shown part is hidden before the object changes or is locked for writing. The shown part is also
 //       hidden before a commit draws the object's next version.
 //   DIR11 While an object is shown, its version and its bytes are in the shown part, and the entry may be outdated. A
@@ -71,7 +71,7 @@
 
 #include "base/lock.hpp"
 #include "cluster/directory/placement.hpp"
-#include "cluster/directory/shown.hpp"
+#include "cluster/directory/seqlock_object.hpp"
 #include "cluster/protocol/precedence.hpp"
 #include "cluster/protocol/snapshot_tracker.hpp"
 #include "wire/message.hpp"
@@ -115,8 +115,8 @@ public:
 
     /// Where and how a look has found an object, as a hint for the next look. The hint keeps nothing alive or locked.
     struct lookup_hint {
-        shown* object = nullptr;              ///< null: it is not shown
-        std::uint64_t word = shown::nothing;  ///< the word that a look without a lock has seen there
+        seqlock_object* object = nullptr;                   ///< null: it is not shown
+        std::uint64_t word = seqlock_object::initial_word;  ///< the word that a look without a lock has seen there
     };
     /// Returns the object as it is now, or as it was at time `at`. A transaction that looks holds no lock yet, so its
     /// own locks cannot be in its way.
@@ -147,7 +147,7 @@ public:
     [[nodiscard]] bool reread(lookup_hint& found, const object_id& id, wire::object_view& view) const;
     /// Looks again, and copies the value to `to`. Returns false also if the value has another image. The view has no
     /// bytes.
-    [[nodiscard]] bool reread(lookup_hint& found, const object_id& id, const detail::image& to,
+    [[nodiscard]] bool reread(lookup_hint& found, const object_id& id, const detail::typed_bytes& to,
                               wire::object_view& view) const noexcept;
     /// Returns true if the object is here, has that version, and is not locked for writing by a transaction other than
     /// `who`.
@@ -180,9 +180,9 @@ public:
     static constexpr std::size_t max_local_objects = 16;
     /// One object of a commit in place.
     struct in_place_write {
-        shown* at;
-        std::uint64_t word;     ///< the word that a look has seen there
-        detail::image written;  ///< the new value; none: it is only read
+        seqlock_object* at;
+        std::uint64_t word;           ///< the word that a look has seen there
+        detail::typed_bytes written;  ///< the new value; none: it is only read
     };
     /// Commits as commit_locally does, without a shard's lock. Every object must be shown and free, and must stay as
     /// the look has seen it (DIR11). Returns false if nothing has happened, and another way may succeed. REQUIRES: each
@@ -322,8 +322,8 @@ private:
         std::size_t kept_bytes = 0;                 ///< bytes of the history
         bool home_knows = true;                     ///< of a pointer: the home knows it
         bool listed = false;                        ///< in the list of pointers or of erased objects
-        bool is_shown = false;                      ///< DIR10
-        shown* seqlock = nullptr;                   ///< where it is shown; null: no look has asked for it
+        bool is_lock_free_readable = false;         ///< DIR10
+        seqlock_object* seqlock = nullptr;          ///< where it is shown; null: no look has asked for it
         [[nodiscard]] bool is_locked() const noexcept { return writer.exists() || !readers.empty(); }
     };
     using watchers = std::vector<node_number>;
@@ -366,8 +366,8 @@ private:
         std::deque<object_id> pointers, erased;
         std::size_t changes_until_scan = 0;  ///< how many changes until the next look at `erased`
         std::uint64_t version_of_absent = 0;
-        std::deque<shown> all_shown;  ///< SEQ4
-        shown* spare_shown = nullptr;
+        std::deque<seqlock_object> seqlock_objects;  ///< SEQ4
+        seqlock_object* spare_seqlock_object = nullptr;
         statistics count;  ///< without `entries`, which the map counts
     };
     /// Hides an object during its change, and updates the count of objects that exist here.
@@ -393,7 +393,7 @@ private:
     /// Hides an object during a look with the shard's lock. The object does not change meanwhile.
     class hide_guard {
     public:
-        explicit hide_guard(object& o) noexcept : object_{o}, was_shown_{o.is_shown} { hide(o); }
+        explicit hide_guard(object& o) noexcept : object_{o}, was_shown_{o.is_lock_free_readable} { hide(o); }
         ~hide_guard() {
             if (was_shown_) show_again(object_);
         }
@@ -406,9 +406,9 @@ private:
     };
     /// Hides the object, and updates its entry (DIR10, DIR11).
     static void hide(object& o) noexcept {
-        if (!o.is_shown) return;
-        o.seqlock->close();
-        o.is_shown = false;
+        if (!o.is_lock_free_readable) return;
+        o.seqlock->begin_write();
+        o.is_lock_free_readable = false;
         if (o.seqlock->version() == o.version || injected(fault::trust_outdated_entry)) return;
         o.version = o.seqlock->version();
         o.seqlock->copy_to(o.bytes);  // has the same size as before: needs no memory
@@ -417,15 +417,15 @@ private:
     /// REQUIRES: it is hidden.
     static void show(const shard& s, const object_id& id, object& o) noexcept {
         const bool is_seen = !o.writer.exists() || injected(fault::show_locked);
-        if (o.seqlock == nullptr || !o.here || !is_seen || o.bytes.size() > shown::most) return;
-        o.seqlock->show(o.exists, o.version, o.bytes, is_guarded(s, id, o));
-        o.is_shown = true;
+        if (o.seqlock == nullptr || !o.here || !is_seen || o.bytes.size() > seqlock_object::max_size) return;
+        o.seqlock->end_write(o.exists, o.version, o.bytes, is_guarded(s, id, o));
+        o.is_lock_free_readable = true;
     }
     /// Shows an unchanged object again.
     /// REQUIRES: it was shown before it was hidden, and nothing has changed since.
     static void show_again(object& o) noexcept {
-        o.seqlock->reopen();
-        o.is_shown = true;
+        o.seqlock->cancel_write();
+        o.is_lock_free_readable = true;
     }
     /// Returns true if the object is guarded (DIR11).
     [[nodiscard]] static bool is_guarded(const shard& s, const object_id& id, const object& o) noexcept;
@@ -573,15 +573,16 @@ private:
 };
 
 inline bool object_directory::reread(lookup_hint& found, const object_id& id, wire::object_view& view) const {
-    if (found.object == nullptr || !found.object->see(id, clock_, view, found.word)) return false;
+    if (found.object == nullptr || !found.object->try_read(id, clock_, view, found.word)) return false;
     view.where = wire::lookup_result::here;
     view.owner = self_;
     return true;
 }
 
-TUTTI_ALWAYS_INLINE bool object_directory::reread(lookup_hint& found, const object_id& id, const detail::image& to,
+TUTTI_ALWAYS_INLINE bool object_directory::reread(lookup_hint& found, const object_id& id,
+                                                  const detail::typed_bytes& to,
                                                   wire::object_view& view) const noexcept {
-    if (found.object == nullptr || !found.object->see(id, clock_, to, view, found.word)) return false;
+    if (found.object == nullptr || !found.object->try_read(id, clock_, to, view, found.word)) return false;
     view.where = wire::lookup_result::here;
     view.owner = self_;
     return true;

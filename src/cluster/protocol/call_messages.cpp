@@ -7,19 +7,19 @@
 namespace tutti::cluster {
 
 bool dispatch_call_message(const wire::header& h, std::string_view body, node_number nodes, call_handler* handler,
-                           call_carrier& by) {
+                           call_transport& by) {
     switch (h.type) {
         case wire::message_type::run: {
             forwarded_call what;
             if (!wire::decode(body, what)) return false;
             if (handler != nullptr) handler->run(h.from, h.call, std::move(what));
-            else by.answer(h.from, h.call, {.fate = forwarded_fate::declined, .answer = {}});
+            else by.send_reply(h.from, h.call, {.result = forwarded_outcome::declined, .reply = {}});
             return true;
         }
         case wire::message_type::run_reply: {
-            forwarded_answer how;
+            forwarded_reply how;
             if (!wire::decode(body, how) || how.owner >= nodes) return false;
-            if (handler != nullptr) handler->answered(h.from, h.call, std::move(how));
+            if (handler != nullptr) handler->on_reply(h.from, h.call, std::move(how));
             return true;
         }
         default: {

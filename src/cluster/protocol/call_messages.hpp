@@ -17,6 +17,6 @@ namespace tutti::cluster {
 /// run. Returns false if the bytes are not a valid call message of a cluster of `nodes` nodes.
 /// REQUIRES: is_about_call(h.kind).
 [[nodiscard]] bool dispatch_call_message(const wire::header& h, std::string_view body, node_number nodes,
-                                         call_handler* handler, call_carrier& by);
+                                         call_handler* handler, call_transport& by);
 
 }  // namespace tutti::cluster

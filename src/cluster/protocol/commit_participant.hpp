@@ -85,7 +85,7 @@ public:
     /// Returns the transactions in doubt, and the latest ones that were settled here, sorted by name (CMT9).
     [[nodiscard]] std::vector<doubt> list_doubts();
     /// Settles a transaction as an operator orders (CMT9).
-    [[nodiscard]] settling_answer resolve(const transaction_name& who, bool commits);
+    [[nodiscard]] resolve_reply resolve(const transaction_name& who, bool commits);
 
     struct statistics {
         std::uint64_t in_doubt = 0;                ///< objects that are locked for a lost node

@@ -29,14 +29,14 @@ auto fetching(std::uint64_t at, const object_cache& of) {
 
 void distributed_transaction::add_to_pool() {
     pool_.push_back(std::make_unique<object_entry>());
-    note_whether_at_hand();
+    update_fast_path_limit();
 }
 
 object_entry& distributed_transaction::add(const object_id& id, const object_directory::lookup_hint& found) {
     object_entry& e = next_entry();
     if (found.object != nullptr) location_hint_of(id) = found.object;
     ++used_;
-    if (snapshot_) note_whether_at_hand();
+    if (snapshot_) update_fast_path_limit();
     e.id = id;
     e.hint = found;
     e.in_copy = false;
@@ -51,12 +51,12 @@ object_entry& distributed_transaction::add(const object_id& id, const object_dir
     return e;
 }
 
-void distributed_transaction::take_over(const detail::light_attempt& from) noexcept {
+void distributed_transaction::take_over(const detail::fast_path_attempt& from) noexcept {
     ++name_.sequence;
     time_ = from.time();
     prepared_ = decided_ = false;
     used_ = 0;
-    for (const detail::light_object& o : from.opened()) {
+    for (const detail::fast_path_object& o : from.opened()) {
         object_entry& e = *pool_[used_++];
         e.where = wire::lookup_result::here;
         e.owner = node_.self;
@@ -64,7 +64,7 @@ void distributed_transaction::take_over(const detail::light_attempt& from) noexc
         e.version = o.version;
         e.valid_at = time_;
         e.id = o.id;
-        e.hint = {static_cast<shown*>(o.seen), o.word};
+        e.hint = {static_cast<seqlock_object*>(o.source), o.word};
         e.in_copy = e.written = false;
         o.into->exists = o.into->decoded = true;
         o.into->written = o.written;
@@ -72,7 +72,7 @@ void distributed_transaction::take_over(const detail::light_attempt& from) noexc
     }
 }
 
-/// Opens the object if it is at hand in the showcase where this thread has last opened an object of the same hash.
+/// Opens the object if it is at hand in the seqlock object where this thread has last opened an object of the same hash.
 bool distributed_transaction::open_by_hint(const object_id& id) {
     if (used_ == pool_.size()) add_to_pool();
     if (!fits_fast_path()) return false;
@@ -98,7 +98,7 @@ std::vector<distributed_transaction::object_lookup> distributed_transaction::loo
 void distributed_transaction::cancel_prefetch() {
     network_.begin({});
     prefetched_ = {};
-    note_whether_at_hand();
+    update_fast_path_limit();
 }
 
 protocol_status distributed_transaction::prefetch(std::span<const object_id> ids) {
@@ -112,7 +112,7 @@ protocol_status distributed_transaction::prefetch(std::span<const object_id> ids
             prefetched_.objects.push_back(first_lookup(w, view));
     }
     if (prefetched_.objects.empty()) return protocol_status::good;
-    note_whether_at_hand();
+    update_fast_path_limit();
     record_before_asking(prefetched_.objects);
     std::ranges::sort(prefetched_.objects, {}, &object_lookup::at);
     make_queries(prefetched_.objects, wire::message_type::fetch, fetching(read_time(), node_.cache), prefetched_.calls,
@@ -121,7 +121,7 @@ protocol_status distributed_transaction::prefetch(std::span<const object_id> ids
         network_.begin(prefetched_.calls);
     } catch (...) {
         prefetched_ = {};  // no call is pending
-        note_whether_at_hand();
+        update_fast_path_limit();
         throw;
     }
     return protocol_status::good;
@@ -132,7 +132,7 @@ protocol_status distributed_transaction::open_prefetched() {
     if (prefetched_.objects.empty()) return protocol_status::good;
     network_.finish();
     const prefetched_objects all = std::exchange(prefetched_, {});
-    note_whether_at_hand();
+    update_fast_path_limit();
     std::vector<wire::object_view> views;
     const protocol_status asked = collect_views(all.calls, all.asked, views);
     std::vector<object_lookup> again;

@@ -81,21 +81,21 @@ void commit_participant::end_doubt(all_pending::iterator at, std::uint64_t versi
     finish(at, version != 0 ? wire::prepare_reply{.yes = true, .version = version} : wire::prepare_reply{});
 }
 
-settling_answer commit_participant::resolve(const transaction_name& who, bool commits) try {
+resolve_reply commit_participant::resolve(const transaction_name& who, bool commits) try {
     const std::lock_guard hold{guard_};
     const auto at = prepared_.find(who);
     if (at == prepared_.end()) {
         if (const resolved_doubt* const known = find_resolved(who))
-            return {(known->version != 0) == commits ? settling::was_done : settling::contradiction};
-        return {settling::unknown};
+            return {(known->version != 0) == commits ? resolve_result::was_done : resolve_result::contradiction};
+        return {resolve_result::unknown};
     }
     pending& p = at->second;
-    if (!objects_.is_process_lost(who)) return {settling::runs};
+    if (!objects_.is_process_lost(who)) return {resolve_result::runs};
     const auto lowest = std::ranges::min_element(p.participants);
     if (lowest != p.participants.end() && *lowest < self_ && !injected(fault::resolve_anywhere))
-        return {settling::not_here, *lowest};
-    if (asked_.contains(who)) return {settling::asking};
-    if (p.is_decided() && !commits) return {settling::contradiction};  // memory was lacking to carry it out
+        return {resolve_result::not_here, *lowest};
+    if (asked_.contains(who)) return {resolve_result::asking};
+    if (p.is_decided() && !commits) return {resolve_result::contradiction};  // memory was lacking to carry it out
     std::uint64_t version = 0;
     if (commits) {
         version = p.is_decided() ? p.answer.version : p.latest + 1;
@@ -110,9 +110,9 @@ settling_answer commit_participant::resolve(const transaction_name& who, bool co
     end_doubt(at, version, true);
     ++by_operator_;
     for (const node_number n : others) send_report(n, report);
-    return {settling::done};
+    return {resolve_result::done};
 } catch (const std::bad_alloc&) {
-    return {settling::failed};
+    return {resolve_result::failed};
 }
 
 }  // namespace tutti::cluster

@@ -29,7 +29,7 @@ bool distributed_transaction::begin(bool snapshot, bool without_local_reads) {
     used_ = 0;
     if (!index_.empty()) index_.clear();
     prepared_ = decided_ = false;
-    note_whether_at_hand();
+    update_fast_path_limit();
     is_clean_ = !snapshot;
     if (without_local_reads || local_reads_ == nullptr || local_reads_->validate(time_)) return true;
     why_ = rollback_reason::variables;
@@ -42,7 +42,7 @@ void distributed_transaction::set_behavior(const contention_behavior& how) noexc
     if (snapshot_) behavior_.reserve_for = nullptr;
     if (injected(fault::no_age)) behavior_.precedence.age = 0;
     if (injected(fault::priority_not_carried)) behavior_.precedence.rank = 0;
-    note_whether_at_hand();
+    update_fast_path_limit();
 }
 
 wire::precedence distributed_transaction::precedence() const noexcept {
@@ -139,7 +139,7 @@ void distributed_transaction::roll_back_to(std::size_t kept) noexcept {
         if (used_ > max_scanned) index_.erase(pool_[used_ - 1]->id);
     }
     if (used_ <= max_scanned) index_.clear();
-    note_whether_at_hand();
+    update_fast_path_limit();
 }
 
 bool distributed_transaction::is_valid_in_copy(object_entry& e) {
@@ -194,8 +194,8 @@ bool distributed_transaction::may_commit_locally() const noexcept {
 namespace {
 
 /// Returns the image of encoded bytes, whose first word is the tag.
-detail::image image_of(std::string& bytes) noexcept {
-    detail::image i{};
+detail::typed_bytes typed_bytes_of(std::string& bytes) noexcept {
+    detail::typed_bytes i{};
     if (bytes.size() < sizeof i.tag) return i;
     std::memcpy(&i.tag, bytes.data(), sizeof i.tag);
     i.at = bytes.data() + sizeof i.tag;
@@ -206,7 +206,7 @@ detail::image image_of(std::string& bytes) noexcept {
 }  // namespace
 
 bool distributed_transaction::prepare_in_place() noexcept {
-    if (!opens_at_hand_ || used_ > object_directory::max_local_objects) return false;
+    if (!opens_on_fast_path_ || used_ > object_directory::max_local_objects) return false;
     std::array<object_directory::in_place_write, object_directory::max_local_objects> spots;
     for (std::size_t i = 0; i < used_; ++i) {
         object_entry& e = *pool_[i];
@@ -214,7 +214,7 @@ bool distributed_transaction::prepare_in_place() noexcept {
         s.at = e.hint.object;
         s.word = e.hint.word;
         s.written.at = nullptr;
-        if (e.written) s.written = e.fresh_image.exists() ? e.fresh_image : image_of(e.fresh);
+        if (e.written) s.written = e.fresh_image.exists() ? e.fresh_image : typed_bytes_of(e.fresh);
         if (s.at == nullptr || (e.written && !(e.will_exist && s.written.exists()))) return false;
     }
     if (!node_.objects.commit_in_place({spots.data(), used_}, version_)) return false;

@@ -34,7 +34,7 @@
 #include "cluster/protocol/network.hpp"
 #include "cluster/protocol/precedence.hpp"
 #include "cluster/protocol/protocol_node.hpp"
-#include "tutti/cluster/light.hpp"
+#include "tutti/cluster/fast_path.hpp"
 #include "tutti/cluster/status.hpp"
 #include "wire/bytes.hpp"
 
@@ -59,10 +59,10 @@ struct object_entry : wire::object_view {
 
     bool written = false;
     bool will_exist = false;
-    std::string fresh;            ///< the new value
-    detail::image fresh_image{};  ///< the new value if it is copied as it is, and `fresh` is not made yet
-    void* object_data = nullptr;  ///< the caller's data for the object
-    void* entry_data = nullptr;   ///< the caller's data for this entry, whatever its object
+    std::string fresh;                  ///< the new value
+    detail::typed_bytes fresh_image{};  ///< the new value if it is copied as it is, and `fresh` is not made yet
+    void* object_data = nullptr;        ///< the caller's data for the object
+    void* entry_data = nullptr;         ///< the caller's data for this entry, whatever its object
 };
 
 /// The body's other reads: local variables.
@@ -92,10 +92,10 @@ public:
     /// Begins an attempt at the current clock. Returns false if the other reads are not valid. `alone`: there are no
     /// other reads.
     [[nodiscard]] bool begin(bool snapshot = false, bool without_local_reads = false);
-    /// Continues a light attempt, as if this one had begun at that attempt's time, alone, and had opened the same
+    /// Continues a fast-path attempt, as if this one had begun at that attempt's time, alone, and had opened the same
     /// objects.
-    /// REQUIRES: is_clean; the entries' slots are those of the light attempt's places.
-    void take_over(const detail::light_attempt& from) noexcept;
+    /// REQUIRES: is_clean; the entries' slots are those of the fast-path attempt's places.
+    void take_over(const detail::fast_path_attempt& from) noexcept;
     /// Returns true if a begin has nothing to clean up, and the next objects may be at hand.
     [[nodiscard]] bool is_clean() const noexcept { return is_clean_; }
     /// Returns the caller's data of entry number i, whatever its object, or null if there is none.
@@ -138,19 +138,19 @@ public:
     }
     /// Returns true if the next opened object may be *at hand*. An object at hand is here and shown, and opening it
     /// needs neither a forward nor a message.
-    [[nodiscard]] bool fits_fast_path() const noexcept { return used_ < at_hand_; }
+    [[nodiscard]] bool fits_fast_path() const noexcept { return used_ < fast_path_limit_; }
     /// Returns the entry for that object.
     [[nodiscard]] object_entry& next_on_fast_path() noexcept { return *pool_[used_]; }
     /// Opens the object with that entry if it is at hand and shown in `at`. Copies its value, which must have that
     /// image, to `to`. Returns false if the caller has to use open.
     /// REQUIRES: it is not open; fits_fast_path; e is next_on_fast_path
-    [[nodiscard]] TUTTI_ALWAYS_INLINE bool open_on_fast_path(object_entry& e, const object_id& id, shown* at,
-                                                             const detail::image& to) noexcept {
+    [[nodiscard]] TUTTI_ALWAYS_INLINE bool open_on_fast_path(object_entry& e, const object_id& id, seqlock_object* at,
+                                                             const detail::typed_bytes& to) noexcept {
         e.hint.object = at;
         return node_.objects.reread(e.hint, id, to, e) && take_on_fast_path(e, id);
     }
     /// Notes that the object may be shown in `at`. The next open looks there.
-    void set_location_hint(const object_id& id, shown& at) noexcept { location_hint_of(id) = &at; }
+    void set_location_hint(const object_id& id, seqlock_object& at) noexcept { location_hint_of(id) = &at; }
     /// Opens the objects that are not open, in one round trip if they are where they are expected. After a conflict of
     /// open, forward or watch, the caller has to call begin, or rewind to the valid entries.
     [[nodiscard]] protocol_status open(std::span<const object_id> ids);
@@ -229,9 +229,9 @@ private:
     /// Notes whether the next objects may be at hand. Three cases exclude this. A reserved object needs a message to
     /// its owner. The first object of a snapshot reader fixes its time. All objects that were asked for ahead are
     /// opened together with the first of them.
-    void note_whether_at_hand() noexcept {
-        opens_at_hand_ = hold() == nullptr && (!snapshot_ || used_ != 0) && prefetched_.objects.empty();
-        at_hand_ = opens_at_hand_ ? std::min(pool_.size(), max_scanned) : 0;
+    void update_fast_path_limit() noexcept {
+        opens_on_fast_path_ = hold() == nullptr && (!snapshot_ || used_ != 0) && prefetched_.objects.empty();
+        fast_path_limit_ = opens_on_fast_path_ ? std::min(pool_.size(), max_scanned) : 0;
     }
     [[nodiscard]] object_entry* find_in_index(const object_id& id) noexcept;
     [[nodiscard]] TUTTI_ALWAYS_INLINE bool take_on_fast_path(object_entry& e, const object_id& id) noexcept {
@@ -336,7 +336,7 @@ private:
     object_entry& add(const object_id& id, const object_directory::lookup_hint& found);
     static constexpr std::size_t max_location_hints = 256;  // the number of values of a hash's highest 8 bits
     /// Returns where an object was shown when this thread last opened one of the same hash.
-    [[nodiscard]] shown*& location_hint_of(const object_id& id) noexcept {
+    [[nodiscard]] seqlock_object*& location_hint_of(const object_id& id) noexcept {
         // A cheap hash is enough, because a collision only costs a look.
         const std::uint64_t mixed = (id.high ^ id.low) * 0x9e3779b97f4a7c15u;
         return location_hints_[mixed >> 56];
@@ -367,8 +367,8 @@ private:
     transaction_name name_;
     std::uint64_t time_ = 0;
     bool snapshot_ = false;
-    bool opens_at_hand_ = false;
-    std::size_t at_hand_ = 0;  ///< how many first entries may be used for objects at hand
+    bool opens_on_fast_path_ = false;
+    std::size_t fast_path_limit_ = 0;  ///< how many first entries may be used for objects at hand
     bool is_clean_ = false;
     named_lock_client* irrevocable_hold_ = nullptr;
     contention_behavior behavior_;
@@ -384,7 +384,8 @@ private:
     std::vector<std::unique_ptr<object_entry>> pool_;  // the entries beyond used_ are kept for their memory
     std::size_t used_ = 0;
     std::unordered_map<object_id, object_entry*, object_id_hash> index_;  // used for more than `max_scanned` entries
-    std::array<shown*, max_location_hints> location_hints_{};  // by hash; a later object replaces an earlier one
+    std::array<seqlock_object*, max_location_hints>
+        location_hints_{};  // by hash; a later object replaces an earlier one
 
     struct prepare_part {
         node_number at = 0;

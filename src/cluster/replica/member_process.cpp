@@ -22,7 +22,7 @@ constexpr unsigned clock_ms = 50;
 
 }  // namespace
 
-member_process::member_process(const member_options& how, cluster::member::say log_callback, force_mode forced)
+member_process::member_process(const member_options& how, cluster::member::log_callback log_callback, force_mode forced)
     : log_callback_{std::move(log_callback)},
       credentials_{group::credentials::of({files_of(how.tls), how.group_name}, group::peer_kind::member)},
       sessions_{[this](const std::shared_ptr<session>& from, group::request_kind what, std::string_view body) {

@@ -33,7 +33,8 @@ public:
     /// Starts a member. With `forced`, the folder has to know its group. The member is then the only one of a new group
     /// with another number, and has another id. So neither a member of the old group nor a running program takes this
     /// member for the old one. Throws backend::refusal.
-    member_process(const member_options& how, cluster::member::say log_callback, force_mode forced = force_mode::no);
+    member_process(const member_options& how, cluster::member::log_callback log_callback,
+                   force_mode forced = force_mode::no);
     ~member_process();
     member_process(const member_process&) = delete;
     member_process& operator=(const member_process&) = delete;
@@ -53,7 +54,7 @@ public:
     }
 
 private:
-    using severity = cluster::member::weight;
+    using severity = cluster::member::severity;
 
     void load_identity(const member_options& how);
     /// Settles the addresses of a member that its folder knows: where it listens, and where the others reach it.
@@ -66,7 +67,7 @@ private:
     /// Asks the leader to admit this member, until it has. Runs on a thread of its own.
     void join(const std::vector<std::string>& addresses, const std::stop_token& over);
 
-    cluster::member::say log_callback_;
+    cluster::member::log_callback log_callback_;
     const std::shared_ptr<backend::group::credentials> credentials_;  // null: in the clear
     std::string reload_error_;                                        // the error in changed files
     std::optional<data_directory> data_directory_;

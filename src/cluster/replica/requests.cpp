@@ -368,12 +368,12 @@ group::status_reply requests::status() const {
     all.version = raft_node_.state().latest();
     all.records = h.objects;
     all.bytes = h.bytes;
-    all.programs = sessions_.count();
+    all.connections = sessions_.count();
     all.prepared = h.prepared;
-    all.turned_away = connections_rejected_();
+    all.connections_rejected = connections_rejected_();
     for (const raft_node::role& r : raft_node_.members()) all.members.push_back({r.who.id, address_of(r.who), r.votes});
-    if (all.members.empty()) all.trouble = "waits for the group to let it in";
-    else if (all.leader.empty()) all.trouble = "knows of no leader";
+    if (all.members.empty()) all.error = "waits for the group to let it in";
+    else if (all.leader.empty()) all.error = "knows of no leader";
     return all;
 }
 

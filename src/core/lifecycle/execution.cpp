@@ -166,14 +166,14 @@ namespace tutti::detail {
 
 using core::descriptor;
 
-sequel reopen(tx& t) {
+after_rollback reopen(tx& t) {
     descriptor& d = descriptor::of(t);
     frame* const outermost = d.frame_;
-    if (std::exchange(outermost->read_only_in_part, false)) outermost->read_only = false;
+    if (std::exchange(outermost->read_only_by_flat_block, false)) outermost->read_only = false;
     TUTTI_ASSERT(outermost->parent == nullptr, "a signal for the outermost block reached it past an inner one");
     if (d.pending == core::signal::cancel) {
         core::execution_give_up(d, d.cause);
-        return sequel::cancelled;
+        return after_rollback::cancelled;
     }
     const bool ends_when_interrupted = core::can_be_interrupted(d);  // read while its block is open
     if (d.pending == core::signal::retry) {
@@ -208,7 +208,7 @@ sequel reopen(tx& t) {
     if (run.attempt > core::unlogged_attempts) run.log_reads = true;
     d.frame_ = outermost;
     core::attempt_start(d);
-    return sequel::again;
+    return after_rollback::again;
 }
 
 }  // namespace tutti::detail

@@ -50,7 +50,7 @@ refused_exception find_refused_exception(const thrown_signal& thrown) noexcept {
     const auto& now = *reinterpret_cast<const exception_globals*>(abi::__cxa_get_globals());
     const std::type_info* const type = abi::__cxa_current_exception_type();
     const bool is_ours =
-        type != nullptr && (*type == typeid(traced<interrupted>) || *type == typeid(traced<out_of_stack>) ||
+        type != nullptr && (*type == typeid(traced<interrupted>) || *type == typeid(traced<stack_overflow_error>) ||
                             *type == typeid(traced<detail::unwind>));
     if (is_ours && now.uncaught == thrown.before.uncaught) return refused_exception::caught;
     if (now.caught == thrown.before.caught && now.uncaught == thrown.before.uncaught + 1)
@@ -134,7 +134,7 @@ void forget_interruption(descriptor& outermost) noexcept {
 }
 
 void throw_interruption(descriptor& d, std::uint32_t why) {
-    if (why == interrupted_for_stack) throw traced<out_of_stack>{d, why};
+    if (why == interrupted_for_stack) throw traced<stack_overflow_error>{d, why};
     throw traced<interrupted>{d, why};
 }
 

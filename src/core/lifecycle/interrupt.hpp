@@ -30,7 +30,7 @@ namespace tutti::core {
 
 // The values of `descriptor::interrupted`; 0: no interruption.
 inline constexpr std::uint32_t interrupted_by_request = 1;  // throws tutti::interrupted
-inline constexpr std::uint32_t interrupted_for_stack = 2;   // throws tutti::out_of_stack
+inline constexpr std::uint32_t interrupted_for_stack = 2;   // throws tutti::stack_overflow_error
 
 /// Interrupts the context of d. Called on any thread, while the context has not given d back.
 TUTTI_EXPORT void interrupt(descriptor& d) noexcept;

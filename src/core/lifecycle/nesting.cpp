@@ -137,19 +137,19 @@ void close_nested(tx& t, frame& f) {
     if (d.healthy()) core::destroy_replaced_where_due(d);
 }
 
-sequel reopen_nested(tx& t, frame& f) {
+after_rollback reopen_nested(tx& t, frame& f) {
     descriptor& d = descriptor::of(t);
-    if (std::exchange(f.read_only_in_part, false)) f.read_only = false;
+    if (std::exchange(f.read_only_by_flat_block, false)) f.read_only = false;
     TUTTI_ASSERT(d.frame_ == &f, "blocks close in the order opposite to that in which they opened");
     const bool again =
         d.pending == signal::restart_block || (d.pending == signal::partial_rollback && d.partial_rollback.to == &f);
     const bool mine =
         again || (d.pending == signal::cancel && !f.alternative) || (d.pending == signal::retry && f.alternative);
     d.frame_ = f.parent;
-    if (!mine) return sequel::propagate;
+    if (!mine) return after_rollback::propagate;
     const bool partial = d.pending == signal::partial_rollback;
     const std::size_t set_aside = core::roll_back_block(d, f, d.cause);
-    if (core::restore_interrupted_signal(d, f)) return again ? sequel::again : sequel::cancelled;
+    if (core::restore_interrupted_signal(d, f)) return again ? after_rollback::again : after_rollback::cancelled;
     const bool moved = partial && core::advance_snapshot(d, f);
     core::clear_signal(d);
     core::destroy_block_leftovers(d, f, set_aside);
@@ -157,7 +157,7 @@ sequel reopen_nested(tx& t, frame& f) {
     if (partial) core::wait_for_blocker(d);
     // Participants may have shown the blocks around f data older than this snapshot; these blocks then roll back, too.
     if (moved && !core::injected(core::fault::move_snapshot_without_notice)) core::follow_snapshot(d);
-    return again ? sequel::again : sequel::cancelled;
+    return again ? after_rollback::again : after_rollback::cancelled;
 }
 
 void fail_nested(tx& t, frame& f) noexcept {

@@ -45,7 +45,7 @@ bool threw_after_open_nested_commit(const tx& t) noexcept {
     return static_cast<const descriptor&>(t).inner->threw_after_commit;
 }
 
-void allow_to_start_over(tx& t) noexcept { descriptor::of(t).run.irrevocable_only_to_commit = true; }
+void allow_restart(tx& t) noexcept { descriptor::of(t).run.irrevocable_only_to_commit = true; }
 
 bool nests_closed(tx& t) {
     descriptor& d = descriptor::of(t);

@@ -172,13 +172,13 @@ void raise_retry(tx& t) {
     if (!d.healthy()) core::check_access(d);
     if (!core::notify_participants_of_retry(d)) {
         throw usage_error{
-            "tutti: retry beside a participant that cannot wake the block (participant::heed_retry): "
+            "tutti: retry beside a participant that cannot wake the block (participant::on_retry): "
             "use retry_for, with the time after which to look again"};
     }
     core::raise_retry(d);
 }
 
-void raise_retry_for(tx& t, std::chrono::nanoseconds limit, const retry_place& at) {
+void raise_retry_for(tx& t, std::chrono::nanoseconds limit, const retry_site& at) {
     descriptor& d = descriptor::of(t);
     if (!d.healthy()) core::check_access(d);
     const base::deadline now = base::now();

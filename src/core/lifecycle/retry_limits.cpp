@@ -6,7 +6,7 @@
 
 namespace tutti::core {
 
-base::deadline first_reached_at(descriptor& d, const detail::retry_place& place, base::deadline now) {
+base::deadline first_reached_at(descriptor& d, const detail::retry_site& place, base::deadline now) {
     execution& run = d.run;
     if (!run.waits_from) {
         run.waits_from = d.retry_calls.size();

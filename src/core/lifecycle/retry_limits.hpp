@@ -19,7 +19,7 @@
 namespace tutti::core {
 
 /// Returns when the execution first came to this call, now at the latest. Throws std::bad_alloc.
-base::deadline first_reached_at(descriptor& d, const detail::retry_place& place, base::deadline now);
+base::deadline first_reached_at(descriptor& d, const detail::retry_site& place, base::deadline now);
 
 /// Takes back the calls of a nested block that is rolled back. `made`: how many calls the attempt had made before that
 /// block.

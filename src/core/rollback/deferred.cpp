@@ -33,7 +33,7 @@ void undo(descriptor& d, const deferred& e, abort_cause cause) noexcept {
     // A handler that was registered in hardware is undone with the hardware attempt; on a processor, before others
     // could see it.
     if (e.what == deferred::kind::on_abort && cause != abort_cause::hardware) handler_of(e)->run(d, cause);
-    if (e.what == deferred::kind::participant) static_cast<participant*>(e.object)->rolled_back();
+    if (e.what == deferred::kind::participant) static_cast<participant*>(e.object)->on_rollback();
     if (e.what == deferred::kind::owned_resource) resource_of(e).undo(d);
 }
 
@@ -145,7 +145,7 @@ vote ask_participants(descriptor& d, std::size_t& asked) {
 void notify_participants_of_snapshot(descriptor& d) {
     for (const deferred& e : d.deferred_log) {
         if (!votes(e.what)) continue;
-        if (!static_cast<participant*>(e.object)->snapshot_moved()) attempt_abort(d, abort_cause::validation);
+        if (!static_cast<participant*>(e.object)->on_snapshot_extended()) attempt_abort(d, abort_cause::validation);
     }
 }
 
@@ -179,7 +179,7 @@ bool notify_participants_of_retry(descriptor& d) {
     // The loop goes by index: a participant may read variables, and the log may move.
     for (std::size_t i = mark_of_alternative(d); i < d.deferred_log.size(); ++i) {
         const deferred e = d.deferred_log[i];
-        if (votes(e.what) && !static_cast<participant*>(e.object)->heed_retry()) return false;
+        if (votes(e.what) && !static_cast<participant*>(e.object)->on_retry()) return false;
     }
     return true;
 }
@@ -224,7 +224,7 @@ void compensate(descriptor& d, memory::log<deferred>& left, abort_cause cause) n
     for (std::size_t i = left.size(); i-- > 0;) {
         const deferred& e = left[i];
         undo(d, e, cause);
-        if (e.what == deferred::kind::data_participant) static_cast<participant*>(e.object)->rolled_back();
+        if (e.what == deferred::kind::data_participant) static_cast<participant*>(e.object)->on_rollback();
     }
     filter_entries(left, [](const deferred& e) { return left_by_roll_back(e.what); });
 }

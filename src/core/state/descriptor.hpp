@@ -219,7 +219,7 @@ struct wait_target {
 
 /// One call of retry_for, which each attempt of an execution may reach; see core/lifecycle/retry_limits.hpp.
 struct retry_call {
-    detail::retry_place site;
+    detail::retry_site site;
     base::deadline since;   // when an attempt first reached the call
     std::uint32_t attempt;  // the latest attempt that reached the call and was not rolled back to before it; or 0
     std::uint32_t number;   // number of the call in that attempt, from 1
@@ -283,9 +283,9 @@ public:
     static descriptor& of(tx& t) noexcept { return static_cast<descriptor&>(t); }
     static descriptor& of(memory::status_record& a) noexcept { return static_cast<descriptor&>(a); }
 
-    using tx::at_hand_;
     using tx::captured_begin_;
     using tx::captured_size_;
+    using tx::companion_data_;
     using tx::frame_;
     using tx::logged_bound_;
     using tx::operations_;

@@ -35,14 +35,15 @@ void catalog::add(procedure p) {
     }
     if (p.options.deadline.count() < 0 || p.options.time_limit.count() < 0)
         throw registration_error{"the deadline or time limit of procedure '" + p.name + "' is negative"};
-    if (p.options.deadline > longest_duration || p.options.time_limit > longest_duration)
+    if (p.options.deadline > max_duration || p.options.time_limit > max_duration)
         throw registration_error{"the deadline or time limit of procedure '" + p.name + "' is longer than 100 years"};
     const procedure_entry& added = entries_.emplace_back(entries_.size(), std::move(p));
     by_name_.emplace(added.definition.name, &added);
 }
 
 void catalog::close() {
-    procedure all{.name = "EXEC", .options = {}, .least = 0, .most = 0, .body = {}};  // its parts run instead
+    procedure all{
+        .name = "EXEC", .options = {}, .min_arguments = 0, .max_arguments = 0, .body = {}};  // its parts run instead
     exec_entry_ = &entries_.emplace_back(entries_.size(), std::move(all));
 }
 

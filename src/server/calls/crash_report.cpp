@@ -48,13 +48,13 @@ void describe(log_line& to, const timed_call& c) noexcept {
 }
 
 /// Reports where a call runs. The caller may be a thread that serves all clients, so the function does not write
-/// itself, but calls settings::notice.
+/// itself, but calls settings::log_callback.
 void report_location(log_line& begun, const timed_call& c, const settings& how) noexcept {
     describe(begun, c);
     begun << "; to see where: gdb -p " << static_cast<std::size_t>(::getpid())
           << " -batch -ex 'thread apply all backtrace'";
     try {
-        how.notice(severity::warning, std::string{begun.text()});
+        how.log_callback(severity::warning, std::string{begun.text()});
     } catch (const std::bad_alloc&) {
         base::write_emergency_message("tutti: there is no memory to name a call that keeps its worker\n");
     }

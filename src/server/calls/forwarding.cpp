@@ -29,7 +29,7 @@ std::int64_t due_in(const timed_call& c) {
 
 }  // namespace
 
-forwarding::forwarding(cluster::call_carrier& transport, const catalog& procedures, executor& runs, call_host& host)
+forwarding::forwarding(cluster::call_transport& transport, const catalog& procedures, executor& runs, call_host& host)
     : transport_{transport}, procedures_{procedures}, runs_{runs}, host_{host} {}
 
 forwarding::~forwarding() { stop(); }
@@ -37,12 +37,12 @@ forwarding::~forwarding() { stop(); }
 // ---- calls of this server
 
 bool forwarding::offer(timed_call& c) noexcept {
-    if (!c.what.entry->definition.about || !c.what.queued_calls.empty()) return false;
+    if (!c.what.entry->definition.routing_object || !c.what.queued_calls.empty()) return false;
     try {
-        const cluster::object_id about = c.what.entry->definition.about(c.arguments);
-        const unsigned node = transport_.owner(about);
+        const cluster::object_id routing_object = c.what.entry->definition.routing_object(c.arguments);
+        const unsigned node = transport_.owner(routing_object);
         if (node == transport_.number() || is_avoided(node, std::chrono::steady_clock::now())) return false;
-        return send(c, node, about, false);
+        return send(c, node, routing_object, false);
     } catch (...) {
         return false;  // the call fails where it runs, and is answered there
     }
@@ -55,14 +55,14 @@ bool forwarding::is_avoided(unsigned node, instant now) const noexcept {
 /// Sends a call. May throw before the call is in `sent_`, and not afterwards.
 bool forwarding::send(timed_call& c, unsigned node, const cluster::object_id& routing_object, bool no_redirect) {
     const std::size_t bytes = bytes_of(c);
-    if (bytes > transport_.most_bytes()) return false;
+    if (bytes > transport_.max_bytes()) return false;
     cluster::forwarded_call message{.procedure = c.what.entry->definition.name,
                                     .arguments = {c.arguments.begin(), c.arguments.end()},
-                                    .about = routing_object,
+                                    .routing_object = routing_object,
                                     .priority = static_cast<std::uint8_t>(c.priority),
                                     .due_in_us = due_in(c),
                                     .resp3 = c.what.spoken == protocol::resp3,
-                                    .for_good = no_redirect};
+                                    .no_redirect = no_redirect};
     std::uint64_t number = 0;
     {
         const std::scoped_lock lock{mutex_};
@@ -143,7 +143,7 @@ void forwarding::cancel(timed_call& c, bool stranded) noexcept {
     }
 }
 
-void forwarding::answered(unsigned from, std::uint64_t number, cluster::forwarded_answer&& how) {
+void forwarding::on_reply(unsigned from, std::uint64_t number, cluster::forwarded_reply&& how) {
     sent_call s;
     {
         const std::scoped_lock lock{mutex_};
@@ -151,14 +151,14 @@ void forwarding::answered(unsigned from, std::uint64_t number, cluster::forwarde
         if (found == sent_.end() || found->second.node != from) return;
         s = remove_sent(found);
     }
-    switch (how.fate) {
-        case cluster::forwarded_fate::ran: {
+    switch (how.result) {
+        case cluster::forwarded_outcome::ran: {
             forwarded_.fetch_add(1, std::memory_order_relaxed);
-            const bool known = how.ending < ending_count && !how.answer.empty();
-            if (known) return s.what->end_without_run(static_cast<ending>(how.ending), std::move(how.answer));
+            const bool known = how.ending < ending_count && !how.reply.empty();
+            if (known) return s.what->end_without_run(static_cast<ending>(how.ending), std::move(how.reply));
             return end_unknown(*s.what, from);  // from a newer server, with endings unknown here
         }
-        case cluster::forwarded_fate::elsewhere:
+        case cluster::forwarded_outcome::elsewhere:
             // Follows at most one redirection: a server that is told to run the call for good redirects no further.
             if (!s.no_redirect && how.owner != transport_.number() && how.owner != from) {
                 try {
@@ -168,7 +168,7 @@ void forwarding::answered(unsigned from, std::uint64_t number, cluster::forwarde
                 }
             }
             break;
-        case cluster::forwarded_fate::declined:
+        case cluster::forwarded_outcome::declined:
             if (from < max_nodes) {
                 const instant until = std::chrono::steady_clock::now() + avoided_for;
                 avoided_until_[from].store(until.time_since_epoch().count(), std::memory_order_relaxed);
@@ -179,7 +179,7 @@ void forwarding::answered(unsigned from, std::uint64_t number, cluster::forwarde
     run_here(*s.what);
 }
 
-void forwarding::lose(unsigned node) noexcept {
+void forwarding::on_node_lost(unsigned node) noexcept {
     timed_call* unknown = nullptr;
     {
         const std::scoped_lock lock{mutex_};
@@ -205,18 +205,18 @@ void forwarding::lose(unsigned node) noexcept {
 // ---- calls of other servers
 
 void forwarding::run(unsigned from, std::uint64_t number, cluster::forwarded_call&& what) {
-    using cluster::forwarded_fate;
-    const auto say = [&](forwarded_fate fate, unsigned owner) {
-        transport_.answer(from, number, {.fate = fate, .owner = static_cast<std::uint16_t>(owner), .answer = {}});
+    using cluster::forwarded_outcome;
+    const auto say = [&](forwarded_outcome fate, unsigned owner) {
+        transport_.send_reply(from, number, {.result = fate, .owner = static_cast<std::uint16_t>(owner), .reply = {}});
     };
     const procedure_entry* const which = procedures_.find(what.procedure);
     std::string unused;
     reply to_nobody{unused, protocol::resp3};
-    if (which == nullptr || !which->definition.about || what.priority > highest_priority ||
+    if (which == nullptr || !which->definition.routing_object || what.priority > highest_priority ||
         !accepts_arguments(*which, what.arguments.size(), to_nobody))
-        return say(forwarded_fate::declined, 0);
-    if (const unsigned owner = transport_.owner(what.about); !what.for_good && owner != transport_.number())
-        return say(forwarded_fate::elsewhere, owner);
+        return say(forwarded_outcome::declined, 0);
+    if (const unsigned owner = transport_.owner(what.routing_object); !what.no_redirect && owner != transport_.number())
+        return say(forwarded_outcome::elsewhere, owner);
     invocation i{.entry = which, .how = {}, .spoken = what.resp3 ? protocol::resp3 : protocol::resp2};
     i.how.priority = what.priority;
     if (what.due_in_us != 0) {
@@ -230,7 +230,7 @@ void forwarding::run(unsigned from, std::uint64_t number, cluster::forwarded_cal
                        send_reply(from, number, bytes, how, spoken);
                    });
     } catch (const std::bad_alloc&) {
-        say(forwarded_fate::declined, 0);  // the call has not begun
+        say(forwarded_outcome::declined, 0);  // the call has not begun
     }
 }
 
@@ -238,24 +238,24 @@ void forwarding::run(unsigned from, std::uint64_t number, cluster::forwarded_cal
 void forwarding::send_reply(unsigned to, std::uint64_t number, std::string_view bytes, ending how,
                             protocol spoken) noexcept {
     if (how == ending::busy || how == ending::shutdown)
-        return transport_.answer(to, number, {.fate = cluster::forwarded_fate::declined, .answer = {}});
+        return transport_.send_reply(to, number, {.result = cluster::forwarded_outcome::declined, .reply = {}});
     received_.fetch_add(1, std::memory_order_relaxed);
-    cluster::forwarded_answer made{
-        .fate = cluster::forwarded_fate::ran, .ending = static_cast<std::uint8_t>(how), .answer = {}};
+    cluster::forwarded_reply made{
+        .result = cluster::forwarded_outcome::ran, .ending = static_cast<std::uint8_t>(how), .reply = {}};
     try {
-        if (bytes.size() <= transport_.most_bytes()) {
-            made.answer = bytes;
+        if (bytes.size() <= transport_.max_bytes()) {
+            made.reply = bytes;
         } else {
             made.ending = static_cast<std::uint8_t>(ending::exception);
-            reply{made.answer, spoken}.error(code_of(ending::exception),
-                                             "it has run, on another server, and its answer of " +
-                                                 std::to_string(bytes.size()) +
-                                                 " bytes is longer than a message between nodes may be");
+            reply{made.reply, spoken}.error(code_of(ending::exception),
+                                            "it has run, on another server, and its answer of " +
+                                                std::to_string(bytes.size()) +
+                                                " bytes is longer than a message between nodes may be");
         }
     } catch (const std::bad_alloc&) {
-        made.answer.clear();  // without an answer, its client gets UNKNOWN
+        made.reply.clear();  // without an answer, its client gets UNKNOWN
     }
-    transport_.answer(to, number, made);
+    transport_.send_reply(to, number, made);
 }
 
 void forwarding::cancel(unsigned from, std::uint64_t number, bool stranded) { host_.cancel({from, number}, stranded); }

@@ -62,14 +62,14 @@ struct forwarding_statistics {
 class forwarding final : private cluster::call_handler {
 public:
     /// REQUIRES: the arguments outlive this object.
-    forwarding(cluster::call_carrier& transport, const catalog& procedures, executor& runs, call_host& host);
+    forwarding(cluster::call_transport& transport, const catalog& procedures, executor& runs, call_host& host);
     /// REQUIRES: no call of this server is elsewhere.
     ~forwarding();
 
     /// Starts to receive calls of other servers.
-    void start() { transport_.hand_calls_to(this); }
+    void start() { transport_.set_call_handler(this); }
     /// Stops receiving calls of other servers.
-    void stop() noexcept { transport_.hand_calls_to(nullptr); }
+    void stop() noexcept { transport_.set_call_handler(nullptr); }
 
     /// Takes a call about an object of another node, and makes it end like a call that was submitted to the executor.
     /// Returns false if the call still belongs to the caller.
@@ -96,8 +96,8 @@ private:
     void run(unsigned from, std::uint64_t number, cluster::forwarded_call&& what) override;
     void cancel(unsigned from, std::uint64_t number, bool stranded) override;
     void send_reply(unsigned to, std::uint64_t number, std::string_view bytes, ending how, protocol spoken) noexcept;
-    void answered(unsigned from, std::uint64_t number, cluster::forwarded_answer&& how) override;
-    void lose(unsigned node) noexcept override;
+    void on_reply(unsigned from, std::uint64_t number, cluster::forwarded_reply&& how) override;
+    void on_node_lost(unsigned node) noexcept override;
 
     [[nodiscard]] bool send(timed_call& c, unsigned node, const cluster::object_id& routing_object, bool no_redirect);
     /// REQUIRES: mutex_ is locked.
@@ -108,7 +108,7 @@ private:
 
     static constexpr std::size_t max_nodes = 64;
 
-    cluster::call_carrier& transport_;
+    cluster::call_transport& transport_;
     const catalog& procedures_;
     executor& runs_;
     call_host& host_;

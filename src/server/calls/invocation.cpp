@@ -56,7 +56,7 @@ ending explain(const job& of, const std::string& name, bool passed, reply& to) {
         return error(ending::exception, exits_thread);
     } catch (const bad_argument& e) {
         return error(ending::argument, e.what());
-    } catch (const tutti::out_of_stack&) {
+    } catch (const tutti::stack_overflow_error&) {
         return error(ending::stack, "its stack did not suffice; its transaction was rolled back");
     } catch (const tutti::interrupted&) {
         if (of.is_interrupted_at_shutdown()) {
@@ -69,7 +69,7 @@ ending explain(const job& of, const std::string& name, bool passed, reply& to) {
         return error(ending::deadline, "it could not meet its deadline");
     } catch (const tutti::cancelled&) {
         return error(ending::cancelled, "it cancelled its transaction");
-    } catch (const tutti::out_of_reach& e) {
+    } catch (const tutti::unreachable_error& e) {
         return error(e.outcome_known() ? ending::lost : ending::unknown, e.what());
     } catch (const not_leader_error& e) {
         return error(ending::read_only, e.what());
@@ -199,9 +199,10 @@ void set_priority_and_deadline(invocation& i, std::optional<int> priority, std::
 
 bool accepts_arguments(const procedure_entry& which, std::size_t arguments, reply& to) {
     const procedure& p = which.definition;
-    if (arguments >= p.least && arguments <= p.most) return true;
-    std::string wanted = std::to_string(p.least);
-    if (p.most > p.least) wanted += p.most > 1000 ? " or more" : " to " + std::to_string(p.most);
+    if (arguments >= p.min_arguments && arguments <= p.max_arguments) return true;
+    std::string wanted = std::to_string(p.min_arguments);
+    if (p.max_arguments > p.min_arguments)
+        wanted += p.max_arguments > 1000 ? " or more" : " to " + std::to_string(p.max_arguments);
     to.error(code_of(ending::argument),
              p.name + ": it takes " + wanted + " arguments and was given " + std::to_string(arguments));
     return false;

@@ -49,7 +49,7 @@ struct server_statistics {
     // several blocks may share, or else its file and line.
     std::map<std::string, block_statistics> blocks;
 
-    std::optional<cluster_figures> cluster;
+    std::optional<cluster_statistics> cluster;
     std::optional<forwarding_statistics> forwarded_calls;
     std::optional<journal::journal_statistics> log;  // unset: calls are not logged
     std::optional<journal::replication_statistics> replication;

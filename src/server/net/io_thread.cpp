@@ -160,8 +160,9 @@ void io_thread::work() {
     ::pthread_setname_np(::pthread_self(), "tutti-io_thread");  // the name that tools show
     if (const int priority = shared_.how.io_realtime; priority != 0) {
         if (const int error = base::set_realtime_priority(0, priority); error != 0)
-            shared_.how.notice(severity::warning, std::string{"an I/O thread goes without its real-time priority: "} +
-                                                      std::strerror(error));
+            shared_.how.log_callback(
+                severity::warning,
+                std::string{"an I/O thread goes without its real-time priority: "} + std::strerror(error));
     }
     // Only the program's own threads take signals. SIGPIPE, which OpenSSL's writes raise, stays pending.
     sigset_t all;
@@ -480,7 +481,7 @@ std::size_t io_thread::parse_requests(connection& c, std::string_view input) {
         if (!c.parser.words().empty() && is_of_http(c.parser.words())) {
             end_with_error(c, "ERR", std::string{refused_http});
             counters_.malformed.add_one();
-            shared_.http_warnings.record(c.who.entry->address(), now_, shared_.how.notice);
+            shared_.http_warnings.record(c.who.entry->address(), now_, shared_.how.log_callback);
             return input.size();
         }
         if (!c.parser.words().empty() && shared_.known_commands.must_be_delayed(c.who, c.parser.words())) {

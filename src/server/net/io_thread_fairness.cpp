@@ -105,7 +105,7 @@ bool io_thread::end_if_request_timed_out(connection& c) noexcept try {
     shared_.evictions.record("a client at " + c.who.entry->address() + " (" + shared_.directory.owner_of(*c.who.entry) +
                                  ") was closed: the rest of a request of which it had sent " +
                                  std::to_string(c.in.size()) + " bytes did not come within --request-timeout",
-                             now_, shared_.how.notice);
+                             now_, shared_.how.log_callback);
     return true;
 } catch (const std::bad_alloc&) {
     c.broken = true;
@@ -167,7 +167,7 @@ void io_thread::log_eviction(const connection& c) noexcept try {
                                 ? "it held " + std::to_string(e.held()) + " bytes, and all clients more than " +
                                       std::to_string(shared_.how.max_held_clients.value_or(0)) + " (--max-held-clients)"
                                 : "it had not logged in, and its place is reserved for operators (--reserved-clients)";
-    shared_.evictions.record(who + why, now_, shared_.how.notice);
+    shared_.evictions.record(who + why, now_, shared_.how.log_callback);
 } catch (const std::bad_alloc&) {
     // The connection is closed and counted all the same.
 }

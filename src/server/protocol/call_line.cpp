@@ -60,11 +60,11 @@ call_line read_call(words given, const catalog& procedures, const procedure_entr
     if (l.entry == nullptr) throw unknown_procedure_error{given[0]};
     l.arguments = given.subspan(1);
     const procedure& p = l.entry->definition;
-    if (p.least == p.most && l.arguments.size() > p.most) {
-        words behind = l.arguments.subspan(p.most);
+    if (p.min_arguments == p.max_arguments && l.arguments.size() > p.max_arguments) {
+        words behind = l.arguments.subspan(p.max_arguments);
         while (read_option(behind, l)) {}
         // If words are left, they are excess arguments, which the error message reports.
-        if (behind.empty()) l.arguments = l.arguments.first(p.most);
+        if (behind.empty()) l.arguments = l.arguments.first(p.max_arguments);
     }
     check(l);
     return l;

@@ -237,7 +237,7 @@ TEST_F(engine, is_not_waited_for_beyond_the_timeout) {
     const ref<std::string> text{near, "text"}, text_there{far, "text"};
     atomically([&](tx& t) { text.publish(t, "short"); });
     // Larger than all buffers on the path, so a sender without a time limit hangs.
-    const std::size_t size = std::min<std::size_t>(far.capabilities().most_bytes / 2, 16u << 20);
+    const std::size_t size = std::min<std::size_t>(far.capabilities().max_bytes / 2, 16u << 20);
     EXPECT_THROW(atomically([&](tx& t) {
                      std::string& all = text_there.write(t);
                      between.hold(true);

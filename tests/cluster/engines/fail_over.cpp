@@ -80,7 +80,7 @@ private:
 /// Waits until another member leads.
 void await_other(const group_server& g, std::size_t than) {
     while (true) {
-        for (const member_facts& m : ask_group(g.places(), 200ms).members) {
+        for (const member_status& m : query_group(g.places(), 200ms).members) {
             if (m.state == "leader" && m.address != g.places()[than]) return;
         }
     }

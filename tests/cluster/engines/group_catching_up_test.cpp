@@ -21,8 +21,8 @@ using cluster::replica::fault;
 
 constexpr std::size_t value_bytes = 1u << 20, values = 100, lacking = values * value_bytes;
 
-cluster::member_facts ask(const group_server& g, std::size_t i) {
-    for (const cluster::member_facts& m : cluster::ask_group(g.places(), 500ms, g.tls()).members) {
+cluster::member_status ask(const group_server& g, std::size_t i) {
+    for (const cluster::member_status& m : cluster::query_group(g.places(), 500ms, g.tls()).members) {
         if (m.address == g.places()[i]) return m;
     }
     return {};

@@ -93,8 +93,8 @@ std::string lone_leaders(fault with, const cluster::testing::group_tls& files) {
         all.hold_to(alone, true);
         until([&] {
             return std::ranges::any_of(
-                cluster::ask_group(g.places(), 2000ms, g.tls()).members,
-                [&](const cluster::member_facts& m) { return m.address != g.places()[alone] && m.state == "leader"; });
+                cluster::query_group(g.places(), 2000ms, g.tls()).members,
+                [&](const cluster::member_status& m) { return m.address != g.places()[alone] && m.state == "leader"; });
         });
         clients.let_commit(10);
         all.each([](proxy& p) {

@@ -35,8 +35,8 @@ INSTANTIATE_TEST_SUITE_P(, group_strangers, ::testing::Bool(),
                          [](const auto& named) { return named.param ? "under_tls" : "in_the_clear"; });
 
 std::uint64_t turned_away(const group_server& g) {
-    const auto facts = cluster::ask_group(g.places(), 5000ms, g.tls());
-    return facts.members.empty() ? 0 : facts.members[0].turned_away;
+    const auto facts = cluster::query_group(g.places(), 5000ms, g.tls());
+    return facts.members.empty() ? 0 : facts.members[0].connections_rejected;
 }
 
 long resident_kib(pid_t p) {

@@ -218,19 +218,19 @@ TEST_F(raft_group_test, adds_and_removes_members) {
     all.let_commit(40);
     const std::size_t fourth = g.add();
     all.let_commit(40);
-    const auto facts = cluster::ask_group(g.places(), 2000ms);
+    const auto facts = cluster::query_group(g.places(), 2000ms);
     ASSERT_EQ(facts.members.size(), 4u);
     // The leader leaves: it commits its own removal, and then does not lead any more.
     const std::size_t leads = g.leader();
     std::uint64_t id = 0;
-    for (const cluster::member_facts& m : facts.members) {
+    for (const cluster::member_status& m : facts.members) {
         if (m.address == g.places()[leads]) id = m.id;
     }
     cluster::remove_member(g.places(), id, 20s);
     all.let_commit(40);
     g.at(leads).end();
     all.let_commit(40);
-    EXPECT_EQ(cluster::ask_group(g.places(), 2000ms).members.size(), 3u);
+    EXPECT_EQ(cluster::query_group(g.places(), 2000ms).members.size(), 3u);
     EXPECT_NE(g.leader(), leads);
     EXPECT_TRUE(g.at(fourth).running());
     EXPECT_EQ(all.judge("tutti://" + g.places()[(leads + 1) % 4] + "," + g.places()[(leads + 2) % 4]), "");
@@ -241,7 +241,7 @@ void replace_members(group_server& g, std::size_t count, const std::function<voi
     for (std::size_t i = 0; i < count; ++i) {
         g.add();
         std::uint64_t id = 0;
-        for (const cluster::member_facts& m : cluster::ask_group(g.places(), 2000ms).members) {
+        for (const cluster::member_status& m : cluster::query_group(g.places(), 2000ms).members) {
             if (m.address == g.places()[i]) id = m.id;
         }
         cluster::remove_member(g.places(), id, 20s);
@@ -285,7 +285,7 @@ TEST_F(raft_group_test, restarts_from_the_last_surviving_member) {
     const auto after = engine_at(address);
     EXPECT_EQ(look(*after, "o1").bytes, "49");
     EXPECT_TRUE(put(*after, "o1", "new"));
-    EXPECT_EQ(cluster::ask_group({g.places()[kept]}, 2000ms).members.size(), 1u);
+    EXPECT_EQ(cluster::query_group({g.places()[kept]}, 2000ms).members.size(), 1u);
     // The members of the old group cannot reach the new one, and it cannot be founded a second time.
     for (std::size_t i = 0; i < 3; ++i) {
         if (i != kept) g.start_one(i);
@@ -326,11 +326,12 @@ TEST_F(raft_group_test, keeps_records_when_all_addresses_change) {
     EXPECT_EQ(look(*after, "o1").bytes, "old");
     until([&] { return put(*after, "o1", "new"); });
     std::vector<std::string> listed;
-    for (const cluster::member_facts& m : cluster::ask_group(g.places(), 2000ms).members) listed.push_back(m.address);
+    for (const cluster::member_status& m : cluster::query_group(g.places(), 2000ms).members)
+        listed.push_back(m.address);
     EXPECT_TRUE(std::ranges::is_permutation(listed, g.places()));
     // The leader calls a member that joins.
     g.add();
-    EXPECT_EQ(cluster::ask_group(g.places(), 2000ms).members.size(), 4u);
+    EXPECT_EQ(cluster::query_group(g.places(), 2000ms).members.size(), 4u);
 }
 
 TEST_F(raft_group_test, announces_a_changed_address_to_other_members) {
@@ -343,7 +344,7 @@ TEST_F(raft_group_test, announces_a_changed_address_to_other_members) {
     g.move_to(moves, after);
     g.start_one(moves);
     until([&] {
-        for (const cluster::member_facts& m : cluster::ask_group(g.places(), 2000ms).members) {
+        for (const cluster::member_status& m : cluster::query_group(g.places(), 2000ms).members) {
             if (m.address == after) return m.votes && m.state == "follower";
         }
         return false;
@@ -366,7 +367,7 @@ bool has_ipv6() {
 TEST_F(raft_group_test, accepts_host_names_and_ipv6_addresses) {
     const std::string folder = ::testing::TempDir() + "tutti-names-" + std::to_string(::getpid());
     std::filesystem::remove_all(folder);
-    const auto silent = [](cluster::member::weight, const std::string&) {};
+    const auto silent = [](cluster::member::severity, const std::string&) {};
     const std::string port = std::to_string(cli::free_port()), name = "LOCALHOST:" + port;
     const std::string second = (has_ipv6() ? "[::1]:" : "127.0.0.1:") + std::to_string(cli::free_port());
     cluster::member_options first;
@@ -383,8 +384,8 @@ TEST_F(raft_group_test, accepts_host_names_and_ipv6_addresses) {
         until([&] { return put(*e, "o1", "x"); });
         until([&] { return std::ranges::is_permutation(e->members(), std::vector{name, second}); });
         until([&] {
-            const auto all = cluster::ask_group({second}, 2000ms).members;
-            return std::ranges::count_if(all, [](const auto& m) { return m.votes && m.trouble.empty(); }) == 2;
+            const auto all = cluster::query_group({second}, 2000ms).members;
+            return std::ranges::count_if(all, [](const auto& m) { return m.votes && m.error.empty(); }) == 2;
         });
         EXPECT_EQ(look(*engine_at("tutti://" + second), "o1").bytes, "x");
         one.stop();
@@ -439,7 +440,7 @@ TEST_F(raft_group_test, saves_one_state_and_restores_its_versions) {
             e->commit(r);
         }
     }};
-    cluster::objects_facts saved;
+    cluster::objects_status saved;
     for (int i = 0; i < 5; ++i) {
         const auto now = objects_of(where);
         EXPECT_EQ(now.size(), 5001u);
@@ -481,7 +482,7 @@ TEST_F(raft_group_test, treats_a_member_without_its_disk_as_new) {
     all.let_commit(40);
     const std::size_t lost = (g.leader() + 1) % 3;
     std::uint64_t id = 0;
-    for (const cluster::member_facts& m : cluster::ask_group(g.places(), 2000ms).members) {
+    for (const cluster::member_status& m : cluster::query_group(g.places(), 2000ms).members) {
         if (m.address == g.places()[lost]) id = m.id;
     }
     g.at(lost).end();
@@ -578,7 +579,7 @@ void expect_woken(const std::function<void(group_server&, std::size_t)>& go) {
             if (one.read(t).tag == 0) retry(t);
         });
     }};
-    until([&] { return here.facts().sleepers != 0; });
+    until([&] { return here.status().sleepers != 0; });
     const std::size_t leads = g.leader();
     go(g, leads);
     atomically([&](tx& t) { one_there.write(t).tag = 1; });
@@ -591,7 +592,7 @@ TEST_F(raft_group_test, wakes_sleepers_when_the_leader_is_stopped) {
 // The former leader still sends signs of life, but no changes.
 TEST_F(raft_group_test, wakes_sleepers_when_the_leader_steps_down) {
     expect_woken([](group_server& g, std::size_t leads) {
-        for (const cluster::member_facts& m : cluster::ask_group(g.places(), 2000ms).members) {
+        for (const cluster::member_status& m : cluster::query_group(g.places(), 2000ms).members) {
             if (m.address == g.places()[leads]) return cluster::remove_member(g.places(), m.id, 20s);
         }
     });
@@ -620,7 +621,7 @@ TEST_F(raft_group_test, compacts_a_log_of_large_commits) {
     // A member that joins later gets all of the data.
     const std::size_t second = g.add();
     const auto there = [&] {
-        const auto facts = cluster::ask_group(g.places(), 2000ms).members;
+        const auto facts = cluster::query_group(g.places(), 2000ms).members;
         return facts.size() == 2 && facts[0].version == facts[1].version && facts[0].bytes == facts[1].bytes;
     };
     until(there);
@@ -633,7 +634,7 @@ TEST_F(raft_group_test, drops_erased_records) {
     group_server g{3};
     g.start();
     const auto e = engine_at(g.address());
-    const auto facts = [&] { return cluster::ask_group(g.places(), 2000ms).members; };
+    const auto facts = [&] { return cluster::query_group(g.places(), 2000ms).members; };
     const auto write_some = [&](std::size_t first, bool exists) {
         std::vector<backend::write> all;
         for (std::size_t i = first; i < first + at_once; ++i)
@@ -712,7 +713,7 @@ TEST_F(raft_group_test, locks_the_data_directory_of_a_member) {
     g.start();
     const auto refused = [&](cluster::member_options how) {
         try {
-            const cluster::member one{how, [](cluster::member::weight, const std::string&) {}};
+            const cluster::member one{how, [](cluster::member::severity, const std::string&) {}};
         } catch (const cluster::member_error& e) {
             return std::string{e.what()};
         }

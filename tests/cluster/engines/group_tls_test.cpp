@@ -54,9 +54,9 @@ TEST_F(group_tls, serves_members_and_programs) {
     g.add();
     all.let_commit(40);
     EXPECT_EQ(all.judge(g.address()), "");
-    const auto facts = cluster::ask_group(g.places(), 2000ms, g.tls());
+    const auto facts = cluster::query_group(g.places(), 2000ms, g.tls());
     EXPECT_EQ(facts.members.size(), 4u);
-    for (const cluster::member_facts& m : facts.members) EXPECT_EQ(m.trouble, "") << m.address;
+    for (const cluster::member_status& m : facts.members) EXPECT_EQ(m.error, "") << m.address;
 }
 
 // A TLS record holds 16 KiB, and a local socket buffers some hundred KiB. Larger data takes many turns in both
@@ -69,13 +69,13 @@ TEST_F(group_tls, transfers_large_messages_intact) {
     for (int i = 0; i < 8; ++i) until([&] { return put(*e, "o" + std::to_string(i % 2), large); });
     EXPECT_EQ(look(*e, "o0"), large);
     const auto equal = [&] {
-        const auto facts = cluster::ask_group(g.places(), 2000ms, g.tls()).members;
+        const auto facts = cluster::query_group(g.places(), 2000ms, g.tls()).members;
         return facts.size() == 2 && facts[0].version == facts[1].version && facts[0].bytes == facts[1].bytes;
     };
     until(equal);
     g.add();  // by a snapshot, in pieces
     until([&] {
-        const auto facts = cluster::ask_group(g.places(), 2000ms, g.tls()).members;
+        const auto facts = cluster::query_group(g.places(), 2000ms, g.tls()).members;
         return facts.size() == 3 && facts[0].bytes == facts[2].bytes;
     });
 }
@@ -89,7 +89,7 @@ TEST_F(group_tls, lets_members_listen_beyond_loopback) {
     how.founds = true;
     const auto refused = [&how] {
         try {
-            const cluster::member one{how, [](cluster::member::weight, const std::string&) {}};
+            const cluster::member one{how, [](cluster::member::severity, const std::string&) {}};
         } catch (const cluster::member_error& e) {
             return std::string{e.what()};
         }
@@ -111,7 +111,7 @@ TEST_F(group_tls, lets_members_listen_beyond_loopback) {
     if (host.empty()) GTEST_SKIP() << "this machine has no address beyond loopback";
     how.address = somewhere;
     {
-        cluster::member one{how, [](cluster::member::weight, const std::string&) {}};
+        cluster::member one{how, [](cluster::member::severity, const std::string&) {}};
         std::thread runs{[&] { one.run(); }};
         const auto e = engine_at("tutti://" + somewhere, ours().options(ours().program()));
         EXPECT_TRUE(put(*e, "o1", "x"));
@@ -131,7 +131,7 @@ TEST_F(group_tls, uses_the_configured_versions_and_ciphers) {
     how.tls = ours().options(ours().member(0));
     std::mutex guard;
     std::string told;
-    const auto tell = [&](cluster::member::weight, const std::string& line) {
+    const auto tell = [&](cluster::member::severity, const std::string& line) {
         const std::lock_guard hold{guard};
         told += line + '\n';
     };
@@ -182,7 +182,7 @@ TEST_F(group_tls, rejects_ciphers_unknown_to_openssl) {
     }
     cluster::tls_options how = ours().options(ours().program());
     how.ciphers = "swordfish";
-    EXPECT_THROW(static_cast<void>(cluster::ask_group({"127.0.0.1:7001"}, 100ms, how)), cluster::member_error);
+    EXPECT_THROW(static_cast<void>(cluster::query_group({"127.0.0.1:7001"}, 100ms, how)), cluster::member_error);
 }
 
 // ---- permissions
@@ -192,7 +192,7 @@ TEST_F(group_tls, denies_membership_changes_to_program_certificates) {
     g.start();
     const std::size_t second = g.add();
     std::uint64_t id = 0;
-    for (const cluster::member_facts& m : cluster::ask_group(g.places(), 2000ms, g.tls()).members) {
+    for (const cluster::member_status& m : cluster::query_group(g.places(), 2000ms, g.tls()).members) {
         if (m.address == g.places()[second]) id = m.id;
     }
     std::string why;
@@ -202,15 +202,15 @@ TEST_F(group_tls, denies_membership_changes_to_program_certificates) {
         why = e.what();
     }
     EXPECT_SAYS(why, "with the certificate of a member, made for member.tutti");
-    EXPECT_EQ(cluster::ask_group(g.places(), 2000ms, g.tls()).members.size(), 2u);
+    EXPECT_EQ(cluster::query_group(g.places(), 2000ms, g.tls()).members.size(), 2u);
     cluster::remove_member(g.places(), id, 20s, ours().options(ours().member(0)));
-    EXPECT_EQ(cluster::ask_group(g.places(), 2000ms, g.tls()).members.size(), 1u);
+    EXPECT_EQ(cluster::query_group(g.places(), 2000ms, g.tls()).members.size(), 1u);
 }
 
 /// Returns true if a member welcomes a caller that has these files, or none, and sends a hello as `who`. Otherwise
 /// checks that the member reports `says` to its operator.
 bool welcomes(const group_server& g, const std::string& files, backend::group::peer_kind who, const std::string& says) {
-    const auto facts = cluster::ask_group(g.places(), 5000ms, g.tls()).members;
+    const auto facts = cluster::query_group(g.places(), 5000ms, g.tls()).members;
     const std::uint64_t id = facts.empty() ? 0 : facts[0].id;
     std::string told;
     {
@@ -293,7 +293,7 @@ TEST_F(group_tls, rejects_members_of_another_authority) {
     how.tls = theirs().options(theirs().member(1));
     std::string why;
     try {
-        const cluster::member one{how, [](cluster::member::weight, const std::string&) {}};
+        const cluster::member one{how, [](cluster::member::severity, const std::string&) {}};
     } catch (const cluster::member_error& e) {
         why = e.what();
     }

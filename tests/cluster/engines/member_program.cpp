@@ -43,7 +43,7 @@ int main(int argc, char** argv) {
                        .authority = argv[6]};
             tutti::wire::injected_fault = static_cast<tutti::wire::fault>(std::atoi(argv[7]));
         }
-        tutti::cluster::member here{how, [](tutti::cluster::member::weight, const std::string& line) {
+        tutti::cluster::member here{how, [](tutti::cluster::member::severity, const std::string& line) {
                                         std::printf("%s\n", line.c_str());
                                         std::fflush(stdout);
                                     }};

@@ -61,7 +61,7 @@ public:
             }
         } catch (const std::length_error& e) {
             return e.what();
-        } catch (const out_of_reach& e) {  // node_lost, outcome_unknown
+        } catch (const unreachable_error& e) {  // node_lost, outcome_unknown
             return e.what();
         } catch (const cluster::connection_error& e) {
             return e.what();

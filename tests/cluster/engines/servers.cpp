@@ -330,7 +330,7 @@ void group_server::start() {
         // the next member needs a running member to join
         if (i == 0 && joins) wait_for(address_by(places_[0]), members_[0], tls());
         const auto is_voter = [&] {
-            for (const member_facts& m : ask_group(places_, std::chrono::milliseconds{500}, tls()).members) {
+            for (const member_status& m : query_group(places_, std::chrono::milliseconds{500}, tls()).members) {
                 if (m.address == places_[i]) return m.votes;
             }
             return false;
@@ -366,8 +366,8 @@ void group_server::revive() {
 
 std::size_t group_server::leader() const {
     while (true) {
-        const group_facts all = ask_group(places_, std::chrono::milliseconds{500}, tls());
-        for (const member_facts& m : all.members) {
+        const group_status all = query_group(places_, std::chrono::milliseconds{500}, tls());
+        for (const member_status& m : all.members) {
             if (m.state != "leader" || m.term == 0) continue;
             const auto found = std::find(places_.begin(), places_.end(), m.address);
             if (found != places_.end()) return static_cast<std::size_t>(found - places_.begin());

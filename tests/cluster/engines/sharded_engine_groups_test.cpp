@@ -79,7 +79,7 @@ void touch_all(const node& n, std::uint64_t programs) {
 std::uint64_t prepared(groups_server& all) {
     std::uint64_t count = 0;
     for (std::size_t g = 0; g < 2; ++g) {
-        for (const cluster::member_facts& m : cluster::ask_group(all.at(g).places(), 1s).members)
+        for (const cluster::member_status& m : cluster::query_group(all.at(g).places(), 1s).members)
             count += m.state == "leader" ? m.prepared : 0;
     }
     return count;
@@ -131,7 +131,7 @@ int even_out(const std::string& address, const std::string& who) {
     if (who.starts_with('-')) what.leaves.push_back(who.substr(1));
     else what.joins.push_back(who);
     try {
-        cluster::move_objects(options(address), what, [](const cluster::groups_facts& now) {
+        cluster::move_objects(options(address), what, [](const cluster::groups_status& now) {
             std::printf("%zu\n", now.moved);
             std::fflush(stdout);
         });
@@ -275,10 +275,10 @@ TEST_F(sharded_engine_groups_test, preserves_the_sum_while_groups_join_and_leave
         EXPECT_EQ(sum(here), at_first * static_cast<long>(accounts));
     };
     evens_out(third.place(), 0);
-    for (const cluster::groups_facts::one& g : cluster::ask_groups(options(address)).groups)
+    for (const cluster::groups_status::group& g : cluster::query_groups(options(address)).groups)
         EXPECT_NEAR(static_cast<double>(g.slots), 256.0 / 3, 1.0) << g.addresses;
     evens_out("-" + all.at(0).place(), 1);
-    const cluster::groups_facts now = cluster::ask_groups(options(address));
+    const cluster::groups_status now = cluster::query_groups(options(address));
     ASSERT_EQ(now.groups.size(), 3u);
     EXPECT_EQ(now.groups[0].slots + now.groups[1].slots + now.groups[2].slots, 256u);
     EXPECT_EQ(std::ranges::count_if(now.groups, [](const auto& g) { return g.left && g.slots == 0; }), 1);
@@ -302,7 +302,7 @@ TEST_F(sharded_engine_groups_test, preserves_the_sum_while_groups_join_and_leave
 void until_told(const std::string& address, std::uint64_t third, std::vector<std::string> places) {
     std::ranges::sort(places);
     const auto as_told = [&] {
-        for (const cluster::groups_facts::one& g : cluster::ask_groups(options(address)).groups) {
+        for (const cluster::groups_status::group& g : cluster::query_groups(options(address)).groups) {
             if (g.number != third) continue;
             std::vector<std::string> now;
             std::istringstream in{g.addresses};
@@ -324,7 +324,7 @@ TEST_F(sharded_engine_groups_test, finds_a_joined_group_by_all_its_addresses) {
     node here{options(address)};
     open_accounts(here, 1);
     cluster::move_objects(options(address), {{third.place()}, {}});
-    const std::uint64_t number = cluster::ask_group(third.places(), 2000ms).group;
+    const std::uint64_t number = cluster::query_group(third.places(), 2000ms).group;
     until_told(address, number, third.places());
     // The named member goes. Programs that name only the first two groups find the other members.
     third.at(0).end();

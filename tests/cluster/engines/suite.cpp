@@ -81,12 +81,12 @@ std::string too_large_is_refused(const under_test& e) {
     };
     std::string wrong = refused([&](tx& t) {
         small.publish(t, "x");
-        large.publish(t, std::string(can.most_bytes, 'x'));
+        large.publish(t, std::string(can.max_bytes, 'x'));
     });
-    if (wrong.empty() && can.most_objects < 10000) {
+    if (wrong.empty() && can.max_objects < 10000) {
         wrong = refused([&](tx& t) {
             small.publish(t, "x");
-            for (std::uint64_t i = 0; i < can.most_objects; ++i) ref<tagged>{here, {5, i}}.publish(t, {i});
+            for (std::uint64_t i = 0; i < can.max_objects; ++i) ref<tagged>{here, {5, i}}.publish(t, {i});
         });
     }
     if (!wrong.empty()) return wrong;

@@ -86,7 +86,7 @@ void recurse_reading(void* of_diver) noexcept {
             static_cast<void>(step(0, read));
         });
         d.ended.fetch_add(1);
-    } catch (const tutti::out_of_stack&) {
+    } catch (const tutti::stack_overflow_error&) {
         d.threw.fetch_add(1);
     }
 }

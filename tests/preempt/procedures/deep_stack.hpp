@@ -16,7 +16,7 @@ struct deep_stack {
     std::atomic<std::uint64_t> turns{0};   // turns at the floor
     std::atomic<int> live_objects{0};      // living objects in its frames
     std::atomic<int> ended{0};             // number of normal returns
-    std::atomic<int> threw{0};             // number of returns by tutti::out_of_stack
+    std::atomic<int> threw{0};             // number of returns by tutti::stack_overflow_error
     std::atomic<int> terminations{0};      // number of times that it was terminated
     std::atomic<std::uint64_t> undone{0};  // the value that its on_abort handler has read in a frame of its body
 };

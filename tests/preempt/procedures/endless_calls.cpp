@@ -1,7 +1,7 @@
 #include "preempt/procedures/endless_calls.hpp"
 
 #include "tutti/open_nesting.hpp"
-#include "tutti/server/undisturbed.hpp"
+#include "tutti/server/no_preemption_guard.hpp"
 
 namespace procedures {
 namespace {
@@ -69,7 +69,7 @@ void swallow_every_exception(void* of_loiterer) noexcept {
 void run_endlessly_unpreempted(void* of_loiterer) noexcept {
     endless_call& l = began(of_loiterer);
     {
-        const tutti::server::undisturbed here;
+        const tutti::server::no_preemption_guard here;
         while (!l.go.load(std::memory_order_relaxed)) l.turns.fetch_add(1, std::memory_order_relaxed);
         l.passed = true;
     }

@@ -1,8 +1,8 @@
 #include "preempt/procedures/exclusive_calls.hpp"
 
-#include "tutti/server/undisturbed.hpp"
+#include "tutti/server/no_preemption_guard.hpp"
 
-TUTTI_UNDISTURBED_STATICS
+TUTTI_NO_PREEMPTION_STATICS
 
 namespace procedures {
 namespace {
@@ -24,8 +24,8 @@ void initialize(void* of_visitor) noexcept {
 void lock_unpreempted(void* of_visitor) noexcept {
     auto& v = *static_cast<exclusive_call*>(of_visitor);
     {
-        const tutti::server::undisturbed here;
-        const tutti::server::undisturbed and_inside;
+        const tutti::server::no_preemption_guard here;
+        const tutti::server::no_preemption_guard and_inside;
         const std::scoped_lock lock{*v.guarded};
         stay(v);
     }

@@ -4,7 +4,7 @@
 
 #include "preempt/libraries/computing.hpp"
 #include "preempt/libraries/locking.hpp"
-#include "tutti/server/undisturbed.hpp"
+#include "tutti/server/no_preemption_guard.hpp"
 
 namespace procedures {
 namespace {
@@ -27,7 +27,7 @@ void call_libraries(void* of_caller) noexcept {
 
 void call_libraries_unpreempted(void* of_caller) noexcept {
     auto& c = *static_cast<caller*>(of_caller);
-    const tutti::server::undisturbed here;
+    const tutti::server::no_preemption_guard here;
     libraries::stay(c.inside, c.go, 1);
     for (int n = 0; n < 1000; ++n) static_cast<void>(add_from(n));
     c.done = true;

@@ -38,7 +38,7 @@ protected:
         settings how;
         how.log.file = file(name);
         how.log.sync = sync;
-        how.notice = [this](severity, const std::string& line) {
+        how.log_callback = [this](severity, const std::string& line) {
             const std::scoped_lock lock{mutex_};
             notices_ += line + '\n';
         };

@@ -13,12 +13,12 @@ namespace tutti::server {
 /// A transaction inside that waits, for another transaction or in `retry`, releases the worker nevertheless.
 ///
 /// The cost is some nanoseconds, and zero outside of a preemptive server.
-class TUTTI_EXPORT undisturbed {
+class TUTTI_EXPORT no_preemption_guard {
 public:
-    undisturbed() noexcept;
-    ~undisturbed();
-    undisturbed(const undisturbed&) = delete;
-    undisturbed& operator=(const undisturbed&) = delete;
+    no_preemption_guard() noexcept;
+    ~no_preemption_guard();
+    no_preemption_guard(const no_preemption_guard&) = delete;
+    no_preemption_guard& operator=(const no_preemption_guard&) = delete;
 };
 
 namespace detail {
@@ -27,7 +27,7 @@ namespace detail {
 // initialization is undisturbed.
 TUTTI_EXPORT int begin_static(void* guard);
 TUTTI_EXPORT void end_static(void* guard) noexcept;
-TUTTI_EXPORT void give_up_static(void* guard) noexcept;
+TUTTI_EXPORT void abandon_static(void* guard) noexcept;
 
 }  // namespace detail
 }  // namespace tutti::server
@@ -39,16 +39,16 @@ TUTTI_EXPORT void give_up_static(void* guard) noexcept;
 /// The macro defines names of the C++ ABI again, as hidden symbols, so that only this object's own code uses them. The
 /// macro is empty in code for an executable, because the library would use the new definitions there, too.
 #if defined(__PIC__) && !defined(__PIE__)
-#define TUTTI_UNDISTURBED_STATICS                                                                             \
+#define TUTTI_NO_PREEMPTION_STATICS                                                                           \
     extern "C" __attribute__((visibility("hidden"))) int tutti_begin_static(void* guard) __asm__(             \
         "__cxa_guard_acquire");                                                                               \
     extern "C" __attribute__((visibility("hidden"))) void tutti_end_static(void* guard) noexcept __asm__(     \
         "__cxa_guard_release");                                                                               \
-    extern "C" __attribute__((visibility("hidden"))) void tutti_give_up_static(void* guard) noexcept __asm__( \
+    extern "C" __attribute__((visibility("hidden"))) void tutti_abandon_static(void* guard) noexcept __asm__( \
         "__cxa_guard_abort");                                                                                 \
     extern "C" int tutti_begin_static(void* guard) { return tutti::server::detail::begin_static(guard); }     \
     extern "C" void tutti_end_static(void* guard) noexcept { tutti::server::detail::end_static(guard); }      \
-    extern "C" void tutti_give_up_static(void* guard) noexcept { tutti::server::detail::give_up_static(guard); }
+    extern "C" void tutti_abandon_static(void* guard) noexcept { tutti::server::detail::abandon_static(guard); }
 #else
-#define TUTTI_UNDISTURBED_STATICS
+#define TUTTI_NO_PREEMPTION_STATICS
 #endif

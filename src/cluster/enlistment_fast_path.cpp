@@ -1,4 +1,4 @@
-// Light attempts: how they begin, commit, and become ordinary attempts.
+// Fast-path attempts: how they begin, commit, and become ordinary attempts.
 #include <array>
 
 #include "cluster/enlistment.hpp"
@@ -8,14 +8,14 @@
 
 namespace tutti::cluster {
 
-// Begins a light attempt if the attempt meets all conditions. The attempt is sound and not irrevocable (DSC2 of
+// Begins a fast-path attempt if the attempt meets all conditions. The attempt is sound and not irrevocable (DSC2 of
 // core::descriptor), and its algorithm logs reads by their orecs. A kill closes the bounds. A flag is set if this is a
 // later attempt, or if it has deferred something. A first attempt has not been defeated, so it has no rank that would
 // make it immodest (api::join_attempt). A transaction that begins alone is a block of the language, so this block would
 // be nested in it.
-detail::light_attempt* enlistment::open_lightly() noexcept {
+detail::fast_path_attempt* enlistment::open_fast_path() noexcept {
     core::descriptor& d = descriptor_;
-    if (!may_use_fast_path_ || fast_path_.runs() || (d.slow_commit | d.slow_path) != 0 ||
+    if (!may_use_fast_path_ || fast_path_.is_running() || (d.slow_commit | d.slow_path) != 0 ||
         d.logged_bound_.load(std::memory_order_relaxed) == 0 || d.read_next_ != d.read_begin ||
         d.frame_->parent != nullptr || d.frame_->read_only || d.outer != nullptr ||
         d.run.how->policy != tutti::policy::standard ||
@@ -24,7 +24,7 @@ detail::light_attempt* enlistment::open_lightly() noexcept {
         return nullptr;
     join_alone();
     fast_path_.begin(*d.frame_, protocol_node_.clock.now());
-    d.at_hand_ = &fast_path_;
+    d.companion_data_ = &fast_path_;
     return &fast_path_;
 }
 
@@ -46,29 +46,29 @@ void enlistment::check_fast_path_next() noexcept {
     validated_ = 0;
     variables_are_newer_ = had_reservations_ = false;
     // A slot that was made for an entry stays with that entry.
-    for (std::size_t i = fast_path_.places(); i != detail::light_attempt::most; ++i) {
+    for (std::size_t i = fast_path_.entries(); i != detail::fast_path_attempt::max_objects; ++i) {
         void* const kept = transaction_.entry_data_of(i);
         if (kept == nullptr) break;
-        fast_path_.add_place(*static_cast<detail::slot*>(kept));
+        fast_path_.add_entry(*static_cast<detail::slot*>(kept));
     }
-    fast_path_.know_places();
+    fast_path_.read_holders();
     may_use_fast_path_ = transaction_.is_clean();
 }
 
 bool enlistment::commit_one_phase() noexcept {
-    if (!fast_path_.runs()) return false;
+    if (!fast_path_.is_running()) return false;
     if (fast_path_.writes()) return commit_in_place();
     finish_fast_path();
     return true;
 }
 
 bool enlistment::commit_in_place() noexcept {
-    static_assert(detail::light_attempt::most <= object_directory::max_local_objects);
-    std::array<object_directory::in_place_write, detail::light_attempt::most> spots;
+    static_assert(detail::fast_path_attempt::max_objects <= object_directory::max_local_objects);
+    std::array<object_directory::in_place_write, detail::fast_path_attempt::max_objects> spots;
     std::size_t count = 0;
-    for (const detail::light_object& o : fast_path_.opened()) {
+    for (const detail::fast_path_object& o : fast_path_.opened()) {
         object_directory::in_place_write& s = spots[count++];
-        s.at = static_cast<shown*>(o.seen);
+        s.at = static_cast<seqlock_object*>(o.source);
         s.word = o.word;
         if (o.written) s.written = o.into->value->copied();
         else s.written.at = nullptr;

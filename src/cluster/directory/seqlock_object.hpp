@@ -1,14 +1,14 @@
 // The shown part of an object, which this node's own transactions may read and write without the lock of its shard. An
-// object is shown if it is small, and is not locked for writing. tutti/cluster/local.hpp defines the layout and the
+// object is shown if it is small, and is not locked for writing. tutti/cluster/seqlock_object_base.hpp defines the layout and the
 // look. The shown part is a sequence lock (Boehm, "Can seqlocks get along with programming language memory models?",
 // MSPC 2012), whose word is also the object's lock. The word is *closed* while the object changes, is locked for
 // writing, or is not here. The word is *guarded* while a write would have to look at more than the object's bytes.
 //
-//   SEQ1  A writer closes the word, and then stores the changes. The release fence after close() keeps this order.
-//       Partners: the acquire loads in showcase::look, between its two loads of the word. A look that has read any new
+//   SEQ1  A writer closes the word, and then stores the changes. The release fence after begin_write() keeps this order.
+//       Partners: the acquire loads in seqlock_object_base::read_consistently, between its two loads of the word. A look that has read any new
 //       value finds another word when it compares.
-//   SEQ2  A writer stores the open word with release. Partners: the acquire load of the word in showcase::look, and
-//       close(). Both see all earlier stores.
+//   SEQ2  A writer stores the open word with release. Partners: the acquire load of the word in seqlock_object_base::read_consistently, and
+//       begin_write(). Both see all earlier stores.
 //   SEQ3  A commit closes the word before it draws its version by a step of the clock. A look has read the clock before
 //       it compares the word: between its two loads of the word, or when its attempt began. Steps of the clock are
 //       seq_cst read-modify-writes in one order. Suppose a look finds a clock of the commit's version or more. Then the
@@ -25,7 +25,7 @@
 //       has closed some. So of two commits that have each read what the other one writes, at least one finds the
 //       other's word closed.
 //
-// Thread safety: only the thread that has closed it may call show, reopen, lay_aside and take_up. Only the holder of
+// Thread safety: only the thread that has closed it may call show, reopen, recycle and reuse. Only the holder of
 // the shard's lock may call close. Any thread may call the other members. A commit that has closed it without that lock
 // does not wait until it has opened it again.
 #pragma once
@@ -38,68 +38,72 @@
 #include <thread>
 
 #include "cluster/protocol/clock.hpp"
-#include "tutti/cluster/local.hpp"
+#include "tutti/cluster/seqlock_object_base.hpp"
 #include "tutti/detail/config.hpp"
 #include "wire/message.hpp"
 
 namespace tutti::cluster {
 
-class shown : public detail::showcase {
+class seqlock_object : public detail::seqlock_object_base {
 public:
     /// The word of a part that is closed, and was never open.
-    static constexpr std::uint64_t nothing = closed;
+    static constexpr std::uint64_t initial_word = write_locked;
     /// Returns true if a commit that has seen that word may write the object in place.
-    [[nodiscard]] static bool is_free(std::uint64_t word) noexcept {
-        return (word & (injected(fault::in_place_ignores_guards) ? closed : closed | guarded)) == 0;
+    [[nodiscard]] static bool allows_in_place_write(std::uint64_t word) noexcept {
+        return (word & (injected(fault::in_place_ignores_guards) ? write_locked : write_locked | guarded)) == 0;
     }
 
     /// Closes the word. Waits while another thread has it closed.
     /// REQUIRES: the word is open, or closed by a commit in place.
-    void close() noexcept {
-        constexpr unsigned most_looks = 64;  // in a row; the commit that has closed the word may not be running
+    void begin_write() noexcept {
+        constexpr unsigned max_tries = 64;  // in a row; the commit that has closed the word may not be running
         for (unsigned turn = 1;; ++turn) {
             std::uint64_t w = word_.load(std::memory_order_relaxed);
-            if ((w & closed) == 0 && word_.compare_exchange_strong(w, w | closed, std::memory_order_seq_cst)) break;
-            if (turn % most_looks == 0) std::this_thread::yield();
+            if ((w & write_locked) == 0 &&
+                word_.compare_exchange_strong(w, w | write_locked, std::memory_order_seq_cst))
+                break;
+            if (turn % max_tries == 0) std::this_thread::yield();
         }
         std::atomic_thread_fence(std::memory_order_release);  // SEQ1
     }
     /// Closes the word if it is still `seen` (SEQ5). Returns false if the object has changed since that word was seen.
-    /// REQUIRES: is_free(seen)
-    [[nodiscard]] bool close_if(std::uint64_t seen) noexcept {
-        if (!word_.compare_exchange_strong(seen, seen | closed, std::memory_order_seq_cst)) return false;
+    /// REQUIRES: allows_in_place_write(seen)
+    [[nodiscard]] bool try_begin_write(std::uint64_t seen) noexcept {
+        if (!word_.compare_exchange_strong(seen, seen | write_locked, std::memory_order_seq_cst)) return false;
         std::atomic_thread_fence(std::memory_order_release);  // SEQ1
         return true;
     }
     /// Returns true if the object is unchanged since that word was seen (SEQ5).
-    [[nodiscard]] bool is_still(std::uint64_t seen) const noexcept {
+    [[nodiscard]] bool is_unchanged_since(std::uint64_t seen) const noexcept {
         return word_.load(std::memory_order_seq_cst) == seen;
     }
     /// Opens the word again.
     /// REQUIRES: nothing has changed.
-    void reopen() noexcept { word_.store(word_.load(std::memory_order_relaxed) & ~closed, std::memory_order_release); }
+    void cancel_write() noexcept {
+        word_.store(word_.load(std::memory_order_relaxed) & ~write_locked, std::memory_order_release);
+    }
     /// REQUIRES: bytes.size() <= most
-    void show(bool exists, std::uint64_t version, const std::string& bytes, bool guard) noexcept {
+    void end_write(bool exists, std::uint64_t version, const std::string& bytes, bool guard) noexcept {
         store_head(exists, version, bytes.size());
         store_parts(0, bytes.data(), bytes.size());
-        open(guard);
+        unlock(guard);
     }
     /// Shows an object that exists and is free.
-    void show(std::uint64_t version, const detail::image& what) noexcept {
+    void end_write(std::uint64_t version, const detail::typed_bytes& what) noexcept {
         store_head(true, version, sizeof what.tag + what.size);
         parts_[0].store(what.tag, std::memory_order_relaxed);
         store_parts(1, static_cast<const char*>(what.at), what.size);
-        open(false);
+        unlock(false);
     }
     /// Puts this part on a list of unused ones, before `before`.
-    void lay_aside(shown* before) noexcept {
+    void recycle(seqlock_object* before) noexcept {
         version_.store(reinterpret_cast<std::uintptr_t>(before), std::memory_order_relaxed);
     }
     /// Takes this part off the list for that object, and leaves it closed (SEQ4). Returns the next unused part.
-    shown* take_up(const object_id& whose) noexcept {
+    seqlock_object* reuse(const object_id& whose) noexcept {
         high_.store(whose.high, std::memory_order_relaxed);
         low_.store(whose.low, std::memory_order_relaxed);
-        return reinterpret_cast<shown*>(static_cast<std::uintptr_t>(version()));
+        return reinterpret_cast<seqlock_object*>(static_cast<std::uintptr_t>(version()));
     }
 
     /// Returns the version that is shown. Only the thread that has closed the word may call this, and also size and
@@ -111,12 +115,12 @@ public:
     /// Returns true, the object as a look with the lock does, apart from `where` and the owner, and the word that was
     /// seen. Returns false if it is closed, or shows another object by now; the view is then invalid. O(bytes). Throws
     /// std::bad_alloc.
-    [[nodiscard]] bool see(const object_id& id, const logical_clock& clock, wire::object_view& view,
-                           std::uint64_t& word) const {
-        return look<faulty>(id, word, [&] {
+    [[nodiscard]] bool try_read(const object_id& id, const logical_clock& clock, wire::object_view& view,
+                                std::uint64_t& word) const {
+        return read_consistently<faulty>(id, word, [&] {
             view.valid_at = clock.now();  // SEQ3
-            view.version = get<faulty>(version_);
-            const std::uint64_t shape = get<faulty>(shape_);
+            view.version = load<faulty>(version_);
+            const std::uint64_t shape = load<faulty>(shape_);
             view.exists = shape % 2 != 0;
             copy(shape >> 1, view.bytes);
             return true;
@@ -124,15 +128,16 @@ public:
     }
     /// Sees the object as above, but copies its value to that image, and not to the view. Also returns false if the
     /// value has another image.
-    [[nodiscard]] TUTTI_ALWAYS_INLINE bool see(const object_id& id, const logical_clock& clock, const detail::image& to,
-                                               wire::object_view& view, std::uint64_t& word) const noexcept {
-        return look<faulty>(id, word, [&]() __attribute__((always_inline)) {
+    [[nodiscard]] TUTTI_ALWAYS_INLINE bool try_read(const object_id& id, const logical_clock& clock,
+                                                    const detail::typed_bytes& to, wire::object_view& view,
+                                                    std::uint64_t& word) const noexcept {
+        return read_consistently<faulty>(id, word, [&]() __attribute__((always_inline)) {
             view.valid_at = clock.now();  // SEQ3
-            view.version = get<faulty>(version_);
+            view.version = load<faulty>(version_);
             // A value has a size. An object that exists has at least the word of its type, so an object of that shape
             // exists.
-            if (to.size == 0 || get<faulty>(shape_) != shape_of(true, to.size + sizeof to.tag) ||
-                get<faulty>(parts_[0]) != to.tag) [[unlikely]]
+            if (to.size == 0 || load<faulty>(shape_) != shape_of(true, to.size + sizeof to.tag) ||
+                load<faulty>(parts_[0]) != to.tag) [[unlikely]]
                 return false;
             view.exists = true;
             load_parts<faulty>(1, static_cast<char*>(to.at), to.size);
@@ -143,14 +148,14 @@ public:
 private:
     struct faulty {
         static void before_load() noexcept { yield_if_injected(fault::read_during_change); }
-        [[nodiscard]] static bool trusts_what_it_got() noexcept { return injected(fault::read_during_change); }
+        [[nodiscard]] static bool skips_recheck() noexcept { return injected(fault::read_during_change); }
     };
 
     TUTTI_NOINLINE void copy(std::size_t size, std::string& to) const {
         if (to.size() != size) to.resize(size);
         load_parts<faulty>(0, to.data(), size);
     }
-    void open(bool guard) noexcept {
+    void unlock(bool guard) noexcept {
         const std::uint64_t next_word = (word_.load(std::memory_order_relaxed) / step + 1) * step;
         word_.store(next_word | (guard ? guarded : 0), std::memory_order_release);  // SEQ2, SEQ5
     }
@@ -159,7 +164,7 @@ private:
         shape_.store(shape_of(exists, size), std::memory_order_relaxed);
     }
     void store_parts(std::size_t first, const char* from, std::size_t bytes) noexcept {
-        for_parts(bytes, [&](std::size_t i, std::size_t at, std::size_t size) {
+        for_each_part(bytes, [&](std::size_t i, std::size_t at, std::size_t size) {
             std::uint64_t part = 0;
             std::memcpy(&part, from + at, size);
             parts_[first + i].store(part, std::memory_order_relaxed);

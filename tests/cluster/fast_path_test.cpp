@@ -39,7 +39,7 @@ struct forgetful {
 };
 
 // The copies reuse the memory of earlier copies.
-TEST(cluster_local, copies_are_new_ones) {
+TEST(fast_path_test, returns_fresh_copies) {
     node here;
     const ref<forgetful> one{here, "one"};
     const ref<account> other{here, "other"};
@@ -92,7 +92,7 @@ void write_and_read(node& here) {
 }
 
 // Catches a copy that handles only whole words, and a reference that uses the object's old place without a check.
-TEST(cluster_local, what_is_written_is_read_whatever_its_size) {
+TEST(fast_path_test, reads_back_values_of_every_size) {
     node here;
     write_and_read<1>(here);
     write_and_read<7>(here);
@@ -103,7 +103,7 @@ TEST(cluster_local, what_is_written_is_read_whatever_its_size) {
 }
 
 // Catches a value that is copied although another type was expected.
-TEST(cluster_local, an_object_is_of_its_type_also_where_it_is_copied) {
+TEST(fast_path_test, checks_the_type_of_copied_objects) {
     node here;
     const ref<filled<8>> one{here, "one"};
     const ref<account> wrong{here, "one"};
@@ -118,7 +118,7 @@ TEST(cluster_local, an_object_is_of_its_type_also_where_it_is_copied) {
     }
 }
 
-TEST(cluster_local, a_block_over_objects_that_are_here_needs_no_memory) {
+TEST(fast_path_test, allocates_nothing_for_local_objects) {
     node here;
     const ref<account> from{here, "from"}, to{here, "to"};
     tutti::atomically([&](tutti::tx& t) {
@@ -226,10 +226,10 @@ const turn_of_events turns[]{
     {"runs_blocks_over_two_nodes_when_it_is_undone", run_undo_over_two_nodes, 1, 1, 0},
 };
 
-class cluster_local_turn : public ::testing::TestWithParam<turn_of_events> {};
+class fast_path_schedules_test : public ::testing::TestWithParam<turn_of_events> {};
 
 // Catches an attempt that registers twice or not at all, and an attempt whose writes are lost on the way.
-TEST_P(cluster_local_turn, an_attempt_is_what_it_is_however_it_began) {
+TEST_P(fast_path_schedules_test, an_attempt_is_what_it_is_however_it_began) {
     company c;
     for (int turn = 0; turn < 2; ++turn) {  // the second turn finds the state that the first turn leaves
         tutti::atomically([&](tutti::tx& t) {
@@ -239,7 +239,7 @@ TEST_P(cluster_local_turn, an_attempt_is_what_it_is_however_it_began) {
             c.variable.set(t, 0);
         });
         static_cast<void>(c.sum());
-        const auto before = c.here.facts();
+        const auto before = c.here.status();
         try {
             static_cast<void>(tutti::try_atomically([&](tutti::tx& t) {
                 c.one.write(t).balance += 1;
@@ -248,7 +248,7 @@ TEST_P(cluster_local_turn, an_attempt_is_what_it_is_however_it_began) {
         } catch (const std::runtime_error& e) {
             EXPECT_STREQ(e.what(), "undone");
         }
-        const auto after = c.here.facts();
+        const auto after = c.here.status();
         const auto sum = [](const auto& all) { return std::accumulate(all.begin(), all.end(), std::uint64_t{0}); };
         EXPECT_EQ(after.commits - before.commits, GetParam().commits);
         EXPECT_EQ(sum(after.rolled_back) - sum(before.rolled_back), GetParam().rolled_back);
@@ -257,7 +257,7 @@ TEST_P(cluster_local_turn, an_attempt_is_what_it_is_however_it_began) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(all, cluster_local_turn, ::testing::ValuesIn(turns),
+INSTANTIATE_TEST_SUITE_P(all, fast_path_schedules_test, ::testing::ValuesIn(turns),
                          [](const auto& p) { return std::string{p.param.what}; });
 
 struct overtaking {
@@ -275,12 +275,12 @@ const overtaking overtakings[]{
      tutti::cluster::rollback_reason::refused},
 };
 
-class cluster_local_overtaking : public ::testing::TestWithParam<overtaking> {};
+class fast_path_conflict_test : public ::testing::TestWithParam<overtaking> {};
 
 // Catches an attempt that validates its objects before it registers, and is then rolled back needlessly.
-TEST_P(cluster_local_overtaking, is_why_an_attempt_is_rolled_back_however_it_began) {
+TEST_P(fast_path_conflict_test, is_why_an_attempt_is_rolled_back_however_it_began) {
     company c;
-    const auto rolled_back = [&] { return c.here.facts().rolled_back.at(static_cast<std::size_t>(GetParam().why)); };
+    const auto rolled_back = [&] { return c.here.status().rolled_back.at(static_cast<std::size_t>(GetParam().why)); };
     for (unsigned turn = 1; turn < 3; ++turn) {
         tutti::atomically([&](tutti::tx& t) {
             static_cast<void>(c.other.read(t));
@@ -299,13 +299,13 @@ TEST_P(cluster_local_overtaking, is_why_an_attempt_is_rolled_back_however_it_beg
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(all, cluster_local_overtaking, ::testing::ValuesIn(overtakings),
+INSTANTIATE_TEST_SUITE_P(all, fast_path_conflict_test, ::testing::ValuesIn(overtakings),
                          [](const auto& p) { return std::string{p.param.what}; });
 
 // Catches a block that begins without applying its policy.
-TEST(cluster_local, a_block_that_asserts_itself_reserves_what_is_at_hand) {
+TEST(fast_path_test, reserves_objects_of_an_asserting_block) {
     company c;
-    const auto reserved = [&] { return c.here.facts().protected_attempts; };
+    const auto reserved = [&] { return c.here.status().protected_attempts; };
     EXPECT_EQ(reserved(), 0u);
     const auto add = [&](const tutti::options& how) {
         tutti::atomically(how, [&](tutti::tx& t) { c.one.write(t).balance += 1; });
@@ -326,7 +326,7 @@ TEST(cluster_local, a_block_that_asserts_itself_reserves_what_is_at_hand) {
 }
 
 // Catches a read-only promise that is respected only if the whole block made it.
-TEST(cluster_local, what_is_at_hand_is_not_written_where_the_block_has_promised_not_to) {
+TEST(fast_path_test, refuses_writes_in_a_read_only_block) {
     company c;
     for (int turn = 0; turn < 2; ++turn) {
         EXPECT_THROW(tutti::atomically({.read_only = true},
@@ -360,7 +360,7 @@ void add_to_all(company& c) {
 }
 
 // Catches a read-only block that does not get a snapshot when its first object is at hand.
-TEST(cluster_local, a_block_that_writes_nothing_is_not_overtaken_by_commits_over_what_is_at_hand) {
+TEST(fast_path_test, keeps_the_snapshot_of_a_reading_block) {
     company c;
     for (long turn = 0; turn < 3; ++turn) {
         int runs = 0;
@@ -387,9 +387,9 @@ bool changes_one(company& c, const std::function<void()>& beside) {
     return attempts != 1;
 }
 
-// Catches a place that counts as written because the previous attempt wrote there. Covers a light attempt, an attempt
+// Catches a place that counts as written because the previous attempt wrote there. Covers a fast-path attempt, an attempt
 // that was light at first, and an attempt that never was.
-TEST(cluster_local, what_is_only_read_is_not_written_though_its_place_was) {
+TEST(fast_path_test, does_not_write_objects_in_reused_entries) {
     company c;
     const auto warm = [&] {  // the thread knows the objects' places, and both kinds of attempt have written there
         for (const bool light : {false, true, false, true}) {
@@ -438,7 +438,7 @@ TEST(cluster_local, what_is_only_read_is_not_written_though_its_place_was) {
 }
 
 // Catches a nested block whose objects at hand are not undone with the block.
-TEST(cluster_local, what_a_nested_block_has_opened_first_is_undone_with_it) {
+TEST(fast_path_test, undoes_objects_opened_by_a_nested_block) {
     company c;
     for (int turn = 0; turn < 2; ++turn) {
         tutti::atomically([&](tutti::tx& t) {
@@ -453,7 +453,7 @@ TEST(cluster_local, what_a_nested_block_has_opened_first_is_undone_with_it) {
 }
 
 // Catches a block that goes on with objects at hand although it has to start over.
-TEST(cluster_local, nothing_is_at_hand_where_a_restart_was_swallowed) {
+TEST(fast_path_test, opens_nothing_after_a_swallowed_restart) {
     company c;
     bool went_on = false;
     tutti::atomically([&](tutti::tx& t) {
@@ -469,7 +469,7 @@ TEST(cluster_local, nothing_is_at_hand_where_a_restart_was_swallowed) {
 }
 
 // Catches a value of a later moment than the attempt's snapshot.
-TEST(cluster_local, what_is_at_hand_is_of_one_moment) {
+TEST(fast_path_test, reads_objects_of_one_moment) {
     company c;
     for (long turn = 0; turn < 3; ++turn) {
         tutti::atomically([&](tutti::tx& t) {
@@ -483,7 +483,7 @@ TEST(cluster_local, what_is_at_hand_is_of_one_moment) {
 
 // Opens more objects than an attempt has bits for, and reads, writes and rereads each. Catches an object that is opened
 // twice, confused with another, or lost when the places run out.
-TEST(cluster_local, as_many_objects_as_there_are_are_each_open_once) {
+TEST(fast_path_test, opens_each_object_once) {
     node here;
     std::vector<ref<account>> all;
     for (std::uint64_t i = 0; i < 40; ++i) {
@@ -509,7 +509,7 @@ TEST(cluster_local, as_many_objects_as_there_are_are_each_open_once) {
 }
 
 // Catches a value in a place that held another type, and a finished attempt that uses places of other types.
-TEST(cluster_local, places_serve_one_type_after_the_other) {
+TEST(fast_path_test, reuses_entries_for_other_types) {
     node here;
     const ref<account> one{here, "one"};
     const ref<filled<12>> other{here, "other"};
@@ -531,7 +531,7 @@ TEST(cluster_local, places_serve_one_type_after_the_other) {
 }
 
 // Catches a block that commits alone over the objects of a node that its attempt does not belong to.
-TEST(cluster_local, objects_of_two_nodes_are_those_of_their_node) {
+TEST(fast_path_test, separates_objects_of_two_nodes) {
     node here, there;
     const ref<account> one{here, "one"}, other{there, "one"};
     tutti::atomically([&](tutti::tx& t) { one.publish(t, {1}); });
@@ -548,7 +548,7 @@ TEST(cluster_local, objects_of_two_nodes_are_those_of_their_node) {
 }
 
 // Catches an attempt that begins without validating the variables that it has read.
-TEST(cluster_local, what_was_read_before_the_first_object_is_of_the_same_moment) {
+TEST(fast_path_test, reads_variables_and_objects_of_one_moment) {
     company c;
     for (long turn = 0; turn < 3; ++turn) {
         tutti::atomically([&](tutti::tx& t) {
@@ -562,7 +562,7 @@ TEST(cluster_local, what_was_read_before_the_first_object_is_of_the_same_moment)
 
 // Blocks over objects alone and blocks with a variable agree. Catches a block that commits alone although it has read a
 // variable, or that drops its write of the variable.
-TEST(cluster_local, blocks_with_and_without_variables_have_one_order) {
+TEST(fast_path_test, orders_blocks_with_and_without_variables) {
     const support::watchdog dog{"cluster_local"};
     company c;
     std::atomic<bool> over{false};
@@ -594,7 +594,7 @@ TEST(cluster_local, blocks_with_and_without_variables_have_one_order) {
 }
 
 // The first execution finds out that the block's reads have to be logged.
-TEST(cluster_local, a_block_that_writes_nothing_starts_over_for_its_log_only_once) {
+TEST(fast_path_test, restarts_a_reading_block_once_to_log) {
     node here;
     const ref<account> one{here, "one"};
     tutti::atomically([&](tutti::tx& t) { one.publish(t, {3}); });
@@ -628,11 +628,11 @@ struct yes final : tutti::participant {
     void abort() noexcept override {}
 };
 
-class cluster_local_vote : public ::testing::TestWithParam<bool> {};
+class fast_path_vote_test : public ::testing::TestWithParam<bool> {};
 
 // Catches a commit that publishes variables at the version drawn before the vote. A block that began after that draw
 // finds the variables in its snapshot, and does not learn that its objects are older.
-TEST_P(cluster_local_vote, variables_and_objects_are_seen_together_also_by_a_block_that_begins_during_it) {
+TEST_P(fast_path_vote_test, variables_and_objects_are_seen_together_also_by_a_block_that_begins_during_it) {
     const support::watchdog dog{"cluster_local_vote"};
     node here;
     const ref<watched> object{here, "object"};
@@ -665,7 +665,7 @@ TEST_P(cluster_local_vote, variables_and_objects_are_seen_together_also_by_a_blo
     EXPECT_EQ(seen_then, 1);
 }
 
-INSTANTIATE_TEST_SUITE_P(all, cluster_local_vote, ::testing::Bool(),
+INSTANTIATE_TEST_SUITE_P(all, fast_path_vote_test, ::testing::Bool(),
                          [](const auto& p) { return std::string{p.param ? "beside_another" : "alone"}; });
 
 }  // namespace
