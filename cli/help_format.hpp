@@ -41,7 +41,7 @@ public:
 };
 
 /// Puts the options that have no group yet under the heading `name`.
-inline void end_group(CLI::App& of, const std::string& name) {
+inline void assign_group(CLI::App& of, const std::string& name) {
     for (CLI::Option* const option : of.get_options()) {
         const bool is_help = option == of.get_help_ptr();
         if (!is_help && !option->get_positional() && option->get_group() == "Options") option->group(name);

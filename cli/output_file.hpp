@@ -22,7 +22,7 @@ public:
         if (file_ == nullptr) throw command_line_error{why()};
     }
 
-    [[nodiscard]] bool wanted() const noexcept { return file_ != nullptr; }
+    [[nodiscard]] bool is_open() const noexcept { return file_ != nullptr; }
     /// REQUIRES: wanted. @throws std::runtime_error
     void write(const std::string& text) {
         if (std::fputs(text.c_str(), file_.get()) < 0 || std::fflush(file_.get()) != 0) throw std::runtime_error{why()};

@@ -21,8 +21,8 @@
 
 namespace cli {
 
-/// `left_undone`: a server was asked to end, and its time limit (--shutdown-timeout) passed before all was done.
-enum exit_status : int { all_is_well = 0, failed = 1, bad_usage = 2, left_undone = 3 };
+/// `shutdown_timed_out`: a server was asked to end, and its time limit (--shutdown-timeout) passed before all was done.
+enum exit_status : int { success = 0, failed = 1, bad_usage = 2, shutdown_timed_out = 3 };
 
 /// Says in one line why the command line is invalid, and what to do instead.
 class command_line_error : public std::runtime_error {
@@ -38,7 +38,7 @@ struct help_text {
 /// Opens /dev/null for each closed standard descriptor. The system gives a new file or socket the lowest free number.
 /// Without this function, a socket could get the number of a closed standard descriptor, and the program's output with
 /// it. A descriptor that a library has opened before main stays the library's.
-inline void hold_standard_descriptors() noexcept {
+inline void reserve_standard_descriptors() noexcept {
     int held = ::open("/dev/null", O_RDWR);
     while (held >= STDIN_FILENO && held <= STDERR_FILENO) held = ::dup(held);
     if (held >= 0) ::close(held);
@@ -46,12 +46,12 @@ inline void hold_standard_descriptors() noexcept {
 
 /// Writes `text` to the standard error. Gives up if the reader takes nothing for some seconds: a program must end even
 /// if its standard error is a full pipe.
-inline void print_last_words(std::string_view text) noexcept {
-    constexpr int patience = 5000;      // milliseconds
+inline void print_final_message(std::string_view text) noexcept {
+    constexpr int timeout_ms = 5000;    // milliseconds
     constexpr std::size_t most = 4096;  // a ready pipe takes this many bytes at once
     while (!text.empty()) {
         pollfd one{.fd = STDERR_FILENO, .events = POLLOUT, .revents = 0};
-        const int ready = ::poll(&one, 1, patience);
+        const int ready = ::poll(&one, 1, timeout_ms);
         if (ready < 0 && errno == EINTR) continue;
         if (ready <= 0 || (one.revents & POLLOUT) == 0) return;
         const ssize_t some = ::write(STDERR_FILENO, text.data(), std::min(text.size(), most));
@@ -68,16 +68,16 @@ int run_program(std::string_view name, std::string_view spare, Parse&& parse, Ru
     const auto end = [name](exit_status status, std::string_view why) {
         // A library of the same name begins its messages with this name.
         if (why.starts_with(name) && why.substr(name.size()).starts_with(": ")) why.remove_prefix(name.size() + 2);
-        print_last_words(fmt::format("{}: {}\n", name, why));
+        print_final_message(fmt::format("{}: {}\n", name, why));
         return static_cast<int>(status);
     };
-    hold_standard_descriptors();
+    reserve_standard_descriptors();
     try {
         const int status = std::visit(
             [&run]<class Wanted>(const Wanted& wanted) -> int {
                 if constexpr (std::same_as<Wanted, help_text>) {
                     fmt::print("{}", wanted.text);
-                    return all_is_well;
+                    return success;
                 } else {
                     return run(wanted);
                 }

@@ -6,7 +6,7 @@
 #include <chrono>
 
 #include "cluster_timeline.hpp"
-#include "of_configuration.hpp"
+#include "node_configuration.hpp"
 #include "refresh.hpp"
 #include "write_file.hpp"
 
@@ -38,14 +38,15 @@ std::string peers_text(const node_status& f) {
     const auto count = [&f](peer_state s) { return std::ranges::count(f.peers, s, &peer_status::state); };
     std::string text;
     if (const auto n = count(peer_state::lost)) text += fmt::format("{} lost", n);
-    if (const auto n = count(peer_state::awaited)) text += fmt::format("{}{} awaited", text.empty() ? "" : ", ", n);
+    if (const auto n = count(peer_state::connecting))
+        text += fmt::format("{}{} connecting", text.empty() ? "" : ", ", n);
     return text.empty() ? "all" : text;
 }
 
 /// Number and address of a row. All addresses have the width of the longest one, or of the heading.
-class row_begins {
+class row_prefixes {
 public:
-    explicit row_begins(const answers& of) : of_{of} {
+    explicit row_prefixes(const answers& of) : of_{of} {
         for (const node_reply& a : of) width_ = std::max(width_, a.address.size());
     }
     [[nodiscard]] std::string heading() const { return fmt::format("{:>4}  {:<{}}", "node", "address", width_); }
@@ -80,9 +81,9 @@ std::string contention_of(const answers& of) {
     for (std::size_t i = 0; i < of.size(); ++i) {
         if (!of[i].status) continue;
         const node_status& f = *of[i].status;
-        if (f.conflict_waits + f.protected_attempts + f.locks_refused + f.given_way == 0) continue;
-        text += fmt::format("node {} in conflicts: waits {}, protected {}, locks refused {}, given way {}\n", i,
-                            f.conflict_waits, f.protected_attempts, f.locks_refused, f.given_way);
+        if (f.conflict_waits + f.reserving_attempts + f.locks_refused + f.reservations_lost == 0) continue;
+        text += fmt::format("node {} in conflicts: waits {}, reserving {}, locks refused {}, reservations lost {}\n", i,
+                            f.conflict_waits, f.reserving_attempts, f.locks_refused, f.reservations_lost);
     }
     return text;
 }
@@ -110,12 +111,12 @@ std::string silence_of(const answers& of) {
         for (std::size_t p = 0; p < f.peers.size(); ++p) {
             const peer_status& peer = f.peers[p];
             // Every node sends something eight times within `patience`.
-            if (peer.state == peer_state::connected && peer.silent_ms * 2 > f.patience_ms) {
+            if (peer.state == peer_state::connected && peer.silent_ms * 2 > f.failure_timeout_ms) {
                 text += fmt::format("node {} has heard nothing of node {} for {}, and waits for {} at most\n", i, p,
-                                    duration_text(peer.silent_ms), duration_text(f.patience_ms));
+                                    duration_text(peer.silent_ms), duration_text(f.failure_timeout_ms));
             } else if (peer.state == peer_state::lost) {
                 text += fmt::format("node {} has lost node {} {} ago\n", i, p, duration_text(peer.silent_ms));
-            } else if (peer.state == peer_state::awaited) {
+            } else if (peer.state == peer_state::connecting) {
                 text += fmt::format("node {} waits for node {} to come\n", i, p);
             }
         }
@@ -137,7 +138,7 @@ constexpr const char* rates_row =
     " {:>10.0f} {:>10.0f} {:>10.0f} {:>10.0f} {:>10.0f} {:>10.0f} {:>12.0f} {:>10.0f} {:>12.0f}";
 
 struct rates {
-    double begins = 0, commits = 0, rolled = 0, waits = 0, refused = 0, sent = 0, sent_bytes = 0, received = 0,
+    double attempts = 0, commits = 0, rolled = 0, waits = 0, refused = 0, sent = 0, sent_bytes = 0, received = 0,
            received_bytes = 0;
 
     rates() = default;
@@ -145,7 +146,7 @@ struct rates {
         const auto rate = [seconds](std::uint64_t a, std::uint64_t b) {
             return (static_cast<double>(b) - static_cast<double>(a)) / seconds;
         };
-        begins = rate(was.begins, is.begins);
+        attempts = rate(was.attempts, is.attempts);
         commits = rate(was.commits, is.commits);
         rolled = rate(rolled_back(was), rolled_back(is));
         waits = rate(was.conflict_waits, is.conflict_waits);
@@ -156,13 +157,13 @@ struct rates {
         received_bytes = rate(was.bytes_received, is.bytes_received);
     }
     rates& operator+=(const rates& r) {
-        begins += r.begins, commits += r.commits, rolled += r.rolled, waits += r.waits, refused += r.refused;
+        attempts += r.attempts, commits += r.commits, rolled += r.rolled, waits += r.waits, refused += r.refused;
         sent += r.sent, sent_bytes += r.sent_bytes;
         received += r.received, received_bytes += r.received_bytes;
         return *this;
     }
     [[nodiscard]] std::string text() const {
-        return fmt::format(rates_row, begins, commits, rolled, waits, refused, sent, sent_bytes, received,
+        return fmt::format(rates_row, attempts, commits, rolled, waits, refused, sent, sent_bytes, received,
                            received_bytes);
     }
 };
@@ -171,13 +172,13 @@ struct rates {
 
 /// The command line takes precedence over the environment, and the environment over the file.
 cluster::observer_options nodes_of(const cluster_options& options) {
-    cluster::observer_options whom = of_configuration([&options] {
+    cluster::observer_options whom = read_node_configuration([&options] {
         return options.file.empty() ? cluster::observer_options::from_environment()
                                     : cluster::observer_options::from_file(options.file);
     });
     if (options.cluster) whom.cluster = *options.cluster;
     if (!options.addresses.empty()) whom.addresses = options.addresses;
-    whom.within = std::chrono::milliseconds{static_cast<long>(options.within * 1000)};
+    whom.timeout = std::chrono::milliseconds{static_cast<long>(options.timeout * 1000)};
     if (whom.addresses.empty()) {
         throw cli::command_line_error{
             "which nodes? give --nodes address,address,... or --config FILE, or set TUTTI_CLUSTER_NODES: all of them, "
@@ -187,10 +188,10 @@ cluster::observer_options nodes_of(const cluster_options& options) {
 }
 
 std::string status_table(const answers& of) {
-    const row_begins rows{of};
+    const row_prefixes rows{of};
     std::string text =
         rows.heading() + fmt::format(" {:>10} {:>12} {:>12} {:>12} {:>10} {:>10} {:>8} {:>12} {:>12}  {}\n", "up",
-                                     "begins", "commits", "rolled back", "objects", "old values", "asleep", "sent",
+                                     "attempts", "commits", "rolled back", "objects", "old values", "asleep", "sent",
                                      "received", "others");
     for (std::size_t i = 0; i < of.size(); ++i) {
         text += rows.of(i);
@@ -200,17 +201,17 @@ std::string status_table(const answers& of) {
         }
         const node_status& f = *of[i].status;
         text += fmt::format(" {:>10} {:>12} {:>12} {:>12} {:>10} {:>10} {:>8} {:>12} {:>12}  {}\n",
-                            duration_text(f.uptime_ms), f.begins, f.commits, rolled_back(f), f.objects, f.old_values,
-                            f.sleepers, f.messages_sent, f.messages_received, peers_text(f));
+                            duration_text(f.uptime_ms), f.attempts, f.commits, rolled_back(f), f.objects,
+                            f.old_versions, f.retry_waiters, f.messages_sent, f.messages_received, peers_text(f));
     }
     return text + reasons_of(of) + contention_of(of) + doubts_of(of) + silence_of(of);
 }
 
 std::string cluster_rates(const answers& before, const answers& now, double seconds) {
-    const row_begins rows{now};
+    const row_prefixes rows{now};
     std::string text =
         rows.heading() + fmt::format(" {:>10} {:>10} {:>10} {:>10} {:>10} {:>10} {:>12} {:>10} {:>12} {:>8} {:>10}\n",
-                                     "begins/s", "commits/s", "rolled/s", "waits/s", "refused/s", "sent/s", "bytes/s",
+                                     "attempts/s", "commits/s", "rolled/s", "waits/s", "refused/s", "sent/s", "bytes/s",
                                      "received/s", "bytes/s", "asleep", "old values");
     rates all;
     for (std::size_t i = 0; i < now.size(); ++i) {
@@ -227,7 +228,7 @@ std::string cluster_rates(const answers& before, const answers& now, double seco
         }
         const rates r{*was, f, seconds};
         all += r;
-        text += r.text() + fmt::format(" {:>8} {:>10}\n", f.sleepers, f.old_values);
+        text += r.text() + fmt::format(" {:>8} {:>10}\n", f.retry_waiters, f.old_versions);
     }
     return text + rows.sum() + all.text() + '\n' + silence_of(now);
 }
@@ -236,23 +237,23 @@ int cluster_status(const cluster_options& options) {
     const cluster::observer_options whom = nodes_of(options);
     const answers all = cluster::query_nodes(whom);
     fmt::print("{}", options.json ? status_json(whom.cluster, all) : status_table(all));
-    return all_answered(all) ? cli::all_is_well : cli::failed;
+    return all_answered(all) ? cli::success : cli::failed;
 }
 
 void cluster_top(const cluster_options& options) {
     const cluster::observer_options whom = nodes_of(options);
-    refresh(options.every, [&] { return cluster::query_nodes(whom); }, cluster_rates);
+    refresh(options.schedule, [&] { return cluster::query_nodes(whom); }, cluster_rates);
 }
 
 int cluster_timeline(const cluster_options& options) {
     const cluster::observer_options whom = nodes_of(options);
-    const auto how_long = std::chrono::milliseconds{static_cast<long>(options.record * 1000)};
+    const auto how_long = std::chrono::milliseconds{static_cast<long>(options.duration * 1000)};
     const std::vector<cluster::node_timeline> all = cluster::record_nodes(whom, how_long);
     fmt::print("{}", waits_table(all));
     if (std::ranges::all_of(all, [](const auto& n) { return !n.error.empty(); })) return cli::failed;
     write_file(options.output, trace_of(all));
     fmt::print("{}: open it in https://ui.perfetto.dev or chrome://tracing\n", options.output);
-    return std::ranges::all_of(all, [](const auto& n) { return n.error.empty(); }) ? cli::all_is_well : cli::failed;
+    return std::ranges::all_of(all, [](const auto& n) { return n.error.empty(); }) ? cli::success : cli::failed;
 }
 
 }  // namespace tutti::tools

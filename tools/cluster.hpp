@@ -39,6 +39,6 @@ void cluster_top(const cluster_options& options);
 /// Commits or aborts one of them at all nodes. Returns the exit status: 0 once every node that answers knows that
 /// outcome.
 /// @throws std::runtime_error  for an invalid address
-[[nodiscard]] int settle_doubt(const cluster_options& options);
+[[nodiscard]] int resolve_doubt(const cluster_options& options);
 
 }  // namespace tutti::tools

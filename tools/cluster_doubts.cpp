@@ -111,7 +111,7 @@ int list_doubts(const cluster_options& options) {
     if (!has_answered) return fail_with("no node has answered");
     if (open.empty()) {
         fmt::print("no transaction is in doubt\n");
-        return cli::all_is_well;
+        return cli::success;
     }
     fmt::print(
         "settle each: 'tutti cluster doubt commit ID' if the program of the lost node has reported it as done, or "
@@ -120,14 +120,14 @@ int list_doubts(const cluster_options& options) {
     return cli::failed;
 }
 
-int settle_doubt(const cluster_options& options) {
+int resolve_doubt(const cluster_options& options) {
     const auto id = transaction_id::parse(options.transaction);
     if (!id) {
         throw cli::command_line_error{
             fmt::format("'{}' is not a transaction: write node.thread.number, as 'tutti cluster doubt list' does",
                         options.transaction)};
     }
-    const bool commits = options.what == cluster_options::view::commit_doubt;
+    const bool commits = options.wanted_view == cluster_options::view::commit_doubt;
     const cluster::observer_options whom = nodes_of(options);
     constexpr unsigned most_rounds = 50;
     constexpr std::chrono::milliseconds between{100};
@@ -145,7 +145,7 @@ int settle_doubt(const cluster_options& options) {
                 return fail_with(
                     fmt::format("no node that answers knows transaction {}\n{}", id->text(), silent_text(all)));
             fmt::print("{}transaction {} is {}\n", doubt_text(all, *id), id->text(), outcome_name(commits));
-            return cli::all_is_well;
+            return cli::success;
         }
         const auto node = static_cast<std::uint16_t>(holder - all.begin());
         const cluster::resolve_reply said = cluster::resolve_doubt(whom, node, *id, commits);

@@ -8,10 +8,10 @@ namespace {
 using json = nlohmann::ordered_json;
 
 json facts_of(const cluster::node_status& f) {
-    json all{{"release", f.release}, {"uptime_ms", f.uptime_ms}, {"patience_ms", f.patience_ms}};
-#define TUTTI_FIGURE(name, kind, what) all[#name] = f.name;
-    TUTTI_CLUSTER_FIGURES(TUTTI_FIGURE)
-#undef TUTTI_FIGURE
+    json all{{"release", f.release}, {"uptime_ms", f.uptime_ms}, {"failure_timeout_ms", f.failure_timeout_ms}};
+#define TUTTI_CLUSTER_COUNTER(name, kind, what) all[#name] = f.name;
+    TUTTI_CLUSTER_COUNTERS(TUTTI_CLUSTER_COUNTER)
+#undef TUTTI_CLUSTER_COUNTER
     json& rolled_back = all["rolled_back"];
     for (std::size_t r = 0; r < cluster::rollback_reasons; ++r)
         rolled_back[std::string{name_of(static_cast<cluster::rollback_reason>(r))}] = f.rolled_back[r];
@@ -29,7 +29,7 @@ std::string status_json(const std::string& cluster, const std::vector<cluster::n
         json node{{"node", i}, {"address", of[i].address}, {"answered", of[i].status.has_value()}};
         node["took_us"] = of[i].took.count();
         if (of[i].status) node.update(facts_of(*of[i].status));
-        else node["trouble"] = of[i].error;
+        else node["error"] = of[i].error;
         all["nodes"].push_back(std::move(node));
     }
     // An address or a system message may contain bytes that are not UTF-8. These bytes must not cause an error.

@@ -13,7 +13,7 @@
 
 namespace tutti::tools {
 
-std::string password_in(const std::string& file) {
+std::string read_password(const std::string& file) {
     if (file.empty()) return {};
     std::ifstream from{file};
     std::string line;
@@ -23,8 +23,8 @@ std::string password_in(const std::string& file) {
     return line;
 }
 
-protocol_options add_protocol(CLI::App& to, std::string& minimum_version, std::string& ciphers,
-                              std::string& ciphersuites) {
+tls_protocol_options add_tls_protocol(CLI::App& to, std::string& minimum_version, std::string& ciphers,
+                                      std::string& ciphersuites) {
     CLI::Option* const version =
         to.add_option("--tls-min-version", minimum_version, "oldest version of TLS: 1.2 or 1.3")
             ->check(cli::one_of({"1.2", "1.3"}))
@@ -49,13 +49,13 @@ std::string variable(const char* name) {
 
 /// A command that sends requests to a running server.
 template <class Options>
-struct asking {
+struct client_command {
     Options options;
     std::string password_file;
     tls_files tls;
     bool secure = false;
 
-    explicit asking(CLI::App& command) {
+    explicit client_command(CLI::App& command) {
         command.add_option("--host", options.to.host, "host of the server")
             ->transform([](const std::string& given) { return server::without_brackets(given); }, "", "")
             ->capture_default_str();
@@ -80,13 +80,13 @@ struct asking {
         CLI::Option* const key = file("--tls-key", tls.key, "PEM file with the private key of the certificate");
         certificate->needs(key);
         key->needs(certificate);
-        add_protocol(command, tls.minimum_version, tls.ciphers, tls.ciphersuites);
+        add_tls_protocol(command, tls.minimum_version, tls.ciphers, tls.ciphersuites);
     }
 
     [[nodiscard]] Options wanted() const {
         Options all = options;
         server_address& to = all.to;
-        to.password = password_file.empty() ? variable("TUTTI_PASSWORD") : password_in(password_file);
+        to.password = password_file.empty() ? variable("TUTTI_PASSWORD") : read_password(password_file);
         if (to.user.empty()) to.user = variable("TUTTI_USER");
         if (!to.user.empty() && to.password.empty())
             throw cli::command_line_error{"user " + to.user +
@@ -102,11 +102,11 @@ struct asking {
 
 subcommand add_top(CLI::App& to) {
     CLI::App* const top = to.add_subcommand("top", "Show the activity of a server, again and again");
-    const auto words = std::make_shared<asking<top_options>>(*top);
-    top->add_option("--seconds", words->options.every.seconds, "seconds between two reports")
+    const auto words = std::make_shared<client_command<top_options>>(*top);
+    top->add_option("--seconds", words->options.schedule.interval, "seconds between two reports")
         ->check(CLI::Range(0.05, 3600.0))
         ->capture_default_str();
-    top->add_option("--looks", words->options.every.looks, "number of reports; 0: unlimited")
+    top->add_option("--count", words->options.schedule.count, "number of reports; 0: unlimited")
         ->check(CLI::NonNegativeNumber)
         ->capture_default_str();
     return {top, [words] { return words->wanted(); }};
@@ -115,12 +115,12 @@ subcommand add_top(CLI::App& to) {
 subcommand add_timeline(CLI::App& to) {
     CLI::App* const timeline =
         to.add_subcommand("timeline", "Record what each worker of a server runs, as a trace for Chrome");
-    const auto words = std::make_shared<asking<timeline_options>>(*timeline);
-    timeline->add_option("--seconds", words->options.seconds, "seconds to record")
+    const auto words = std::make_shared<client_command<timeline_options>>(*timeline);
+    timeline->add_option("--seconds", words->options.duration, "seconds to record")
         ->check(CLI::Range(0.001, 3600.0))
         ->capture_default_str();
     timeline
-        ->add_option("--with", words->options.with,
+        ->add_option("--add-server", words->options.add_servers,
                      "further server on the same time axis: HOST:PORT or a Unix socket; can be repeated")
         ->type_name("SERVER");
     timeline->add_option("--output", words->options.output, "file for the trace")
@@ -131,7 +131,7 @@ subcommand add_timeline(CLI::App& to) {
 
 subcommand add_promote(CLI::App& to) {
     CLI::App* const promote = to.add_subcommand("promote", "Make a follower the leader");
-    const auto words = std::make_shared<asking<promote_options>>(*promote);
+    const auto words = std::make_shared<client_command<promote_options>>(*promote);
     return {promote, [words] { return words->wanted(); }};
 }
 
@@ -139,20 +139,20 @@ subcommand add_handover(CLI::App& to) {
     constexpr int most = 25'000;  // less than a connection's timeout for a reply
     CLI::App* const handover =
         to.add_subcommand("handover", "Move the lead from a leader to one of its followers without loss");
-    const auto words = std::make_shared<asking<handover_options>>(*handover);
+    const auto words = std::make_shared<client_command<handover_options>>(*handover);
     handover
-        ->add_option("--to", words->options.heir,
+        ->add_option("--to", words->options.successor,
                      "follower that takes the lead, at the address that the leader knows (default: the most current)")
         ->type_name("HOST:PORT");
     handover
-        ->add_option("--timeout", words->options.milliseconds,
+        ->add_option("--timeout", words->options.timeout_ms,
                      "milliseconds after which the leader gives up and leads on; calls that write wait meanwhile")
         ->check(CLI::Range(1, most))
         ->capture_default_str();
     return {handover, [words] {
                 handover_options wanted = words->wanted();
-                if (!wanted.heir.empty() && !server::parse_endpoint(wanted.heir))
-                    throw cli::command_line_error{"--to: give HOST:PORT, not " + wanted.heir};
+                if (!wanted.successor.empty() && !server::parse_endpoint(wanted.successor))
+                    throw cli::command_line_error{"--to: give HOST:PORT, not " + wanted.successor};
                 return wanted;
             }};
 }
@@ -161,16 +161,16 @@ subcommand add_log(CLI::App& to) {
     CLI::App* const log = to.add_subcommand("log", "Check or repair the log of a stopped server or member");
     log->require_subcommand(1);
     const auto options = std::make_shared<log_options>();
-    const auto add = [&](const char* name, const char* what, log_options::deed deed) {
+    const auto add = [&](const char* name, const char* what, log_options::action_kind action) {
         CLI::App* const one = log->add_subcommand(name, what);
         one->add_option("file", options->file, "the file that --log of the server names, or the folder of a member")
             ->required();
-        one->callback([options, deed] { options->what = deed; });
+        one->callback([options, action] { options->action = action; });
     };
     add("check", "Show what the log contains and where it is damaged; exit status 1 means damage",
-        log_options::deed::check);
+        log_options::action_kind::check);
     add("repair", "Cut the log before the first unreadable call or entry; copies of the files stay beside it",
-        log_options::deed::repair);
+        log_options::action_kind::repair);
     return {log, [options] { return *options; }};
 }
 
@@ -231,9 +231,9 @@ command parse_command_line(int argc, const char* const* argv) {
                               add_promote(app),  add_handover(app),
                               add_log(app),      add_cluster(app),
                               add_node(app),     add_member(app)};
-    configured from{.words{argv, argv + ours}, .file{}, .objects{}, .users{}};
+    merged_command_line from{.words{argv, argv + ours}, .file{}, .objects{}, .users{}};
     if (ours > 1 && from.words[1] == "serve") {
-        from = with_configuration(std::move(from.words), [&](const std::string& name) {
+        from = merge_configuration(std::move(from.words), [&](const std::string& name) {
             const CLI::Option* const known = all[0].parser->get_option_no_throw(name);
             return known != nullptr && known->get_expected_min() != 0;
         });
@@ -248,7 +248,7 @@ command parse_command_line(int argc, const char* const* argv) {
         if (serve->shared_objects.empty()) serve->shared_objects = from.objects;
         if (serve->shared_objects.empty())
             throw cli::command_line_error{"object is required: the shared object with the procedures"};
-        serve->how.users = std::move(from.users);
+        serve->server_settings.users = std::move(from.users);
     }
     return wanted;
 }

@@ -16,14 +16,14 @@ namespace tutti::tools {
 
 struct serve_options {
     std::vector<std::string> shared_objects;  ///< one or more
-    server::settings how;
+    server::settings server_settings;
     std::vector<std::pair<std::string, std::string>> settings;  ///< for the procedures
     std::string cluster;    ///< configuration file of its node; empty: not part of a cluster
     std::string port_file;  ///< file to write the port to once the server listens; empty: no file
     bool quiet = false;
-    bool json = false;                                ///< messages are lines of JSON
-    server::severity least = server::severity::info;  ///< least severity of printed messages
-    bool only_checks = false;                         ///< only checks whether it could serve, and does not listen
+    bool log_json = false;                                ///< messages are lines of JSON
+    server::severity log_level = server::severity::info;  ///< least severity of printed messages
+    bool only_checks = false;                             ///< only checks whether it could serve, and does not listen
 };
 
 /// The options of TLS for a client. The first three are PEM files.
@@ -47,8 +47,8 @@ struct server_address {
 };
 
 struct log_options {
-    enum class deed : std::uint8_t { check, repair };
-    deed what = deed::check;
+    enum class action_kind : std::uint8_t { check, repair };
+    action_kind action = action_kind::check;
     std::string file;
 };
 
@@ -58,65 +58,76 @@ struct promote_options {
 
 struct handover_options {
     server_address to;
-    std::string heir;  ///< host:port; empty: the follower with the most of the log
-    int milliseconds = 10'000;
+    std::string successor;  ///< host:port; empty: the follower with the most of the log
+    int timeout_ms = 10'000;
 };
 
 struct timeline_options {
     server_address to;
-    std::vector<std::string> with;  ///< further servers, as host:port or the path of a Unix socket
-    double seconds = 1;
+    std::vector<std::string> add_servers;  ///< further servers, as host:port or the path of a Unix socket
+    double duration = 1;
     std::string output = "timeline.json";
 };
 
 struct top_options {
     server_address to;
-    pace every;
+    refresh_schedule schedule;
 };
 
 /// The options of `tutti node`. The command itself reads the file and the environment, which these options override.
 struct node_command_options {
-    std::string file;                  ///< empty: the file named by the environment, if any
-    bool only_checks = false;          ///< only checks whether the node could start, and does not listen
-    std::optional<std::string> level;  ///< of messages; without value: as in the configuration
-    bool json = false;                 ///< JSON messages even if the configuration does not ask for them
+    std::string file;                      ///< empty: the file named by the environment, if any
+    bool only_checks = false;              ///< only checks whether the node could start, and does not listen
+    std::optional<std::string> log_level;  ///< of messages; without value: as in the configuration
+    bool log_json = false;                 ///< JSON messages even if the configuration does not ask for them
 };
 
 /// The options of `tutti cluster status`, `tutti cluster top`, `tutti cluster timeline` and `tutti cluster doubt`.
 struct cluster_options {
     enum class view : std::uint8_t { status, top, timeline, doubts, commit_doubt, abort_doubt };
-    view what = view::status;
+    view wanted_view = view::status;
     std::string file;                    ///< of nodes; empty: the file named by the environment, if any
     std::optional<std::string> cluster;  ///< without value: as in the file and the environment
     std::vector<std::string> addresses;  ///< empty: as in the file and the environment
-    double within = 1;                   ///< seconds
+    double timeout = 1;                  ///< seconds
     bool json = false;
-    pace every;           ///< of top
-    double record = 0.2;  ///< seconds
+    refresh_schedule schedule;  ///< of top
+    double duration = 0.2;      ///< seconds
     std::string output = "timeline.json";
     std::string transaction;  ///< the transaction to settle
 };
 
-/// The options of `tutti member run`, `status`, `remove`, `groups`, `move` and its other subcommands.
+/// The options of `tutti member run`, `status`, `remove`, `groups`, `rebalance` and its other subcommands.
 struct member_command_options {
-    enum class deed : std::uint8_t { run, status, remove, groups, move, readdress, snapshot, restore, export_, force };
-    deed what = deed::run;
-    std::string folder;
+    enum class action_kind : std::uint8_t {
+        run,
+        status,
+        remove,
+        groups,
+        rebalance,
+        readdress,
+        snapshot,
+        restore,
+        export_,
+        force
+    };
+    action_kind action = action_kind::run;
+    std::string data_dir;
     std::string address;                                 ///< empty: as stored in the folder
     std::string advertise;                               ///< address for other members and programs; empty: `address`
-    bool founds = false;                                 ///< a new member founds a group
+    bool new_group = false;                              ///< a new member founds a group
     std::vector<std::string> group;                      ///< addresses of members to join or to ask
-    double election = 0.3;                               ///< seconds
+    double election_timeout = 0.3;                       ///< seconds
     std::string metrics;                                 ///< address for Prometheus; empty: no metrics
     std::size_t snapshot_bytes = std::size_t{64} << 20;  ///< growth of the log after which a member saves a snapshot
-    std::string which;                                   ///< the member to remove: its number or address
+    std::string removed_member;                          ///< the member to remove: its number or address
     std::string file;                                    ///< file of saved objects
-    std::vector<std::string> moves;                      ///< OLD=NEW, addresses of members
+    std::vector<std::string> address_changes;            ///< OLD=NEW, addresses of members
     std::string groups;                                  ///< groups that hold the objects, separated by semicolons
     std::string prefix = "tutti";                        ///< of the objects in `groups`
-    double patience = 5;                                 ///< seconds to wait for the groups
-    std::vector<std::string> joins, leaves;              ///< groups, each given by addresses of members
-    double within = 1;                                   ///< seconds
+    double request_timeout = 5;                          ///< seconds to wait for the groups
+    std::vector<std::string> add, remove;                ///< groups, each given by addresses of members
+    double timeout = 1;                                  ///< seconds
     bool json = false;
     std::string name = "tutti";  ///< of the group in certificates
     tls_files tls;               ///< empty: no TLS

@@ -15,7 +15,7 @@ namespace {
 constexpr std::string_view option = "--config";
 
 /// Removes --config and its value from the words.
-std::optional<std::string> take_file(std::vector<std::string>& words) {
+std::optional<std::string> take_configuration_file(std::vector<std::string>& words) {
     std::optional<std::string> file;
     for (auto w = words.begin(); w != words.end();) {
         const bool joined = w->starts_with(std::string{option} + '=');
@@ -31,7 +31,7 @@ std::optional<std::string> take_file(std::vector<std::string>& words) {
     return file;
 }
 
-bool gives(const std::vector<std::string>& words, const std::string& name) {
+bool has_option(const std::vector<std::string>& words, const std::string& name) {
     return std::ranges::any_of(words, [&](const std::string& w) { return w == name || w.starts_with(name + '='); });
 }
 
@@ -73,26 +73,26 @@ server::user user_of(const std::string& file, const std::string& name, const tom
             const toml::array* const patterns = n.as_array();
             if (patterns == nullptr || !(patterns->empty() || patterns->is_homogeneous<std::string>()))
                 refuse(n, k, "a list of texts, patterns of procedures");
-            u.calls.clear();
-            for (const toml::node& p : *patterns) u.calls.push_back(p.ref<std::string>());
+            u.allowed_procedures.clear();
+            for (const toml::node& p : *patterns) u.allowed_procedures.push_back(p.ref<std::string>());
         } else if (k == "priority") {
-            u.highest = static_cast<int>(number(k, n, server::highest_priority));
+            u.max_priority = static_cast<int>(number(k, n, server::highest_priority));
         } else if (k == "rate") {
             u.rate = static_cast<unsigned>(number(k, n, 1'000'000'000));
-        } else if (k == "operates") {
+        } else if (k == "admin") {
             if (!n.is_boolean()) refuse(n, k, "true or false");
-            u.operates = n.ref<bool>();
+            u.is_admin = n.ref<bool>();
         } else if (k == "replicates") {
             if (!n.is_boolean()) refuse(n, k, "true or false");
             u.replicates = n.ref<bool>();
         } else {
-            refuse(n, k, "nothing that is known; there are password, calls, priority, rate, operates and replicates");
+            refuse(n, k, "nothing that is known; there are password, calls, priority, rate, admin and replicates");
         }
     }
     return u;
 }
 
-void add(configured& into, std::vector<std::string>& to, const std::string& file, const toml::table& from,
+void add(merged_command_line& into, std::vector<std::string>& to, const std::string& file, const toml::table& from,
          const std::function<bool(const std::string&)>& takes_value) {
     for (const auto& [key, value] : from) {
         const std::string name{key.str()};
@@ -133,10 +133,10 @@ void add(configured& into, std::vector<std::string>& to, const std::string& file
 
 }  // namespace
 
-configured with_configuration(std::vector<std::string> words,
-                              const std::function<bool(const std::string&)>& takes_value) {
-    configured all;
-    const std::optional<std::string> file = take_file(words);
+merged_command_line merge_configuration(std::vector<std::string> words,
+                                        const std::function<bool(const std::string&)>& takes_value) {
+    merged_command_line all;
+    const std::optional<std::string> file = take_configuration_file(words);
     if (!file) {
         all.words = std::move(words);
         return all;
@@ -157,7 +157,7 @@ configured with_configuration(std::vector<std::string> words,
         const std::string& w = from_file[i];
         if (w == "--set") {
             all.words.insert(all.words.end(), {w, from_file[++i]});
-        } else if (!gives(words, w.substr(0, w.find('=')))) {
+        } else if (!has_option(words, w.substr(0, w.find('=')))) {
             all.words.push_back(w);
         }
     }

@@ -9,7 +9,7 @@
 
 namespace tutti::tools {
 
-struct configured {
+struct merged_command_line {
     std::vector<std::string> words;
     std::string file;                  ///< empty: no file was given
     std::vector<std::string> objects;  ///< used unless the command line names objects
@@ -20,7 +20,7 @@ struct configured {
 /// on the command line overrides that of the file. Without --config, returns the words unchanged. `takes_value` returns
 /// true for an existing option that is not a flag.
 /// @throws cli::command_line_error  if the file cannot be read, is not TOML, or has an invalid value
-[[nodiscard]] configured with_configuration(std::vector<std::string> words,
-                                            const std::function<bool(const std::string&)>& takes_value);
+[[nodiscard]] merged_command_line merge_configuration(std::vector<std::string> words,
+                                                      const std::function<bool(const std::string&)>& takes_value);
 
 }  // namespace tutti::tools

@@ -34,7 +34,8 @@ std::string reason(bool heard, int error) {
 
 // Connections over a Unix socket never use TLS, as in the server.
 connection::connection(const server_address& to)
-    : connection{to, to.tls && to.unix_socket.empty() ? read_files(*to.tls) : tls_context{nullptr, ::SSL_CTX_free}} {}
+    : connection{to,
+                 to.tls && to.unix_socket.empty() ? read_tls_files(*to.tls) : tls_context{nullptr, ::SSL_CTX_free}} {}
 
 connection::connection(const server_address& to, const tls_context& by)
     : context_{to.unix_socket.empty() ? ::redisConnectWithTimeout(to.host.c_str(), to.port, patience)
@@ -45,9 +46,9 @@ connection::connection(const server_address& to, const tls_context& by)
         throw std::runtime_error{
             fmt::format("the server cannot be reached: {}", context_ ? context_->errstr : "no memory")};
     ::redisSetTimeout(context_.get(), patience);
-    if (by != nullptr) secure_ = shake_hands(context_->fd, to.host, by);
-    if (!to.user.empty()) static_cast<void>(ask({"AUTH", to.user, to.password}));
-    else if (!to.password.empty()) static_cast<void>(ask({"AUTH", to.password}));
+    if (by != nullptr) secure_ = do_tls_handshake(context_->fd, to.host, by);
+    if (!to.user.empty()) static_cast<void>(request({"AUTH", to.user, to.password}));
+    else if (!to.password.empty()) static_cast<void>(request({"AUTH", to.password}));
 }
 
 void connection::send(std::string_view bytes) {
@@ -56,11 +57,11 @@ void connection::send(std::string_view bytes) {
         if (secure_ != nullptr) {
             const sigpipe_guard guard;
             errno = 0;
-            if (::SSL_write_ex(secure_.get(), bytes.data(), bytes.size(), &sent) != 1) went_away(tls_failure());
+            if (::SSL_write_ex(secure_.get(), bytes.data(), bytes.size(), &sent) != 1) went_away(last_tls_error());
         } else {
             const ssize_t some = ::send(context_->fd, bytes.data(), bytes.size(), MSG_NOSIGNAL);
             if (some < 0 && errno == EINTR) continue;
-            if (some < 0) went_away(reason(heard_, errno));
+            if (some < 0) went_away(reason(received_plaintext_, errno));
             sent = static_cast<std::size_t>(some);
         }
         bytes.remove_prefix(sent);
@@ -72,21 +73,21 @@ std::size_t connection::receive(char* buffer, std::size_t size) {
         std::size_t got = 0;
         const sigpipe_guard guard;
         errno = 0;
-        if (::SSL_read_ex(secure_.get(), buffer, size, &got) != 1) went_away(tls_failure());
+        if (::SSL_read_ex(secure_.get(), buffer, size, &got) != 1) went_away(last_tls_error());
         return got;
     }
     for (;;) {
         const ssize_t got = ::recv(context_->fd, buffer, size, 0);
         if (got > 0) {
-            heard_ = true;
+            received_plaintext_ = true;
             return static_cast<std::size_t>(got);
         }
-        if (got == 0) went_away(reason(heard_, 0));
-        if (errno != EINTR) went_away(reason(heard_, errno));
+        if (got == 0) went_away(reason(received_plaintext_, 0));
+        if (errno != EINTR) went_away(reason(received_plaintext_, errno));
     }
 }
 
-std::string connection::ask(std::initializer_list<std::string_view> words) {
+std::string connection::request(std::initializer_list<std::string_view> words) {
     std::vector<const char*> texts;
     std::vector<std::size_t> sizes;
     for (const std::string_view w : words) {

@@ -22,7 +22,7 @@ public:
     explicit connection(const server_address& to);
 
     /// Returns the text of the reply. @throws std::runtime_error  if the server refuses, disconnects, or times out
-    std::string ask(std::initializer_list<std::string_view> words);
+    std::string request(std::initializer_list<std::string_view> words);
 
 private:
     connection(const server_address& to, const tls_context& by);
@@ -32,7 +32,7 @@ private:
 
     std::unique_ptr<redisContext, void (*)(redisContext*)> context_;
     std::unique_ptr<ssl_st, void (*)(ssl_st*)> secure_;
-    bool heard_ = false;  ///< bytes have arrived without TLS
+    bool received_plaintext_ = false;  ///< bytes have arrived without TLS
 };
 
 }  // namespace tutti::tools

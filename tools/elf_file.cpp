@@ -37,7 +37,7 @@ bool prefers_its_own(std::ifstream& from, const Elf64_Phdr& dynamic) {
 
 }  // namespace
 
-std::optional<elf_file> examine(const std::string& path) {
+std::optional<elf_file> read_elf_file(const std::string& path) {
     std::ifstream from{path, std::ios::binary};
     Elf64_Ehdr header{};
     if (!read_at(from, 0, &header, 1) || !is_ours(header)) return std::nullopt;

@@ -13,6 +13,6 @@ struct elf_file {
 };
 
 /// Returns nothing if the file cannot be read or is not a 64-bit ELF file for this machine, such as a script.
-std::optional<elf_file> examine(const std::string& path);
+std::optional<elf_file> read_elf_file(const std::string& path);
 
 }  // namespace tutti::tools

@@ -23,7 +23,7 @@ int check(const std::string& file) {
     const server::log_contents log = server::check_log(file);
     print(log);
     fmt::print("{}\n", log.damage.empty() ? "The log is whole." : "The log is damaged.");
-    return log.damage.empty() ? cli::all_is_well : cli::failed;
+    return log.damage.empty() ? cli::success : cli::failed;
 }
 
 int repair(const std::string& file) {
@@ -31,20 +31,20 @@ int repair(const std::string& file) {
     print(done.now);
     if (done.kept_as.empty()) {
         fmt::print("The log is whole; nothing was changed.\n");
-        return cli::all_is_well;
+        return cli::success;
     }
     if (done.lost_upto >= done.now.end)
         fmt::print("lost          the calls from {} to {}\n", done.now.end, done.lost_upto);
     else fmt::print("lost          no call that is known of\n");
     fmt::print("The log has all that could be read. The files as they were are {}*.\n", done.kept_as);
-    return cli::all_is_well;
+    return cli::success;
 }
 
 }  // namespace
 
-int look_after_log(const log_options& options) {
-    if (std::filesystem::is_directory(options.file)) return look_after_member_log(options);
-    return options.what == log_options::deed::check ? check(options.file) : repair(options.file);
+int check_or_repair_log(const log_options& options) {
+    if (std::filesystem::is_directory(options.file)) return check_or_repair_member_log(options);
+    return options.action == log_options::action_kind::check ? check(options.file) : repair(options.file);
 }
 
 }  // namespace tutti::tools

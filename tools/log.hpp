@@ -6,9 +6,9 @@
 namespace tutti::tools {
 
 /// Checks or repairs a log. Returns the exit status: 0 if the log is intact. @throws std::runtime_error
-[[nodiscard]] int look_after_log(const log_options& options);
+[[nodiscard]] int check_or_repair_log(const log_options& options);
 
 /// Does the same for the folder of a member. @throws std::runtime_error
-[[nodiscard]] int look_after_member_log(const log_options& options);
+[[nodiscard]] int check_or_repair_member_log(const log_options& options);
 
 }  // namespace tutti::tools

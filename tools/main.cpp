@@ -16,59 +16,59 @@ namespace {
 
 int carry_out(const tutti::tools::serve_options& options) {
     tutti::tools::serve(options);
-    return cli::all_is_well;
+    return cli::success;
 }
 
 int carry_out(const tutti::tools::top_options& options) {
     tutti::tools::top(options);
-    return cli::all_is_well;
+    return cli::success;
 }
 
 int carry_out(const tutti::tools::timeline_options& options) {
     tutti::tools::timeline(options);
-    return cli::all_is_well;
+    return cli::success;
 }
 
 int carry_out(const tutti::tools::promote_options& options) {
     tutti::tools::promote(options);
-    return cli::all_is_well;
+    return cli::success;
 }
 
 int carry_out(const tutti::tools::handover_options& options) {
     tutti::tools::hand_over(options);
-    return cli::all_is_well;
+    return cli::success;
 }
 
-int carry_out(const tutti::tools::log_options& options) { return tutti::tools::look_after_log(options); }
+int carry_out(const tutti::tools::log_options& options) { return tutti::tools::check_or_repair_log(options); }
 
 int carry_out(const tutti::tools::report_options& options) {
     tutti::tools::report(options);
-    return cli::all_is_well;
+    return cli::success;
 }
 
 int carry_out(const tutti::tools::stat_options& options) {
     tutti::tools::stat(options);
-    return cli::all_is_well;
+    return cli::success;
 }
 
 int carry_out(const tutti::tools::cluster_options& options) {
-    switch (options.what) {
+    switch (options.wanted_view) {
         case tutti::tools::cluster_options::view::status: return tutti::tools::cluster_status(options);
         case tutti::tools::cluster_options::view::timeline: return tutti::tools::cluster_timeline(options);
         case tutti::tools::cluster_options::view::doubts: return tutti::tools::list_doubts(options);
         case tutti::tools::cluster_options::view::commit_doubt:
-        case tutti::tools::cluster_options::view::abort_doubt: return tutti::tools::settle_doubt(options);
+        case tutti::tools::cluster_options::view::abort_doubt: return tutti::tools::resolve_doubt(options);
         case tutti::tools::cluster_options::view::top: tutti::tools::cluster_top(options);
     }
-    return cli::all_is_well;
+    return cli::success;
 }
 
 int carry_out(const tutti::tools::node_command_options& options) {
-    tutti::tools::hold_node(options);
-    return cli::all_is_well;
+    tutti::tools::run_node(options);
+    return cli::success;
 }
 
-int carry_out(const tutti::tools::member_command_options& options) { return tutti::tools::carry_out_member(options); }
+int carry_out(const tutti::tools::member_command_options& options) { return tutti::tools::run_member_command(options); }
 
 int carry_out(const tutti::tools::run_options& options) {
     try {

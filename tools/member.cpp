@@ -14,9 +14,9 @@
 #include <tutti/cluster/member.hpp>
 
 #include "cli/program.hpp"
-#include "messages.hpp"
+#include "operator_log.hpp"
 #include "operator_signals.hpp"
-#include "supervisor.hpp"
+#include "systemd_notify.hpp"
 
 namespace tutti::tools {
 namespace {
@@ -37,22 +37,22 @@ std::chrono::milliseconds milliseconds(double seconds) {
     return std::chrono::milliseconds{static_cast<long long>(seconds * 1000)};
 }
 
-int be_member(const member_command_options& options) {
-    const messages operators{options.json, severity::info};
-    const flush_at_end at_end{operators};
+int run_member(const member_command_options& options) {
+    const operator_log log{options.json, severity::info};
+    const flush_at_end at_end{log};
     const auto say = [&](member_severity how, const std::string& line) {
         constexpr severity levels[] = {severity::info, severity::warning, severity::error};
-        operators.say(levels[static_cast<std::size_t>(how)], line);
+        log.write(levels[static_cast<std::size_t>(how)], line);
     };
-    std::optional<supervisor> starter{std::in_place};  // constructed before other threads exist
-    operator_signals signals{operators,
+    std::optional<systemd_notifier> supervisor{std::in_place};  // constructed before other threads exist
+    operator_signals signals{log,
                              "SIGHUP changes nothing: a member has no configuration that could be read anew, and reads "
                              "certificates that have changed before the next connection"};
-    cluster::member here{{.folder = options.folder,
+    cluster::member here{{.data_dir = options.data_dir,
                           .address = options.address,
-                          .founds = options.founds,
-                          .joins = options.group,
-                          .election = milliseconds(options.election),
+                          .new_group = options.new_group,
+                          .join = options.group,
+                          .election_timeout = milliseconds(options.election_timeout),
                           .tls = tls_of(options),
                           .group_name = options.name,
                           .advertise = options.advertise,
@@ -61,31 +61,32 @@ int be_member(const member_command_options& options) {
                          say};
     if (here.metrics_port() != 0)
         say(member_severity::info, fmt::format("metrics on port {} of loopback", here.metrics_port()));
-    signals.serve();
-    starter->ready();
-    starter->keep_informed([&here, last = std::uint64_t{0}]() mutable {
+    signals.begin_serving();
+    supervisor->ready();
+    supervisor->start_watchdog([&here, last = std::uint64_t{0}]() mutable {
         const std::uint64_t before = std::exchange(last, here.loop_iterations());
         return last != before;
     });
     const std::jthread ending{[&](const std::stop_token& over) {
-        while (!over.stop_requested() && !signals.asked()) std::this_thread::sleep_for(std::chrono::milliseconds{20});
-        if (signals.asked()) here.stop();
+        while (!over.stop_requested() && !signals.end_requested())
+            std::this_thread::sleep_for(std::chrono::milliseconds{20});
+        if (signals.end_requested()) here.stop();
     }};
     here.run();
-    starter->stopping();
+    supervisor->stopping();
     say(member_severity::info, "ended");
-    return cli::all_is_well;
+    return cli::success;
 }
 
 void print_json(const cluster::group_status& all) {
-    nlohmann::ordered_json out{{"group", all.group}, {"leader", all.leader}, {"trouble", all.error}};
+    nlohmann::ordered_json out{{"group", all.group}, {"leader", all.leader}, {"error", all.error}};
     out["members"] = nlohmann::ordered_json::array();
     for (const cluster::member_status& m : all.members) {
         out["members"].push_back({{"id", m.id},
                                   {"address", m.address},
                                   {"votes", m.votes},
                                   {"state", m.state},
-                                  {"trouble", m.error},
+                                  {"error", m.error},
                                   {"term", m.term},
                                   {"last_index", m.last_index},
                                   {"applied_index", m.applied_index},
@@ -93,7 +94,7 @@ void print_json(const cluster::group_status& all) {
                                   {"objects", m.objects},
                                   {"bytes", m.bytes},
                                   {"programs", m.connections},
-                                  {"turned_away", m.connections_rejected},
+                                  {"connections_rejected", m.connections_rejected},
                                   {"prepared", m.prepared}});
     }
     fmt::print("{}\n", out.dump(2));
@@ -124,7 +125,7 @@ void print_rows(const cluster::group_status& all) {
 }
 
 cluster::group_status ask(const member_command_options& options) {
-    return cluster::query_group(options.group, milliseconds(options.within), tls_of(options), options.name);
+    return cluster::query_group(options.group, milliseconds(options.timeout), tls_of(options), options.name);
 }
 
 int show_status(const member_command_options& options) {
@@ -135,47 +136,47 @@ int show_status(const member_command_options& options) {
     const bool well = !all.leader.empty() && std::ranges::all_of(all.members, [](const cluster::member_status& m) {
         return m.votes && m.error.empty();
     });
-    return well ? cli::all_is_well : cli::failed;
+    return well ? cli::success : cli::failed;
 }
 
 int remove(const member_command_options& options) {
     const cluster::group_status all = ask(options);
     if (!all.error.empty()) throw std::runtime_error{all.error};
     const auto named = [&](const cluster::member_status& m) {
-        return m.address == options.which || std::to_string(m.id) == options.which;
+        return m.address == options.removed_member || std::to_string(m.id) == options.removed_member;
     };
     const auto found = std::ranges::find_if(all.members, named);
     if (found == all.members.end()) {
         throw cli::command_line_error{
-            fmt::format("'{}' is no member of the group: 'tutti member status' lists them", options.which)};
+            fmt::format("'{}' is no member of the group: 'tutti member status' lists them", options.removed_member)};
     }
     if (std::ranges::count_if(all.members, named) > 1) {
         throw cli::command_line_error{
-            fmt::format("'{}' is the address of several members: name one by its number", options.which)};
+            fmt::format("'{}' is the address of several members: name one by its number", options.removed_member)};
     }
-    cluster::remove_member(options.group, found->id, milliseconds(std::max(options.within, 10.0)), tls_of(options),
+    cluster::remove_member(options.group, found->id, milliseconds(std::max(options.timeout, 10.0)), tls_of(options),
                            options.name);
     fmt::print("{} at {} is a member no more\n", found->id, found->address);
-    return cli::all_is_well;
+    return cli::success;
 }
 
 int readdress(const member_command_options& options) {
     std::vector<cluster::moved_address> all;
-    for (const std::string& one : options.moves) {
+    for (const std::string& one : options.address_changes) {
         const std::size_t middle = one.find('=');
         if (middle == std::string::npos)
             throw cli::command_line_error{fmt::format("'{}': give OLD=NEW, two addresses of one member", one)};
         all.push_back({one.substr(0, middle), one.substr(middle + 1)});
     }
-    cluster::readdress_member(options.folder, all);
+    cluster::readdress_member(options.data_dir, all);
     for (const cluster::moved_address& m : all) fmt::print("the member at {} is at {} now\n", m.from, m.to);
-    return cli::all_is_well;
+    return cli::success;
 }
 
 cluster::engine_options groups_of(const member_command_options& options) {
     return {.address = "tutti://" + options.groups,
             .prefix = options.prefix,
-            .patience = milliseconds(options.patience),
+            .request_timeout = milliseconds(options.request_timeout),
             .tls = tls_of(options),
             .group_name = options.name};
 }
@@ -199,41 +200,41 @@ void print_groups(const cluster::groups_status& all, bool json) {
 
 int show_groups(const member_command_options& options) {
     print_groups(cluster::query_groups(groups_of(options)), options.json);
-    return cli::all_is_well;
+    return cli::success;
 }
 
-int move(const member_command_options& options) {
-    const cluster::groups_status all = cluster::move_objects(
-        groups_of(options), {options.joins, options.leaves}, [&](const cluster::groups_status& now) {
+int rebalance(const member_command_options& options) {
+    const cluster::groups_status all =
+        cluster::rebalance(groups_of(options), {options.add, options.remove}, [&](const cluster::groups_status& now) {
             if (options.json) return;
             fmt::print("{} of {} slots moved, {} objects, leases and marks, {} bytes\n", now.moved, now.slots,
                        now.copied, now.bytes);
             std::fflush(stdout);
         });
     print_groups(all, options.json);
-    return cli::all_is_well;
+    return cli::success;
 }
 
 int force(const member_command_options& options) {
     cluster::member_options how;
-    how.folder = options.folder;
+    how.data_dir = options.data_dir;
     how.tls = tls_of(options);
     how.group_name = options.name;
     cluster::force_new_group(how);
-    fmt::print("the member of {} is the only one of a new group: start it, and let others join\n", options.folder);
-    return cli::all_is_well;
+    fmt::print("the member of {} is the only one of a new group: start it, and let others join\n", options.data_dir);
+    return cli::success;
 }
 
 int snapshot(const member_command_options& options) {
     const cluster::objects_status all = cluster::save_objects(groups_of(options), options.file);
     fmt::print("{} objects, {} bytes, of version {}, are in {}\n", all.objects, all.bytes, all.version, options.file);
-    return cli::all_is_well;
+    return cli::success;
 }
 
 int restore(const member_command_options& options) {
     const cluster::objects_status all = cluster::restore_objects(groups_of(options), options.file);
     fmt::print("{} objects, {} bytes, of version {}, are in the group\n", all.objects, all.bytes, all.version);
-    return cli::all_is_well;
+    return cli::success;
 }
 
 std::string base64(std::string_view bytes) {
@@ -254,23 +255,23 @@ int export_lines(const member_command_options& options) {
         fmt::print("{}\n", line.dump());
     }));
     if (std::fflush(stdout) != 0) throw std::runtime_error{"the standard output takes no more"};
-    return cli::all_is_well;
+    return cli::success;
 }
 
 }  // namespace
 
-int carry_out_member(const member_command_options& options) {
-    switch (options.what) {
-        case member_command_options::deed::run: return be_member(options);
-        case member_command_options::deed::status: return show_status(options);
-        case member_command_options::deed::remove: return remove(options);
-        case member_command_options::deed::groups: return show_groups(options);
-        case member_command_options::deed::move: return move(options);
-        case member_command_options::deed::readdress: return readdress(options);
-        case member_command_options::deed::force: return force(options);
-        case member_command_options::deed::snapshot: return snapshot(options);
-        case member_command_options::deed::restore: return restore(options);
-        case member_command_options::deed::export_: return export_lines(options);
+int run_member_command(const member_command_options& options) {
+    switch (options.action) {
+        case member_command_options::action_kind::run: return run_member(options);
+        case member_command_options::action_kind::status: return show_status(options);
+        case member_command_options::action_kind::remove: return remove(options);
+        case member_command_options::action_kind::groups: return show_groups(options);
+        case member_command_options::action_kind::rebalance: return rebalance(options);
+        case member_command_options::action_kind::readdress: return readdress(options);
+        case member_command_options::action_kind::force: return force(options);
+        case member_command_options::action_kind::snapshot: return snapshot(options);
+        case member_command_options::action_kind::restore: return restore(options);
+        case member_command_options::action_kind::export_: return export_lines(options);
     }
     return cli::failed;
 }

@@ -7,6 +7,6 @@ namespace tutti::tools {
 
 /// Runs one of its subcommands. Returns 1 if a status needs an operator's attention.
 /// @throws cli::command_line_error, and the exceptions of members
-[[nodiscard]] int carry_out_member(const member_command_options& options);
+[[nodiscard]] int run_member_command(const member_command_options& options);
 
 }  // namespace tutti::tools

@@ -28,7 +28,7 @@ int check(const std::string& folder) {
     const cluster::member_log log = cluster::check_member_folder(folder);
     print(log);
     fmt::print("{}\n", log.damage.empty() ? "The log is whole." : "The log is damaged.");
-    return log.damage.empty() ? cli::all_is_well : cli::failed;
+    return log.damage.empty() ? cli::success : cli::failed;
 }
 
 int repair(const std::string& folder) {
@@ -36,7 +36,7 @@ int repair(const std::string& folder) {
     print(done.now);
     if (done.kept_as.empty()) {
         fmt::print("The log is whole; nothing was changed.\n");
-        return cli::all_is_well;
+        return cli::success;
     }
     const std::uint64_t has = std::max(done.now.last, done.now.snapshot);
     if (done.lost_upto > has) fmt::print("lost          the entries from {} to {}\n", has + 1, done.lost_upto);
@@ -44,13 +44,13 @@ int repair(const std::string& folder) {
     if (done.awaits_lost_entries)
         fmt::print("The member does not vote until the leader has given it the lost entries again.\n");
     fmt::print("The log has all that could be read. As it was it is {}.\n", done.kept_as);
-    return cli::all_is_well;
+    return cli::success;
 }
 
 }  // namespace
 
-int look_after_member_log(const log_options& options) {
-    return options.what == log_options::deed::check ? check(options.file) : repair(options.file);
+int check_or_repair_member_log(const log_options& options) {
+    return options.action == log_options::action_kind::check ? check(options.file) : repair(options.file);
 }
 
 }  // namespace tutti::tools

@@ -6,11 +6,11 @@
 #include <optional>
 #include <thread>
 
-#include "messages.hpp"
-#include "node_watch.hpp"
-#include "of_configuration.hpp"
+#include "node_configuration.hpp"
+#include "operator_log.hpp"
 #include "operator_signals.hpp"
-#include "supervisor.hpp"
+#include "peer_monitor.hpp"
+#include "systemd_notify.hpp"
 
 namespace tutti::tools {
 namespace {
@@ -27,7 +27,7 @@ severity level_of(const std::string& name) {
 }
 
 cluster::configuration read(const node_command_options& options) {
-    return of_configuration([&options] {
+    return read_node_configuration([&options] {
         return options.file.empty() ? cluster::configuration::from_environment()
                                     : cluster::configuration::from_file(options.file);
     });
@@ -35,11 +35,11 @@ cluster::configuration read(const node_command_options& options) {
 
 }  // namespace
 
-void hold_node(const node_command_options& options) {
+void run_node(const node_command_options& options) {
     const cluster::configuration how = read(options);
-    const messages operators{options.json || how.log.json, level_of(options.level.value_or(how.log.level))};
-    const flush_at_end at_end{operators};
-    const auto say = [&](const std::string& line) { operators.say(severity::info, line); };
+    const operator_log log{options.log_json || how.log.json, level_of(options.log_level.value_or(how.log.level))};
+    const flush_at_end at_end{log};
+    const auto say = [&](const std::string& line) { log.write(severity::info, line); };
     if (how.engine) {
         throw cli::command_line_error{
             "an engine holds the objects, so there is no node to be: leave [engine] out, or "
@@ -48,27 +48,27 @@ void hold_node(const node_command_options& options) {
     if (how.node.addresses.empty()) {
         throw cli::command_line_error{
             "a cluster of one process has no other that could use its objects: write nodes and self into the file of "
-            "--config, or set TUTTI_CLUSTER_NODES and TUTTI_CLUSTER_SELF"};
+            "--config, or set TUTTI_CLUSTER_NODES and TUTTI_CLUSTER_NODE_NUMBER"};
     }
     how.check();
-    const std::string name = fmt::format("node {} of {}", how.node.self, how.node.addresses.size());
+    const std::string name = fmt::format("node {} of {}", how.node.node_number, how.node.addresses.size());
     if (options.only_checks) return say(fmt::format("{} can be started", name));
 
-    std::optional<supervisor> starter{std::in_place};  // constructed before other threads exist
-    operator_signals signals{operators, not_read_anew};
-    say(fmt::format("{} waits for the others, on {}", name, how.node.addresses[how.node.self]));
+    std::optional<systemd_notifier> supervisor{std::in_place};  // constructed before other threads exist
+    operator_signals signals{log, not_read_anew};
+    say(fmt::format("{} waits for the others, on {}", name, how.node.addresses[how.node.node_number]));
     const cluster::node here{how};
-    signals.serve();
+    signals.begin_serving();
     if (here.metrics_port() != 0) say(fmt::format("metrics on port {} of loopback", here.metrics_port()));
     say(fmt::format("{} is connected to all", name));
-    starter->ready();
-    starter->keep_informed([] { return true; });
-    node_watch others{here, how.node, operators};
-    while (!signals.asked()) {
+    supervisor->ready();
+    supervisor->start_watchdog([] { return true; });
+    peer_monitor others{here, how.node, log};
+    while (!signals.end_requested()) {
         std::this_thread::sleep_for(std::chrono::milliseconds{100});
-        others.look();
+        others.report_changes();
     }
-    starter->stopping();
+    supervisor->stopping();
     say("ended");
 }
 

@@ -7,6 +7,6 @@ namespace tutti::tools {
 
 /// Holds objects until SIGTERM or SIGINT. A second signal ends the process at once.
 /// @throws the exceptions of a node's constructor
-void hold_node(const node_command_options& options);
+void run_node(const node_command_options& options);
 
 }  // namespace tutti::tools

@@ -27,7 +27,7 @@ constexpr milliseconds for_a_look{1000};     // for obstacles of an end
 }  // namespace
 
 struct operator_signals::state : std::enable_shared_from_this<state> {
-    explicit state(const messages& to) : operators{to} { ::sigemptyset(&all); }
+    explicit state(const operator_log& to) : log{to} { ::sigemptyset(&all); }
 
     void work();
     [[nodiscard]] int next(std::optional<clock::time_point> until);
@@ -35,14 +35,14 @@ struct operator_signals::state : std::enable_shared_from_this<state> {
     [[nodiscard]] bool gives_up();
     void carry_out_hangups();
 
-    const messages operators;
+    const operator_log log;
     sigset_t all;
-    std::atomic<bool> serves{false}, asked{false};
+    std::atomic<bool> serves{false}, end_requested{false};
     std::atomic<unsigned> hangups{0};  // number of SIGHUPs
     std::mutex hanging_up{};           // held while `hangup` runs; its removal waits for that
     std::function<void()> hangup{};
-    std::mutex looking{};  // held while `look` runs; its removal waits for that
-    std::function<obstacles()> look{};
+    std::mutex looking{};  // held while `find_obstacles` runs; its removal waits for that
+    std::function<obstacles()> find_obstacles{};
     std::atomic<milliseconds> limit{milliseconds{0}};
 };
 
@@ -67,13 +67,13 @@ int operator_signals::state::next(std::optional<clock::time_point> until) {
 }
 
 void operator_signals::state::end_at_once(int status) const noexcept {
-    operators.flush(for_last_lines);
+    log.flush(for_last_lines);
     ::_exit(status);
 }
 
 /// Reports the obstacles. Returns true if the process gives up waiting for a good end.
 bool operator_signals::state::gives_up() {
-    // `look` may wait for a lock that is never released, so another thread calls it.
+    // `find_obstacles` may wait for a lock that is never released, so another thread calls it.
     struct outcome {
         std::mutex mutex{};
         std::condition_variable changed{};
@@ -86,7 +86,7 @@ bool operator_signals::state::gives_up() {
             obstacles found;
             {
                 const std::scoped_lock lock{self->looking};
-                if (self->look) found = self->look();
+                if (self->find_obstacles) found = self->find_obstacles();
             }
             const std::scoped_lock mine{got->mutex};
             got->found = std::move(found);
@@ -96,31 +96,30 @@ bool operator_signals::state::gives_up() {
         std::unique_lock mine{got->mutex};
         got->changed.wait_for(mine, for_a_look, [&] { return got->is_there; });
         const std::string time = fmt::format("{} ms have passed since the end was asked for", limit.load().count());
-        if (got->found.go_on) {
-            operators.say(server::severity::warning,
-                          time + ", and it goes on; a second SIGTERM ends this process at once");
+        if (got->found.extends_limit) {
+            log.write(server::severity::warning, time + ", and it goes on; a second SIGTERM ends this process at once");
         } else {
-            operators.say(server::severity::error, time + (got->found.lines.empty() ? "" : "; this is in the way:"));
+            log.write(server::severity::error, time + (got->found.lines.empty() ? "" : "; this is in the way:"));
         }
-        for (const std::string& line : got->found.lines) operators.say(server::severity::error, line);
-        return !got->found.go_on;
+        for (const std::string& line : got->found.lines) log.write(server::severity::error, line);
+        return !got->found.extends_limit;
     } catch (const std::exception&) {
-        return true;  // there is no memory or no thread for `look`
+        return true;  // there is no memory or no thread for `find_obstacles`
     }
 }
 
 void operator_signals::state::work() {
     if (const int which = next({}); !serves) end_at_once(128 + which);
-    asked = true;
-    asked.notify_all();
+    end_requested = true;
+    end_requested.notify_all();
     for (;;) {
         const milliseconds longest = limit;
         const auto until = longest.count() == 0 ? std::optional<clock::time_point>{} : clock::now() + longest;
         if (const int which = next(until); which != 0) end_at_once(128 + which);
         if (!gives_up()) continue;
-        operators.say(server::severity::error, fmt::format("the process ends with status {}, and leaves it",
-                                                           static_cast<int>(cli::left_undone)));
-        end_at_once(cli::left_undone);
+        log.write(server::severity::error, fmt::format("the process ends with status {}, and leaves it",
+                                                       static_cast<int>(cli::shutdown_timed_out)));
+        end_at_once(cli::shutdown_timed_out);
     }
 }
 
@@ -133,11 +132,11 @@ void operator_signals::state::carry_out_hangups() {
     }
 }
 
-operator_signals::operator_signals(const messages& operators, const std::string& refusal)
-    : state_{std::make_shared<state>(operators)} {
+operator_signals::operator_signals(const operator_log& log, const std::string& refusal)
+    : state_{std::make_shared<state>(log)} {
     for (const int which : {SIGTERM, SIGINT, SIGHUP}) ::sigaddset(&state_->all, which);
     ::pthread_sigmask(SIG_BLOCK, &state_->all, nullptr);
-    state_->hangup = [operators, refusal] { operators.say(server::severity::warning, refusal); };
+    state_->hangup = [log, refusal] { log.write(server::severity::warning, refusal); };
     std::thread{[mine = state_] { mine->work(); }}.detach();
     std::thread{[mine = state_] { mine->carry_out_hangups(); }}.detach();
 }
@@ -151,18 +150,18 @@ std::shared_ptr<void> operator_signals::on_hangup(std::function<void()> what) {
             }};
 }
 
-std::shared_ptr<void> operator_signals::limit_end(milliseconds limit, std::function<obstacles()> look) {
+std::shared_ptr<void> operator_signals::limit_end(milliseconds limit, std::function<obstacles()> find_obstacles) {
     const std::scoped_lock lock{state_->looking};
     state_->limit = limit;
-    state_->look = std::move(look);
+    state_->find_obstacles = std::move(find_obstacles);
     return {nullptr, [mine = state_](void*) {
                 const std::scoped_lock later{mine->looking};
-                mine->look = {};
+                mine->find_obstacles = {};
             }};
 }
 
-void operator_signals::serve() { state_->serves = true; }
-void operator_signals::wait() const { state_->asked.wait(false); }
-bool operator_signals::asked() const { return state_->asked; }
+void operator_signals::begin_serving() { state_->serves = true; }
+void operator_signals::wait() const { state_->end_requested.wait(false); }
+bool operator_signals::end_requested() const { return state_->end_requested; }
 
 }  // namespace tutti::tools

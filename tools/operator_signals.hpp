@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "messages.hpp"
+#include "operator_log.hpp"
 
 namespace tutti::tools {
 
@@ -16,27 +16,28 @@ namespace tutti::tools {
 /// (`limit_end`). SIGHUP asks a program to reload its configuration; a program that cannot reload refuses.
 ///
 /// The signals are blocked in this thread and in all threads that it starts from now on. A thread of this object waits
-/// for them, and for nothing else: it writes through `messages`. Another thread runs the handler of SIGHUP and finds
+/// for them, and for nothing else: it writes through `operator_log`. Another thread runs the handler of SIGHUP and finds
 /// the obstacles of an end.
 class operator_signals {
 public:
     /// The calls, clients and files that delay a good end, one line each.
     struct obstacles {
         std::vector<std::string> lines{};
-        bool go_on = false;  ///< the end needs more time but will come: the limit starts again
+        bool extends_limit = false;  ///< the end needs more time but will come: the limit starts again
     };
 
     /// `refusal` is the message in reply to SIGHUP.
-    operator_signals(const messages& operators, const std::string& refusal);
+    operator_signals(const operator_log& log, const std::string& refusal);
     /// While the result lives, SIGHUP calls `what` instead, on another thread. `what` must not throw.
     [[nodiscard]] std::shared_ptr<void> on_hangup(std::function<void()> what);
-    /// Limits the time of a good end. After `limit`, `look` returns the obstacles, which are reported as errors, and
-    /// the process ends with the status cli::left_undone. Zero means no limit. `look` is called on another thread while
-    /// the result lives. `look` must not throw, and has one second.
-    [[nodiscard]] std::shared_ptr<void> limit_end(std::chrono::milliseconds limit, std::function<obstacles()> look);
-    void serve();
+    /// Limits the time of a good end. After `limit`, `find_obstacles` returns the obstacles, which are reported as errors, and
+    /// the process ends with the status cli::shutdown_timed_out. Zero means no limit. `find_obstacles` is called on another thread while
+    /// the result lives. `find_obstacles` must not throw, and has one second.
+    [[nodiscard]] std::shared_ptr<void> limit_end(std::chrono::milliseconds limit,
+                                                  std::function<obstacles()> find_obstacles);
+    void begin_serving();
     void wait() const;
-    [[nodiscard]] bool asked() const;
+    [[nodiscard]] bool end_requested() const;
 
 private:
     struct state;

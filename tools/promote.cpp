@@ -10,18 +10,19 @@
 namespace tutti::tools {
 
 void promote(const promote_options& options) {
-    static_cast<void>(connection{options.to}.ask({"REPLICAOF", "NO", "ONE"}));
+    static_cast<void>(connection{options.to}.request({"REPLICAOF", "NO", "ONE"}));
     fmt::print("this server leads now\n");
 }
 
 void hand_over(const handover_options& options) {
-    const std::string time = std::to_string(options.milliseconds);
+    const std::string time = std::to_string(options.timeout_ms);
     connection leader{options.to};
-    if (options.heir.empty()) {
-        static_cast<void>(leader.ask({"FAILOVER", "TIMEOUT", time}));
+    if (options.successor.empty()) {
+        static_cast<void>(leader.request({"FAILOVER", "TIMEOUT", time}));
     } else {
-        const server::endpoint heir = server::parse_endpoint(options.heir).value();
-        static_cast<void>(leader.ask({"FAILOVER", "TO", heir.host, std::to_string(heir.port), "TIMEOUT", time}));
+        const server::endpoint successor = server::parse_endpoint(options.successor).value();
+        static_cast<void>(
+            leader.request({"FAILOVER", "TO", successor.host, std::to_string(successor.port), "TIMEOUT", time}));
     }
     fmt::print("the lead was handed over; this server follows now\n");
 }

@@ -12,22 +12,22 @@
 
 namespace tutti::tools {
 
-struct pace {
-    double seconds = 1;  ///< between two observations
-    int looks = 0;       ///< number of observations; 0: endless
+struct refresh_schedule {
+    double interval = 1;  ///< between two observations
+    int count = 0;        ///< number of observations; 0: endless
 };
 
-/// `look()` returns an observation, and `table(before, now, seconds)` the text for two observations. A terminal is
+/// `observe()` returns an observation, and `table(before, now, interval)` the text for two observations. A terminal is
 /// cleared before each text.
 template <class Look, class Table>
-void refresh(const pace& how, Look&& look, Table&& table) {
+void refresh(const refresh_schedule& schedule, Look&& observe, Table&& table) {
     using clock = std::chrono::steady_clock;
     const bool terminal = ::isatty(STDOUT_FILENO) == 1;
-    auto before = look();
+    auto before = observe();
     auto last = clock::now();
-    for (int i = 0; how.looks == 0 || i < how.looks; ++i) {
-        std::this_thread::sleep_for(std::chrono::duration<double>{how.seconds});
-        auto now = look();
+    for (int i = 0; schedule.count == 0 || i < schedule.count; ++i) {
+        std::this_thread::sleep_for(std::chrono::duration<double>{schedule.interval});
+        auto now = observe();
         const auto at = clock::now();
         const std::string text = table(before, now, std::chrono::duration<double>(at - last).count());
         fmt::print("{}{}", terminal ? "\033[H\033[2J" : "", text);

@@ -56,8 +56,8 @@ public:
         if (number(from, "version") != 4) refuse("version", "4, which is the one that this command reads");
     }
 
-    report_figures read() {
-        report_figures r{.program = text(from_, "program"),
+    program_report read() {
+        program_report r{.program = text(from_, "program"),
                          .process = number(from_, "process"),
                          .algorithm = text(from_, "algorithm"),
                          .policy = text(from_, "policy"),
@@ -76,13 +76,13 @@ public:
     }
 
 private:
-    std::optional<place> where(const json& of, const char* name) const {
+    std::optional<code_address> where(const json& of, const char* name) const {
         const json& f = field(of, name);
         if (f.is_null()) return std::nullopt;
         const json& objects = list(from_, "objects");
         const json& object = objects.at(index(f, "object", objects.size()));
         if (!object.is_string()) refuse("objects", "a list of texts");
-        return place{object.get<std::string>(), number(f, "offset"), text(f, "symbol")};
+        return code_address{object.get<std::string>(), number(f, "offset"), text(f, "symbol")};
     }
 
     std::optional<std::size_t> one_of(const char* kind, const json& of, const char* name) const {
@@ -90,25 +90,25 @@ private:
         return index(of, name, list(from_, kind).size());
     }
 
-    site_figures site(const json& from) const {
-        site_figures s{.name = text(from, "name"),
-                       .file = text(from, "file"),
-                       .line = number(from, "line"),
-                       .function = text(from, "function"),
-                       .commits = number(from, "commits"),
-                       .cancelled = number(from, "cancelled"),
-                       .partial_rollbacks = number(from, "rewinds"),
-                       .lost_nanoseconds = number(from, "lost_nanoseconds"),
-                       .irrevocable = number(from, "irrevocable"),
-                       .irrevocable_reason = text(from, "irrevocable_reason"),
-                       .p50_nanoseconds = number(from, "p50_nanoseconds"),
-                       .p99_nanoseconds = number(from, "p99_nanoseconds"),
-                       .deadlines_met = number(from, "deadlines_met"),
-                       .deadlines_missed = number(from, "deadlines_missed"),
-                       .deadlines_refused = number(from, "deadlines_refused"),
-                       .hardware_commits = number(from, "hardware_commits"),
-                       .hardware_aborts = {},
-                       .aborts = {}};
+    site_report site(const json& from) const {
+        site_report s{.name = text(from, "name"),
+                      .file = text(from, "file"),
+                      .line = number(from, "line"),
+                      .function = text(from, "function"),
+                      .commits = number(from, "commits"),
+                      .cancelled = number(from, "cancelled"),
+                      .partial_rollbacks = number(from, "partial_rollbacks"),
+                      .lost_nanoseconds = number(from, "lost_nanoseconds"),
+                      .irrevocable = number(from, "irrevocable"),
+                      .irrevocable_reason = text(from, "irrevocable_reason"),
+                      .p50_nanoseconds = number(from, "p50_nanoseconds"),
+                      .p99_nanoseconds = number(from, "p99_nanoseconds"),
+                      .deadlines_met = number(from, "deadlines_met"),
+                      .deadlines_missed = number(from, "deadlines_missed"),
+                      .deadlines_refused = number(from, "deadlines_refused"),
+                      .hardware_commits = number(from, "hardware_commits"),
+                      .hardware_aborts = {},
+                      .aborts = {}};
         for (const json& h : list(from, "hardware_aborts"))
             s.hardware_aborts.push_back({text(h, "reason"), number(h, "times")});
         for (const json& a : list(from, "aborts")) {
@@ -121,7 +121,7 @@ private:
         return s;
     }
 
-    transaction_figures transaction(const json& from) const {
+    transaction_report transaction(const json& from) const {
         return {
             .context = number(from, "context"),
             .thread = number(from, "thread"),
@@ -157,20 +157,20 @@ private:
                 is_call ? text(from, "instead") : std::string{}};
     }
 
-    block_figures block(const json& from) const {
-        const std::optional<place> at = where(from, "at");
+    block_report block(const json& from) const {
+        const std::optional<code_address> at = where(from, "at");
         if (!at) refuse("at", "a place");
-        block_figures b{.at = *at,
-                        .executions = number(from, "executions"),
-                        .commits = number(from, "commits"),
-                        .cancelled = number(from, "cancelled"),
-                        .only_one = number(from, "only_one"),
-                        .nested = number(from, "nested"),
-                        .lost_nanoseconds = number(from, "lost_nanoseconds"),
-                        .alone_nanoseconds = number(from, "alone_nanoseconds"),
-                        .waits = {},
-                        .aborts = {},
-                        .switches = {}};
+        block_report b{.at = *at,
+                       .executions = number(from, "executions"),
+                       .commits = number(from, "commits"),
+                       .cancelled = number(from, "cancelled"),
+                       .only_one = number(from, "only_one"),
+                       .nested = number(from, "nested"),
+                       .lost_nanoseconds = number(from, "lost_nanoseconds"),
+                       .alone_nanoseconds = number(from, "alone_nanoseconds"),
+                       .waits = {},
+                       .aborts = {},
+                       .switches = {}};
         for (const json& w : list(from, "waits")) {
             b.waits.push_back({.with = one_of("blocks", w, "with"), .nanoseconds = number(w, "nanoseconds")});
         }
@@ -184,7 +184,7 @@ private:
 
 }  // namespace
 
-report_figures parse_report(std::istream& from, const std::string& source) {
+program_report parse_report(std::istream& from, const std::string& source) {
     try {
         const json all = json::parse(from);
         return reader{all}.read();
@@ -195,7 +195,7 @@ report_figures parse_report(std::istream& from, const std::string& source) {
     }
 }
 
-report_figures read_report(const std::string& file) {
+program_report read_report(const std::string& file) {
     std::ifstream from{file};
     if (!from) throw std::runtime_error{file + " cannot be read: " + std::strerror(errno)};
     return parse_report(from, file);

@@ -11,7 +11,7 @@
 namespace tutti::tools {
 
 /// A code address in an object file.
-struct place {
+struct code_address {
     std::string object;
     std::uint64_t offset = 0;
     std::string symbol;  ///< mangled, or empty
@@ -33,8 +33,8 @@ struct switch_count {
     std::uint64_t timed = 0;               ///< number of timed switches
     std::uint64_t nanoseconds_before = 0;  ///< total time before the timed switches
     std::uint64_t nanoseconds_whole = 0;   ///< total time of the blocks with timed switches
-    std::optional<place> where;            ///< the code after the operation
-    std::optional<place> callee;
+    std::optional<code_address> where;     ///< the code after the operation
+    std::optional<code_address> callee;
     // Fields of a "library-call"; empty for other reasons.
     std::string function;
     std::string why;
@@ -42,14 +42,14 @@ struct switch_count {
 };
 
 /// Time that a block waited for another one that ran alone.
-struct wait_figures {
+struct wait_report {
     std::optional<std::size_t> with;  ///< index of the other block, if known
     std::uint64_t nanoseconds = 0;
 };
 
 /// A block of the language.
-struct block_figures {
-    place at;  ///< the address that its begin returns to
+struct block_report {
+    code_address at;  ///< the address that its begin returns to
     std::uint64_t executions = 0;
     std::uint64_t commits = 0;
     std::uint64_t cancelled = 0;
@@ -57,7 +57,7 @@ struct block_figures {
     std::uint64_t nested = 0;
     std::uint64_t lost_nanoseconds = 0;
     std::uint64_t alone_nanoseconds = 0;  ///< time that the block ran alone
-    std::vector<wait_figures> waits;
+    std::vector<wait_report> waits;
     std::vector<abort_count> aborts;
     std::vector<switch_count> switches;
 };
@@ -69,7 +69,7 @@ struct hardware_count {
 };
 
 /// A block of the library.
-struct site_figures {
+struct site_report {
     std::string name;  ///< may be empty
     std::string file;
     std::uint64_t line = 0;
@@ -91,7 +91,7 @@ struct site_figures {
 };
 
 /// The state of a context.
-struct transaction_figures {
+struct transaction_report {
     std::uint64_t context = 0;
     std::uint64_t thread = 0;  ///< the kernel's thread number; 0: no thread
     std::string state;
@@ -102,21 +102,21 @@ struct transaction_figures {
     std::optional<std::uint64_t> waits_for;  ///< number of the other context
 };
 
-struct report_figures {
+struct program_report {
     std::string program;
     std::uint64_t process = 0;
     std::string algorithm;
     std::string policy;
     std::uint64_t nanoseconds = 0;
-    std::vector<site_figures> sites;
-    std::vector<block_figures> blocks;              ///< empty without the runtime of the language
-    std::vector<transaction_figures> transactions;  ///< only of a process that was still running
+    std::vector<site_report> sites;
+    std::vector<block_report> blocks;              ///< empty without the runtime of the language
+    std::vector<transaction_report> transactions;  ///< only of a process that was still running
 };
 
 /// Reads a report. Throws std::runtime_error with one line that names the file and the error.
-report_figures read_report(const std::string& file);
+program_report read_report(const std::string& file);
 
 /// Parses a report read from `source`, which is the name for error messages.
-report_figures parse_report(std::istream& from, const std::string& source);
+program_report parse_report(std::istream& from, const std::string& source);
 
 }  // namespace tutti::tools

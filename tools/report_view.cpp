@@ -9,7 +9,7 @@
 namespace tutti::tools {
 namespace {
 
-std::string name_of(const named_code& code) {
+std::string name_of(const code_name& code) {
     return code.source.empty() ? code.function : fmt::format("{} in {}", code.source, code.function);
 }
 
@@ -25,12 +25,12 @@ std::string lateness(const switch_count& s) {
 
 class viewer {
 public:
-    explicit viewer(const report_figures& report) : report_{report} {
-        std::vector<place> wanted;
-        for (const block_figures& b : report.blocks) {
-            wanted.push_back(before(b.at));
+    explicit viewer(const program_report& report) : report_{report} {
+        std::vector<code_address> wanted;
+        for (const block_report& b : report.blocks) {
+            wanted.push_back(previous_instruction(b.at));
             for (const switch_count& s : b.switches) {
-                if (s.where) wanted.push_back(before(*s.where));
+                if (s.where) wanted.push_back(previous_instruction(*s.where));
                 if (s.callee) wanted.push_back(*s.callee);
             }
         }
@@ -45,7 +45,7 @@ public:
                       .seconds = static_cast<double>(report_.nanoseconds) / 1e9,
                       .blocks = {},
                       .transactions = {}};
-        for (const site_figures& s : report_.sites) v.blocks.push_back(block(s));
+        for (const site_report& s : report_.sites) v.blocks.push_back(block(s));
         const std::vector<std::uint64_t> stopped = waits_for_each();
         for (std::size_t i = 0; i != report_.blocks.size(); ++i)
             v.blocks.push_back(block(report_.blocks[i], stopped[i]));
@@ -53,7 +53,7 @@ public:
             return std::tuple{b.cost(), b.irrevocable, std::string_view{a.name}} <
                    std::tuple{a.cost(), a.irrevocable, std::string_view{b.name}};
         });
-        for (const transaction_figures& t : report_.transactions) v.transactions.push_back(transaction(t));
+        for (const transaction_report& t : report_.transactions) v.transactions.push_back(transaction(t));
         return v;
     }
 
@@ -61,22 +61,22 @@ private:
     /// Returns how long other blocks waited for each block of the language.
     std::vector<std::uint64_t> waits_for_each() const {
         std::vector<std::uint64_t> all(report_.blocks.size());
-        for (const block_figures& b : report_.blocks) {
-            for (const wait_figures& w : b.waits) {
+        for (const block_report& b : report_.blocks) {
+            for (const wait_report& w : b.waits) {
                 if (w.with) all[*w.with] += w.nanoseconds;
             }
         }
         return all;
     }
 
-    std::string block_name(const block_figures& b) const { return name_of(names_[before(b.at)]); }
+    std::string block_name(const block_report& b) const { return name_of(names_[previous_instruction(b.at)]); }
 
-    static std::string block_name(const site_figures& s) {
+    static std::string block_name(const site_report& s) {
         const std::string place = fmt::format("{}:{}", s.file.substr(s.file.rfind('/') + 1), s.line);
         return s.name.empty() ? fmt::format("{} in {}", place, s.function) : fmt::format("{} ({})", s.name, place);
     }
 
-    transaction_view transaction(const transaction_figures& t) const {
+    transaction_view transaction(const transaction_report& t) const {
         transaction_view v{.context = t.context,
                            .thread = t.thread != 0 ? fmt::format("{}", t.thread) : "",
                            .state = t.state,
@@ -88,7 +88,7 @@ private:
         return v;
     }
 
-    block_view block(const site_figures& s) const {
+    block_view block(const site_report& s) const {
         block_view v{.name = block_name(s),
                      .executions = s.commits + s.cancelled,
                      .commits = s.commits,
@@ -128,7 +128,7 @@ private:
         return v;
     }
 
-    block_view block(const block_figures& b, std::uint64_t stopped) const {
+    block_view block(const block_report& b, std::uint64_t stopped) const {
         block_view v{.name = block_name(b),
                      .executions = b.executions,
                      .commits = b.commits,
@@ -182,29 +182,29 @@ private:
         return text;
     }
 
-    void show_switch(block_view& v, const block_figures& b, const switch_count& s) const {
-        const std::string at = s.where ? " at " + name_of(names_[before(*s.where)]) : std::string{};
+    void show_switch(block_view& v, const block_report& b, const switch_count& s) const {
+        const std::string at = s.where ? " at " + name_of(names_[previous_instruction(*s.where)]) : std::string{};
         if (s.reason == "no-clone" && s.callee) {
             const std::string callee = names_[*s.callee].function;
             v.switches.push_back(
                 {s.times, fmt::format("call of {}{}, which has no transactional clone, {}", callee, at, lateness(s))});
             hint_at_callee(v, callee);
         } else if (s.reason == "unsafe-operation") {
-            const std::vector<called_code> calls = s.where ? names_.unsafe_calls(*s.where) : std::vector<called_code>{};
+            const std::vector<call_site> calls = s.where ? names_.unsafe_calls(*s.where) : std::vector<call_site>{};
             v.switches.push_back(
                 {s.times,
                  fmt::format("{}, {}", calls.empty() ? "unsafe operation" + at : unsafe_text(calls), lateness(s))});
-            for (const called_code& c : calls) hint_at_call(v, c);
+            for (const call_site& c : calls) hint_at_call(v, c);
             if (calls.empty())
                 v.hints.push_back("move the unsafe operation" + at +
                                   " out of the block: volatile accesses, atomics and asm can not be undone");
         } else if (s.reason == "from-begin") {
             // `where` is the nested block, if the reason is in one.
-            const std::vector<called_code> calls = names_.calls_of_block(s.where ? *s.where : b.at);
+            const std::vector<call_site> calls = names_.calls_of_block(s.where ? *s.where : b.at);
             std::string names;
-            for (const called_code& c : calls) names += (names.empty() ? "; it calls " : ", ") + c.function;
+            for (const call_site& c : calls) names += (names.empty() ? "; it calls " : ", ") + c.function;
             v.switches.push_back({s.times, "from its begin on: every way through the block is unsafe" + names});
-            for (const called_code& c : calls) hint_at_call(v, c);
+            for (const call_site& c : calls) hint_at_call(v, c);
             v.hints.push_back("write it as __transaction_atomic once: the compiler then names each unsafe operation");
         } else if (s.reason == "library-call") {
             v.switches.push_back({s.times, fmt::format("{}{}: {}, {}", s.function, at, s.why, lateness(s))});
@@ -224,19 +224,19 @@ private:
     }
 
     /// Returns "unsafe call of f at a.c:12 in g or h at a.c:14 in g".
-    static std::string unsafe_text(const std::vector<called_code>& calls) {
-        std::vector<place> places;
-        for (const called_code& c : calls) places.push_back(c.at);
+    static std::string unsafe_text(const std::vector<call_site>& calls) {
+        std::vector<code_address> places;
+        for (const call_site& c : calls) places.push_back(c.at);
         symbols names;
         names.look_up(places);
         std::string text;
-        for (const called_code& c : calls)
+        for (const call_site& c : calls)
             text +=
                 fmt::format("{}{} at {}", text.empty() ? "unsafe call of " : " or ", c.function, name_of(names[c.at]));
         return text;
     }
 
-    static void hint_at_call(block_view& v, const called_code& callee) {
+    static void hint_at_call(block_view& v, const call_site& callee) {
         if (!callee.foreign) return hint_at_callee(v, callee.function);
         v.hints.push_back(callee.function +
                           " comes from another library: call it after the block, or in a commit action");
@@ -260,13 +260,13 @@ private:
             block_name(all[*worst->with])));
     }
 
-    const report_figures& report_;
+    const program_report& report_;
     symbols names_;
 };
 
 }  // namespace
 
-report_view view_of(const report_figures& report) { return viewer{report}.view(); }
+report_view view_of(const program_report& report) { return viewer{report}.view(); }
 
 std::string counted(std::uint64_t number, const char* what) {
     return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");

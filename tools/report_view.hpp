@@ -59,7 +59,7 @@ struct report_view {
     std::vector<transaction_view> transactions;
 };
 
-report_view view_of(const report_figures& report);
+report_view view_of(const program_report& report);
 
 /// "1 time", "3 times"
 std::string counted(std::uint64_t number, const char* what);

@@ -85,7 +85,7 @@ void run(const run_options& options) {
     const fs::path runtime = runtime_folder(self);
     const fs::path program = find_program(options.program.front());
     require_executable(program);
-    if (const auto elf = examine(program.string())) {
+    if (const auto elf = read_elf_file(program.string())) {
         if (!elf->dynamic)
             throw cannot_run{
                 program.string() + " is linked statically: it brings its own runtime, and no other can be put in front",

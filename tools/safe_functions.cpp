@@ -30,8 +30,8 @@ const std::set<std::string, std::less<>> of_runtime{
 
 }  // namespace
 
-safe_functions::known_of_object safe_functions::examined(const std::string& object) {
-    known_of_object found;
+safe_functions::object_symbols safe_functions::read_symbols(const std::string& object) {
+    object_symbols found;
     constexpr std::string_view mark = "transaction clone for ";
     std::istringstream names{output_of({"nm", "-C", object}).value_or("")};
     for (std::string line; std::getline(names, line);) {
@@ -48,7 +48,7 @@ safe_functions::known_of_object safe_functions::examined(const std::string& obje
 bool safe_functions::contains(const std::string& object, const std::string& function) const {
     if (of_runtime.contains(function)) return true;
     auto known = known_.find(object);
-    if (known == known_.end()) known = known_.emplace(object, examined(object)).first;
+    if (known == known_.end()) known = known_.emplace(object, read_symbols(object)).first;
     return known->second.cloned.contains(function) ||
            (known->second.uses_libc_clones && functions_of_libc.contains(function));
 }

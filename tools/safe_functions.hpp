@@ -19,13 +19,13 @@ public:
     [[nodiscard]] bool contains(const std::string& object, const std::string& function) const;
 
 private:
-    struct known_of_object {
+    struct object_symbols {
         std::set<std::string> cloned;
         bool uses_libc_clones = false;
     };
-    static known_of_object examined(const std::string& object);
+    static object_symbols read_symbols(const std::string& object);
 
-    mutable std::map<std::string, known_of_object> known_;
+    mutable std::map<std::string, object_symbols> known_;
 };
 
 }  // namespace tutti::tools

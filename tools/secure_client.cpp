@@ -13,7 +13,7 @@ namespace tutti::tools {
 namespace {
 
 [[noreturn]] void fail(const std::string& what) {
-    throw std::runtime_error{fmt::format("TLS: {}: {}", what, tls_failure())};
+    throw std::runtime_error{fmt::format("TLS: {}: {}", what, last_tls_error())};
 }
 
 bool is_address(const std::string& host) noexcept {
@@ -23,7 +23,7 @@ bool is_address(const std::string& host) noexcept {
 
 }  // namespace
 
-tls_context read_files(const tls_files& how) {
+tls_context read_tls_files(const tls_files& how) {
     ::ERR_clear_error();
     tls_context c{::SSL_CTX_new(::TLS_client_method()), ::SSL_CTX_free};
     if (c == nullptr) fail("no memory");
@@ -67,7 +67,7 @@ sigpipe_guard::~sigpipe_guard() {
     errno = error;
 }
 
-std::string tls_failure() {
+std::string last_tls_error() {
     const unsigned long code = ::ERR_peek_error();  // later entries only name a part of OpenSSL
     ::ERR_clear_error();
     if (ERR_SYSTEM_ERROR(code)) {
@@ -82,7 +82,7 @@ std::string tls_failure() {
     return errno == 0 ? "the other side has closed the connection" : std::strerror(errno);
 }
 
-std::unique_ptr<SSL, void (*)(SSL*)> shake_hands(int socket, const std::string& host, const tls_context& by) {
+std::unique_ptr<SSL, void (*)(SSL*)> do_tls_handshake(int socket, const std::string& host, const tls_context& by) {
     const sigpipe_guard guard;
     ::ERR_clear_error();
     std::unique_ptr<SSL, void (*)(SSL*)> made{::SSL_new(by.get()), ::SSL_free};

@@ -18,12 +18,12 @@ using tls_context = std::unique_ptr<ssl_ctx_st, void (*)(ssl_ctx_st*)>;
 /// Reads the trusted authority `how.authority`, or the system's authorities if that is empty, and the certificate of
 /// this side. Uses the versions and ciphers of `how`. To be called before connecting, because a server limits the time
 /// for a handshake. @throws std::runtime_error
-[[nodiscard]] tls_context read_files(const tls_files& how);
+[[nodiscard]] tls_context read_tls_files(const tls_files& how);
 
 /// Does the TLS handshake over a socket that is connected to `host`. The server's certificate must be for that host or
 /// address. @throws std::runtime_error
-[[nodiscard]] std::unique_ptr<ssl_st, void (*)(ssl_st*)> shake_hands(int socket, const std::string& host,
-                                                                     const tls_context& by);
+[[nodiscard]] std::unique_ptr<ssl_st, void (*)(ssl_st*)> do_tls_handshake(int socket, const std::string& host,
+                                                                          const tls_context& by);
 
 /// While an object lives, a socket closed by the other side raises no SIGPIPE in this thread; OpenSSL's writes would
 /// raise it. A closed standard output still ends the program as usual.
@@ -39,6 +39,6 @@ private:
 };
 
 /// Returns why the latest TLS operation failed.
-[[nodiscard]] std::string tls_failure();
+[[nodiscard]] std::string last_tls_error();
 
 }  // namespace tutti::tools

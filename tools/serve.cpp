@@ -15,10 +15,10 @@
 #include <string_view>
 #include <utility>
 
-#include "messages.hpp"
+#include "operator_log.hpp"
 #include "operator_signals.hpp"
 #include "served_cluster.hpp"
-#include "supervisor.hpp"
+#include "systemd_notify.hpp"
 #include "tutti/algorithm.hpp"
 #include "tutti/errors.hpp"
 #include "tutti/policy.hpp"
@@ -73,38 +73,36 @@ void need_known_hardware() {
 }
 
 /// Reloads the certificates, the only part that a running server reloads.
-void renew_certificates(server::service& service, const server::tls_files& files, const messages& operators) {
+void renew_certificates(server::service& service, const server::tls_files& files, const operator_log& log) {
     try {
-        if (!service.renew_certificates()) return operators.say(server::severity::warning, not_loaded_anew);
-        operators.say(
-            server::severity::info,
-            fmt::format("clients that connect from now on get the certificate that is now in {}. Nothing else "
-                        "was read anew",
-                        files.certificate));
+        if (!service.renew_certificates()) return log.write(server::severity::warning, not_loaded_anew);
+        log.write(server::severity::info,
+                  fmt::format("clients that connect from now on get the certificate that is now in {}. Nothing else "
+                              "was read anew",
+                              files.certificate));
     } catch (const std::exception& e) {
-        operators.say(server::severity::error, fmt::format("{}; clients get the certificate from before", e.what()));
+        log.write(server::severity::error, fmt::format("{}; clients get the certificate from before", e.what()));
     }
 }
 
 }  // namespace
 
 void serve(const serve_options& options) {
-    const messages operators{options.json, options.quiet ? server::severity::warning : options.least};
-    const flush_at_end at_end{operators};
-    const auto say = [&](const std::string& line) { operators.say(server::severity::info, line); };
+    const operator_log log{options.log_json, options.quiet ? server::severity::warning : options.log_level};
+    const flush_at_end at_end{log};
+    const auto say = [&](const std::string& line) { log.write(server::severity::info, line); };
     ::signal(SIGPIPE, SIG_IGN);
     choose_from_environment("TUTTI_ALGORITHM", use_algorithm);
     choose_from_environment("TUTTI_POLICY", use_policy);
     need_known_hardware();
-    std::optional<supervisor> starter{std::in_place};  // constructed before other threads exist
-    operator_signals signals{operators, not_loaded_anew};
+    std::optional<systemd_notifier> supervisor{std::in_place};  // constructed before other threads exist
+    operator_signals signals{log, not_loaded_anew};
     raise_descriptor_limit();
-    server::settings how = options.how;
+    server::settings how = options.server_settings;
     how.report_crashes = true;
-    how.log_callback = [&](server::severity level, const std::string& line) { operators.say(level, line); };
+    how.log_callback = [&](server::severity level, const std::string& line) { log.write(level, line); };
     std::optional<served_cluster> objects;
-    if (!options.cluster.empty())
-        how.cluster = &objects.emplace(options.cluster, options.only_checks, operators).access();
+    if (!options.cluster.empty()) how.cluster = &objects.emplace(options.cluster, options.only_checks, log).access();
     server::service service{how};
     for (const auto& [name, value] : options.settings) service.set(name, value);
     for (const std::string& object : options.shared_objects) service.load(object);
@@ -116,32 +114,34 @@ void serve(const serve_options& options) {
         return say(fmt::format("{} can be served", all));
     }
     // Prometheus's metrics include aborts by cause.
-    if (options.how.metrics_port) enable_statistics(true);
+    if (options.server_settings.metrics_port) enable_statistics(true);
     // Active from the start on, which may read a long log or wait for a leader.
-    const auto limited = signals.limit_end(options.how.shutdown_timeout, [&service] {
+    const auto limited = signals.limit_end(options.server_settings.shutdown_timeout, [&service] {
         server::drain_obstacles found = service.awaited_by_drain();
-        return operator_signals::obstacles{.lines = std::move(found.lines), .go_on = found.saves_data};
+        return operator_signals::obstacles{.lines = std::move(found.lines), .extends_limit = found.saves_data};
     });
-    signals.serve();
+    signals.begin_serving();
     service.start();
-    if (options.how.port) say("serving on " + to_string(server::endpoint{options.how.host, service.port()}));
-    if (!options.how.inherited.empty())
-        say(fmt::format("serving on {} inherited {}", options.how.inherited.size(),
-                        options.how.inherited.size() == 1 ? "socket" : "sockets"));
-    if (!options.how.unix_socket.empty()) say(fmt::format("serving on {}", options.how.unix_socket));
-    if (options.how.metrics_port)
+    if (options.server_settings.port)
+        say("serving on " + to_string(server::endpoint{options.server_settings.host, service.port()}));
+    if (!options.server_settings.inherited.empty())
+        say(fmt::format("serving on {} inherited {}", options.server_settings.inherited.size(),
+                        options.server_settings.inherited.size() == 1 ? "socket" : "sockets"));
+    if (!options.server_settings.unix_socket.empty())
+        say(fmt::format("serving on {}", options.server_settings.unix_socket));
+    if (options.server_settings.metrics_port)
         say(fmt::format("metrics on http://{}/metrics",
-                        to_string(server::endpoint{options.how.metrics_host, service.metrics_port()})));
+                        to_string(server::endpoint{options.server_settings.metrics_host, service.metrics_port()})));
     if (!options.port_file.empty()) write_port(options.port_file, service.port());
-    starter->ready();
-    starter->keep_informed([&service] { return service.responds(); });
-    const auto renewing = signals.on_hangup([&] { renew_certificates(service, options.how.tls, operators); });
+    supervisor->ready();
+    supervisor->start_watchdog([&service] { return service.responds(); });
+    const auto renewing = signals.on_hangup([&] { renew_certificates(service, options.server_settings.tls, log); });
 
     signals.wait();
-    starter->stopping();
+    supervisor->stopping();
     say("ending: no new calls; what was accepted is answered");
     service.drain();
-    starter.reset();  // `starter` calls the service
+    supervisor.reset();  // `supervisor` calls the service
     say("ended");
 }
 

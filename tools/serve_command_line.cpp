@@ -17,7 +17,7 @@ namespace {
 /// Checks file names: an empty name usually comes from a variable that is not set.
 std::string not_empty(const std::string& given) { return given.empty() ? "is the name of a file, and is empty" : ""; }
 
-struct serve_words {
+struct parsed_serve_options {
     serve_options options;
     std::string password_file;
     std::string follow, follow_password_file;
@@ -25,8 +25,8 @@ struct serve_words {
     bool no_tcp = false;
     std::optional<std::uint16_t> port;
     std::vector<std::string> settings;
-    std::vector<const CLI::Option*> of_preemption;
-    std::vector<const CLI::Option*> of_log;
+    std::vector<const CLI::Option*> preemption_only;
+    std::vector<const CLI::Option*> log_only;
 };
 
 constexpr std::uint16_t usual_port = 7411;
@@ -90,7 +90,7 @@ CLI::Option* add_bytes(CLI::App& to, const std::string& name, Number& value, con
     return add_count(to, name, value, text)->type_name("BYTES");
 }
 
-void add_general_options(CLI::App& serve, serve_words& words) {
+void add_general_options(CLI::App& serve, parsed_serve_options& words) {
     serve.add_option("object", words.options.shared_objects,
                      "shared object with the procedures; several are loaded in turn");
     serve.add_option("--config", "TOML file with more options, by the names below without dashes")->type_name("FILE");
@@ -103,11 +103,11 @@ void add_general_options(CLI::App& serve, serve_words& words) {
     serve.add_flag_function(
         "--no-forward", [&how = words.options.how](std::int64_t times) { how.forward = times <= 0; },
         "run each call here, and no calls of the cluster's other servers");
-    cli::end_group(serve, "General");
+    cli::assign_group(serve, "General");
 }
 
-void add_network_options(CLI::App& serve, serve_words& words) {
-    server::settings& how = words.options.how;
+void add_network_options(CLI::App& serve, parsed_serve_options& words) {
+    server::settings& how = words.options.server_settings;
     serve.add_option("--host", how.host, "address to listen on")->type_name("ADDRESS")->capture_default_str();
     CLI::Option* const tcp = serve.add_option("--port", words.port, "TCP port; 0: the system chooses")
                                  ->check(cli::a_port())
@@ -139,13 +139,14 @@ void add_network_options(CLI::App& serve, serve_words& words) {
         ->type_name("ADDRESS")
         ->capture_default_str();
     add_count(serve, "--io-threads", how.io_threads, "threads that read requests and write replies");
-    serve.add_flag("--read-in-turn", how.read_in_turn, "read clients in turn instead of the most urgent clients first");
+    serve.add_flag("--round-robin-reads", how.round_robin_reads,
+                   "read clients in turn instead of the most urgent clients first");
     add_time_limit(serve, "--keepalive", how.keepalive, "silence after which TCP probes a client; 0: never");
-    cli::end_group(serve, "Network");
+    cli::assign_group(serve, "Network");
 }
 
-void add_access_options(CLI::App& serve, serve_words& words) {
-    server::settings& how = words.options.how;
+void add_access_options(CLI::App& serve, parsed_serve_options& words) {
+    server::settings& how = words.options.server_settings;
     serve.add_option("--password-file", words.password_file, "file whose first line clients must give to AUTH")
         ->type_name("FILE");
     serve.add_flag("--unprotected", how.unprotected,
@@ -163,13 +164,13 @@ void add_access_options(CLI::App& serve, serve_words& words) {
                     "PEM file with the authority that signs clients' certificates")
         ->type_name("FILE")
         ->needs(certificate);
-    add_protocol(serve, how.tls.minimum_version, how.tls.ciphers, how.tls.ciphersuites);
-    cli::end_group(serve, "Access");
+    add_tls_protocol(serve, how.tls.minimum_version, how.tls.ciphers, how.tls.ciphersuites);
+    cli::assign_group(serve, "Access");
 }
 
-void add_preemption_options(CLI::App& serve, serve_words& words) {
-    server::settings& how = words.options.how;
-    std::vector<const CLI::Option*>& of_preemption = words.of_preemption;
+void add_preemption_options(CLI::App& serve, parsed_serve_options& words) {
+    server::settings& how = words.options.server_settings;
+    std::vector<const CLI::Option*>& preemption_only = words.preemption_only;
     serve.add_option("--workers", how.workers, "threads that run procedures; 0: the processors without I/O threads")
         ->type_name("N")
         ->capture_default_str();
@@ -182,70 +183,72 @@ void add_preemption_options(CLI::App& serve, serve_words& words) {
             "preemptive (the default on x86-64), or threads: calls are never interrupted")
         ->check(CLI::IsMember({"preemptive", "threads"}))
         ->type_name("NAME");
-    of_preemption.push_back(
-        serve.add_option("--ticks", how.preemption.ticks, "interrupts: automatic, kernel, on-demand, periodic or none")
-            ->type_name("SOURCE")
-            ->capture_default_str());
-    of_preemption.push_back(add_count(serve, "--contexts", how.preemption.contexts,
-                                      "maximum number of started calls; calls that waited in retry do not count"));
-    of_preemption.push_back(serve
-                                .add_option_function<unsigned>(
-                                    "--c-max",
-                                    [&how](const unsigned& given) { how.preemption.most_preemptions = given; },
-                                    "preemptions that give a call the highest priority (default: unlimited)")
-                                ->check(CLI::PositiveNumber)
-                                ->type_name("N"));
-    of_preemption.push_back(serve.add_flag("--lazy-promotion", how.preemption.lazy_promotion,
-                                           "raise a call by one priority with each preemption"));
-    of_preemption.push_back(
+    preemption_only.push_back(serve
+                                  .add_option("--tick-source", how.preemption.tick_source,
+                                              "interrupts: automatic, kernel, on-demand, periodic or none")
+                                  ->type_name("SOURCE")
+                                  ->capture_default_str());
+    preemption_only.push_back(add_count(serve, "--contexts", how.preemption.contexts,
+                                        "maximum number of started calls; calls that waited in retry do not count"));
+    preemption_only.push_back(serve
+                                  .add_option_function<unsigned>(
+                                      "--max-preemptions",
+                                      [&how](const unsigned& given) { how.preemption.max_preemptions = given; },
+                                      "preemptions that give a call the highest priority (default: unlimited)")
+                                  ->check(CLI::PositiveNumber)
+                                  ->type_name("N"));
+    preemption_only.push_back(serve.add_flag("--lazy-priority-boost", how.preemption.lazy_priority_boost,
+                                             "raise a call by one priority with each preemption"));
+    preemption_only.push_back(
         serve.add_flag("--migrate", how.preemption.migrate, "resume preempted calls on any worker"));
-    of_preemption.push_back(serve.add_flag("--shared-thread-locals", how.preemption.shared_thread_locals,
-                                           "unsafe: calls that interrupt each other share thread-local variables"));
-    of_preemption.push_back(serve
-                                .add_option_function<unsigned>(
-                                    "--realtime-from",
-                                    [&how](const unsigned& given) { how.preemption.realtime_from = given; },
-                                    "call priority from which workers run in real time (with --io-realtime 2 or more)")
-                                ->check(CLI::Range(0, server::highest_priority))
-                                ->type_name("PRIORITY"));
+    preemption_only.push_back(serve.add_flag("--shared-thread-locals", how.preemption.shared_thread_locals,
+                                             "unsafe: calls that interrupt each other share thread-local variables"));
+    preemption_only.push_back(
+        serve
+            .add_option_function<unsigned>(
+                "--realtime-min-priority",
+                [&how](const unsigned& given) { how.preemption.realtime_min_priority = given; },
+                "call priority from which workers run in real time (with --io-realtime 2 or more)")
+            ->check(CLI::Range(0, server::highest_priority))
+            ->type_name("PRIORITY"));
     serve.add_option("--io-realtime", how.io_realtime, "real-time priority of the I/O threads; 0: none")
         ->check(CLI::Range(0, 99))
         ->type_name("PRIORITY")
         ->capture_default_str();
-    add_time_limit(serve, "--brief-call", how.brief_call,
+    add_time_limit(serve, "--short-call-limit", how.short_call_limit,
                    "procedures faster than this may run on an I/O thread; 0: none");
-    cli::end_group(serve, "Preemption");
+    cli::assign_group(serve, "Preemption");
 }
 
-void add_durability_options(CLI::App& serve, serve_words& words) {
-    server::settings& how = words.options.how;
-    std::vector<const CLI::Option*>& of_log = words.of_log;
+void add_durability_options(CLI::App& serve, parsed_serve_options& words) {
+    server::settings& how = words.options.server_settings;
+    std::vector<const CLI::Option*>& log_only = words.log_only;
     serve.add_option("--log", how.log.file, "file that logs committed calls; a start restores the data from it")
         ->type_name("FILE");
     const std::map<std::string, server::log_sync> policies{{"always", server::log_sync::always},
                                                            {"everysec", server::log_sync::every_second},
                                                            {"no", server::log_sync::never}};
-    of_log.push_back(
+    log_only.push_back(
         serve.add_option("--fsync", how.log.sync, "sync the log: always, everysec (a crash loses at most 1 s) or no")
             ->transform(cli::choice(policies))
             ->type_name("WHEN")
             ->default_str("everysec"));
-    of_log.push_back(serve
-                         .add_option("--snapshot-after", how.log.snapshot_after,
-                                     "log growth that triggers a snapshot; 0: only at shutdown")
-                         ->check(CLI::NonNegativeNumber)
-                         ->type_name("BYTES")
-                         ->capture_default_str());
-    of_log.push_back(
-        add_bytes(serve, "--max-pending", how.log.max_pending, "maximum log bytes that wait for the disk; then BUSY"));
-    cli::end_group(serve, "Durability");
+    log_only.push_back(serve
+                           .add_option("--snapshot-after", how.log.snapshot_after,
+                                       "log growth that triggers a snapshot; 0: only at shutdown")
+                           ->check(CLI::NonNegativeNumber)
+                           ->type_name("BYTES")
+                           ->capture_default_str());
+    log_only.push_back(add_bytes(serve, "--log-max-pending", how.log.max_pending,
+                                 "maximum log bytes that wait for the disk; then BUSY"));
+    cli::assign_group(serve, "Durability");
 }
 
-void add_replication_options(CLI::App& serve, serve_words& words) {
-    server::settings& how = words.options.how;
-    std::vector<const CLI::Option*>& of_log = words.of_log;
-    of_log.push_back(serve.add_option("--follow", words.follow, "leader to replicate; this server then only reads")
-                         ->type_name("HOST:PORT"));
+void add_replication_options(CLI::App& serve, parsed_serve_options& words) {
+    server::settings& how = words.options.server_settings;
+    std::vector<const CLI::Option*>& log_only = words.log_only;
+    log_only.push_back(serve.add_option("--follow", words.follow, "leader to replicate; this server then only reads")
+                           ->type_name("HOST:PORT"));
     serve.add_option("--follow-user", how.follow.user, "user for AUTH at the leader")->type_name("NAME");
     serve
         .add_option("--follow-password-file", words.follow_password_file,
@@ -259,23 +262,25 @@ void add_replication_options(CLI::App& serve, serve_words& words) {
         .add_option("--replication-password-file", words.replication_password_file,
                     "file whose first line followers and leaders show each other")
         ->type_name("FILE");
-    of_log.push_back(
-        add_count(serve, "--replicas", how.log.replicas, "followers that must have a write on disk before the reply"));
-    add_time_limit(serve, "--replicas-timeout", how.log.replicas_timeout,
+    log_only.push_back(add_count(serve, "--wait-followers", how.log.wait_followers,
+                                 "followers that must have a write on disk before the reply"));
+    add_time_limit(serve, "--wait-followers-timeout", how.log.wait_followers_timeout,
                    "wait for these followers; then the reply is UNREPLICATED");
-    of_log.push_back(add_count(serve, "--await-followers", how.log.await_followers,
-                               "followers that a started leader compares logs with before it writes"));
-    of_log.push_back(
-        serve.add_option("--backlog", how.log.backlog, "logged bytes kept after a snapshot for late followers")
-            ->check(CLI::NonNegativeNumber)
-            ->type_name("BYTES")
-            ->capture_default_str());
-    cli::end_group(serve, "Replication");
+    log_only.push_back(add_count(serve, "--await-followers", how.log.await_followers,
+                                 "followers that a started leader compares logs with before it writes"));
+    log_only.push_back(serve
+                           .add_option("--replication-backlog", how.log.replication_backlog,
+                                       "logged bytes kept after a snapshot for late followers")
+                           ->check(CLI::NonNegativeNumber)
+                           ->type_name("BYTES")
+                           ->capture_default_str());
+    cli::assign_group(serve, "Replication");
 }
 
-void add_limits(CLI::App& serve, serve_words& words) {
-    server::settings& how = words.options.how;
-    add_count(serve, "--queue", how.queue, "maximum number of calls that wait for a worker; then BUSY");
+void add_limits(CLI::App& serve, parsed_serve_options& words) {
+    server::settings& how = words.options.server_settings;
+    add_count(serve, "--max-queued-calls", how.max_queued_calls,
+              "maximum number of calls that wait for a worker; then BUSY");
     add_count(serve, "--max-clients", how.max_clients, "maximum number of clients");
     serve.add_option("--reserved-clients", how.reserved_clients, "further connections for operators only")
         ->check(CLI::NonNegativeNumber)
@@ -284,17 +289,21 @@ void add_limits(CLI::App& serve, serve_words& words) {
     add_bytes(serve, "--max-request", how.max_request, "maximum size of a request");
     add_count(serve, "--max-arguments", how.max_arguments, "maximum number of words of a request");
     add_count(serve, "--max-pipeline", how.max_pipeline, "maximum number of unanswered requests of a client");
-    add_bytes(serve, "--max-unsent", how.max_unsent, "maximum size of a client's unread replies; then it is not read");
-    add_bytes(serve, "--max-held", how.max_held, "maximum size of all requests and replies in memory; then BUSY");
+    add_bytes(serve, "--max-output-buffer", how.max_output_buffer,
+              "maximum size of a client's unread replies; then it is not read");
+    add_bytes(serve, "--max-buffered-bytes", how.max_buffered_bytes,
+              "maximum size of all requests and replies in memory; then BUSY");
     serve
         .add_option_function<std::size_t>(
-            "--max-held-clients", [&how](const std::size_t& given) { how.max_held_clients = given; },
+            "--max-buffered-bytes-clients",
+            [&how](const std::size_t& given) { how.max_buffered_bytes_clients = given; },
             "size at which the largest clients are closed; 0: never")
         ->check(CLI::NonNegativeNumber)
         ->type_name("BYTES")
-        ->default_str("3/4 of --max-held");
-    add_count(serve, "--remembered", how.remembered, "maximum number of cached replies of calls with an ID");
-    add_time_limit(serve, "--remember-for", how.remember_for, "time for which such a reply stays cached");
+        ->default_str("3/4 of --max-buffered-bytes");
+    add_count(serve, "--max-cached-replies", how.max_cached_replies,
+              "maximum number of cached replies of calls with an ID");
+    add_time_limit(serve, "--reply-cache-ttl", how.reply_cache_ttl, "time for which such a reply stays cached");
     add_time_limit(serve, "--time-limit", how.time_limit, "running time after which a call is cancelled; 0: never");
     add_time_limit(serve, "--idle-timeout", how.idle_timeout,
                    "time without a request after which a client is closed; 0: never");
@@ -306,21 +315,21 @@ void add_limits(CLI::App& serve, serve_words& words) {
                    "time for a client to finish the TLS handshake and AUTH; 0: unlimited");
     add_time_limit(serve, "--shutdown-timeout", how.shutdown_timeout,
                    "time for calls and followers after SIGTERM; 0: unlimited");
-    cli::end_group(serve, "Limits");
+    cli::assign_group(serve, "Limits");
 }
 
-void add_message_options(CLI::App& serve, serve_words& words) {
-    server::settings& how = words.options.how;
+void add_message_options(CLI::App& serve, parsed_serve_options& words) {
+    server::settings& how = words.options.server_settings;
     CLI::Option* const quiet =
-        serve.add_flag("--quiet", words.options.quiet, "print warnings and errors only (--level warning)");
+        serve.add_flag("--quiet", words.options.quiet, "print warnings and errors only (--log-level warning)");
     const std::map<std::string, server::severity> levels{
         {"info", server::severity::info}, {"warning", server::severity::warning}, {"error", server::severity::error}};
-    serve.add_option("--level", words.options.least, "lowest level to print: info, warning or error")
+    serve.add_option("--log-level", words.options.log_level, "lowest level to print: info, warning or error")
         ->transform(cli::choice(levels))
         ->type_name("LEVEL")
         ->default_str("info")
         ->excludes(quiet);
-    serve.add_flag("--json", words.options.json, "print messages as JSON lines");
+    serve.add_flag("--log-json", words.options.log_json, "print messages as JSON lines");
     add_time_limit(serve, "--stuck-after", how.stuck_after, "report calls that keep a worker for so long; 0: none");
     add_duration(serve, "--slow-log-slower-than", how.slow_log_slower_than,
                  "running time from which SLOWLOG keeps a call; negative: none");
@@ -328,10 +337,10 @@ void add_message_options(CLI::App& serve, serve_words& words) {
         ->check(CLI::NonNegativeNumber)
         ->type_name("N")
         ->capture_default_str();
-    cli::end_group(serve, "Messages");
+    cli::assign_group(serve, "Messages");
 }
 
-void add_options(CLI::App& serve, serve_words& words) {
+void add_options(CLI::App& serve, parsed_serve_options& words) {
     add_general_options(serve, words);
     add_network_options(serve, words);
     add_access_options(serve, words);
@@ -345,38 +354,38 @@ void add_options(CLI::App& serve, serve_words& words) {
     }
 }
 
-serve_options options_of(serve_words words) {
+serve_options options_of(parsed_serve_options words) {
     auto& [options, password_file, follow, follow_password_file, replication_password_file, no_tcp, port, settings,
-           of_preemption, of_log] = words;
-    for (const CLI::Option* const o : of_preemption) {
+           preemption_only, log_only] = words;
+    for (const CLI::Option* const o : preemption_only) {
         if (o->count() == 0) continue;
-        if (options.how.executor == server::execution::threads)
+        if (options.server_settings.executor == server::execution::threads)
             throw cli::command_line_error{o->get_name() +
                                           " says how calls are preempted; --executor threads preempts none"};
-        options.how.executor = server::execution::preemptive;  // a build without preemption refuses this
+        options.server_settings.executor = server::execution::preemptive;  // a build without preemption refuses this
     }
-    for (const CLI::Option* const o : of_log) {
-        if (o->count() != 0 && options.how.log.file.empty())
+    for (const CLI::Option* const o : log_only) {
+        if (o->count() != 0 && options.server_settings.log.file.empty())
             throw cli::command_line_error{o->get_name() + " says how calls are logged: give --log FILE"};
     }
-    if (!options.cluster.empty() && !options.how.log.file.empty()) {
+    if (!options.cluster.empty() && !options.server_settings.log.file.empty()) {
         throw cli::command_line_error{
             "--cluster and --log do not go together: a start runs logged calls again, and would write objects of the "
             "cluster a second time. Leave --log out, and have an engine keep what must outlive processes"};
     }
-    options.how.inherited = inherited_sockets();
-    const bool inherits = !options.how.inherited.empty();
-    if (port || !(no_tcp || inherits)) options.how.port = port.value_or(usual_port);
-    if (no_tcp && !inherits && options.how.unix_socket.empty())
+    options.server_settings.inherited = inherited_sockets();
+    const bool inherits = !options.server_settings.inherited.empty();
+    if (port || !(no_tcp || inherits)) options.server_settings.port = port.value_or(usual_port);
+    if (no_tcp && !inherits && options.server_settings.unix_socket.empty())
         throw cli::command_line_error{"--no-tcp needs --unix PATH"};
-    options.how.password = password_in(password_file);
-    options.how.follow.password = password_in(follow_password_file);
-    options.how.replication_password = password_in(replication_password_file);
+    options.server_settings.password = read_password(password_file);
+    options.server_settings.follow.password = read_password(follow_password_file);
+    options.server_settings.replication_password = read_password(replication_password_file);
     if (!follow.empty()) {
         const std::optional<server::endpoint> leader = server::parse_endpoint(follow);
         if (!leader) throw cli::command_line_error{"--follow: give HOST:PORT, not " + follow};
-        options.how.follow.host = leader->host;
-        options.how.follow.port = leader->port;
+        options.server_settings.follow.host = leader->host;
+        options.server_settings.follow.port = leader->port;
     }
     for (const std::string& s : settings) {
         const std::size_t equals = s.find('=');
@@ -390,7 +399,7 @@ serve_options options_of(serve_words words) {
 }  // namespace
 
 subcommand add_serve(CLI::App& to) {
-    const auto words = std::make_shared<serve_words>();
+    const auto words = std::make_shared<parsed_serve_options>();
     CLI::App* const serve =
         to.add_subcommand("serve", "Answer calls of the procedures in shared objects, over the protocol of Redis");
     add_options(*serve, *words);

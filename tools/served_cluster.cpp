@@ -10,45 +10,45 @@
 
 #include <tutti/cluster/serving.hpp>
 
-#include "node_watch.hpp"
-#include "of_configuration.hpp"
+#include "node_configuration.hpp"
+#include "peer_monitor.hpp"
 
 namespace tutti::tools {
 
-struct served_cluster::body {
-    body(cluster::configuration given, const messages& to)
+struct served_cluster::impl {
+    impl(cluster::configuration given, const operator_log& to)
         : how{std::move(given)}, node{how}, objects{node}, others{node, how.node, to} {}
 
     const cluster::configuration how;
     cluster::node node;
     cluster::serving objects;
-    node_watch others;
+    peer_monitor others;
     std::jthread watcher{[this](const std::stop_token& ends) {
         std::mutex unused;
         std::condition_variable_any nobody;
         std::unique_lock hold{unused};
         while (!ends.stop_requested()) {
             nobody.wait_for(hold, ends, std::chrono::milliseconds{100}, [] { return false; });
-            others.look();
+            others.report_changes();
         }
     }};
 };
 
-served_cluster::served_cluster(const std::string& file, bool only_checks, const messages& operators) {
-    cluster::configuration how = of_configuration([&file] { return cluster::configuration::from_file(file); });
+served_cluster::served_cluster(const std::string& file, bool only_checks, const operator_log& log) {
+    cluster::configuration how = read_node_configuration([&file] { return cluster::configuration::from_file(file); });
     how.check();
-    const auto say = [&](const std::string& line) { operators.say(server::severity::info, line); };
+    const auto say = [&](const std::string& line) { log.write(server::severity::info, line); };
     if (only_checks) {
         how = {};
     } else if (!how.engine && how.node.addresses.size() > 1) {
-        say(fmt::format("node {} of {} waits for the others, on {}", how.node.self, how.node.addresses.size(),
-                        how.node.addresses[how.node.self]));
+        say(fmt::format("node {} of {} waits for the others, on {}", how.node.node_number, how.node.addresses.size(),
+                        how.node.addresses[how.node.node_number]));
     }
     const std::string of = how.engine ? "objects are in the engine " + how.engine->address
-                                      : fmt::format("node {} of {} is connected to all", how.node.self,
+                                      : fmt::format("node {} of {} is connected to all", how.node.node_number,
                                                     std::max<std::size_t>(how.node.addresses.size(), 1));
-    body_ = std::make_unique<body>(std::move(how), operators);
-    access_ = &body_->objects;
+    impl_ = std::make_unique<impl>(std::move(how), log);
+    access_ = &impl_->objects;
     if (!only_checks) say(of);
 }
 

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "messages.hpp"
+#include "operator_log.hpp"
 #include "tutti/server/cluster.hpp"
 
 namespace tutti::tools {
@@ -14,7 +14,7 @@ public:
     /// Returns when all nodes are connected, or the engine replies. Reports lost nodes while the object lives. With
     /// `only_checks` it contacts no other process, and procedures see a cluster that consists of this process.
     /// @throws cli::command_line_error for an invalid configuration; the exceptions of a node's constructor
-    served_cluster(const std::string& file, bool only_checks, const messages& operators);
+    served_cluster(const std::string& file, bool only_checks, const operator_log& log);
     ~served_cluster();
     served_cluster(const served_cluster&) = delete;
     served_cluster& operator=(const served_cluster&) = delete;
@@ -22,8 +22,8 @@ public:
     [[nodiscard]] server::cluster_access& access() noexcept;
 
 private:
-    struct body;
-    std::unique_ptr<body> body_;
+    struct impl;
+    std::unique_ptr<impl> impl_;
     server::cluster_access* access_ = nullptr;
 };
 

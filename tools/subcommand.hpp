@@ -16,14 +16,14 @@ struct subcommand {
 };
 
 /// Reads a password. Returns an empty string without a file. @throws cli::command_line_error
-[[nodiscard]] std::string password_in(const std::string& file);
+[[nodiscard]] std::string read_password(const std::string& file);
 
-struct protocol_options {
+struct tls_protocol_options {
     CLI::Option *minimum_version, *ciphers, *ciphersuites;
 };
 /// Adds the options that choose versions and ciphers of TLS.
-protocol_options add_protocol(CLI::App& to, std::string& minimum_version, std::string& ciphers,
-                              std::string& ciphersuites);
+tls_protocol_options add_tls_protocol(CLI::App& to, std::string& minimum_version, std::string& ciphers,
+                                      std::string& ciphersuites);
 
 [[nodiscard]] subcommand add_serve(CLI::App& to);
 [[nodiscard]] subcommand add_cluster(CLI::App& to);

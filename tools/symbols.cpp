@@ -25,7 +25,7 @@ std::string demangled(const std::string& name) {
 std::string file_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 /// Names a place without its object file.
-named_code without_file(const place& p) {
+code_name without_file(const code_address& p) {
     if (!p.symbol.empty()) return {demangled(p.symbol), ""};
     return {fmt::format("{}+{:#x}", p.object.empty() ? "code" : file_name(p.object), p.offset), ""};
 }
@@ -41,16 +41,16 @@ std::string shortened(std::string source) {
 
 }  // namespace
 
-void symbols::look_up(const std::vector<place>& places) {
-    std::map<std::string, std::vector<place>> by_object;
-    for (const place& p : places) by_object[p.object].push_back(p);
+void symbols::look_up(const std::vector<code_address>& places) {
+    std::map<std::string, std::vector<code_address>> by_object;
+    for (const code_address& p : places) by_object[p.object].push_back(p);
     for (const auto& [object, wanted] : by_object) {
         std::vector<std::string> command{"addr2line", "-f", "-C", "-e", object};
-        for (const place& p : wanted) command.push_back(fmt::format("{:#x}", p.offset));
+        for (const code_address& p : wanted) command.push_back(fmt::format("{:#x}", p.offset));
         // An object without an absolute path could be taken for an option or for another file.
         std::istringstream answer{object.starts_with('/') ? output_of(command).value_or("") : ""};
-        for (const place& p : wanted) {
-            named_code found = without_file(p);
+        for (const code_address& p : wanted) {
+            code_name found = without_file(p);
             std::string function;
             std::string source;
             if (std::getline(answer, function) && std::getline(answer, source)) {
@@ -62,7 +62,7 @@ void symbols::look_up(const std::vector<place>& places) {
     }
 }
 
-const named_code& symbols::operator[](const place& p) const { return known_.at({p.object, p.offset}); }
+const code_name& symbols::operator[](const code_address& p) const { return known_.at({p.object, p.offset}); }
 
 namespace {
 
@@ -72,7 +72,7 @@ struct instruction {
 };
 
 /// Returns the instructions in the given number of bytes from `p` on.
-std::vector<instruction> instructions_at(const place& p, std::uint64_t bytes) {
+std::vector<instruction> instructions_at(const code_address& p, std::uint64_t bytes) {
     std::vector<instruction> all;
     if (!p.object.starts_with('/')) return all;
     std::istringstream code{
@@ -87,8 +87,8 @@ std::vector<instruction> instructions_at(const place& p, std::uint64_t bytes) {
 }
 
 /// Returns the target of a call; without a name if the call goes through a register.
-called_code callee_of(const place& p, const instruction& call) {
-    called_code found{"", false, {p.object, call.at, ""}};
+call_site callee_of(const code_address& p, const instruction& call) {
+    call_site found{"", false, {p.object, call.at, ""}};
     const std::size_t opening = call.text.find('<');
     const std::size_t closing = call.text.rfind('>');
     if (opening == std::string::npos || closing == std::string::npos) return found;
@@ -100,7 +100,7 @@ called_code callee_of(const place& p, const instruction& call) {
     return found;
 }
 
-bool belongs_to_runtime(const called_code& c) { return c.function.starts_with("_ITM_"); }
+bool belongs_to_runtime(const call_site& c) { return c.function.starts_with("_ITM_"); }
 
 bool is_call(const instruction& i) { return i.text.starts_with("call"); }
 
@@ -117,14 +117,14 @@ std::optional<std::uint64_t> target_of(const instruction& i) {
 
 }  // namespace
 
-std::vector<called_code> symbols::unsafe_calls(const place& p) const {
+std::vector<call_site> symbols::unsafe_calls(const code_address& p) const {
     constexpr std::uint64_t far_enough = 4096;
     constexpr std::size_t enough = 3;
     constexpr std::size_t runs = 8;  // limits runs of objdump; each target outside known code needs one
     std::map<std::uint64_t, instruction> code;
     std::set<std::uint64_t> seen;
     std::vector<std::uint64_t> ways{p.offset};
-    std::vector<called_code> all;
+    std::vector<call_site> all;
     for (std::size_t asked = 0; !ways.empty() && all.size() != enough;) {
         const std::uint64_t start = ways.back();
         ways.pop_back();
@@ -138,11 +138,11 @@ std::vector<called_code> symbols::unsafe_calls(const place& p) const {
             if (const auto target = target_of(i)) ways.push_back(*target);
             if (i.text.starts_with("jmp")) break;
             if (!is_call(i)) continue;
-            const called_code found = callee_of(p, i);
+            const call_site found = callee_of(p, i);
             if (found.function.starts_with("_ITM_commitTransaction")) break;  // end of the block
             if (found.function.empty() || belongs_to_runtime(found) || safe_.contains(p.object, found.function))
                 continue;
-            const auto is_same = [&](const called_code& c) { return c.function == found.function; };
+            const auto is_same = [&](const call_site& c) { return c.function == found.function; };
             if (std::ranges::none_of(all, is_same)) all.push_back(found);
             break;
         }
@@ -150,15 +150,15 @@ std::vector<called_code> symbols::unsafe_calls(const place& p) const {
     return all;
 }
 
-std::vector<called_code> symbols::calls_of_block(const place& begin) const {
+std::vector<call_site> symbols::calls_of_block(const code_address& begin) const {
     constexpr std::uint64_t far_enough = 4096;
     constexpr std::size_t enough = 8;
-    std::vector<called_code> all;
+    std::vector<call_site> all;
     for (const instruction& i : instructions_at(begin, far_enough)) {
         if (!is_call(i)) continue;
-        const called_code found = callee_of(begin, i);
+        const call_site found = callee_of(begin, i);
         if (found.function.starts_with("_ITM_commitTransaction") || all.size() == enough) break;
-        const auto is_same = [&](const called_code& c) { return c.function == found.function; };
+        const auto is_same = [&](const call_site& c) { return c.function == found.function; };
         if (found.function.empty() || belongs_to_runtime(found) || safe_.contains(begin.object, found.function) ||
             std::ranges::any_of(all, is_same))
             continue;

@@ -12,39 +12,41 @@
 
 namespace tutti::tools {
 
-struct named_code {
+struct code_name {
     std::string function;  ///< demangled; never empty
     std::string source;    ///< "file.cpp:12", or empty
 };
 
-struct called_code {
+struct call_site {
     std::string function;  ///< demangled; empty: called through a register
     bool foreign = false;  ///< defined in another object
-    place at;              ///< place of the call
+    code_address at;       ///< place of the call
 };
 
 class symbols {
 public:
     /// Looks up many addresses at once: one process for each object file.
-    void look_up(const std::vector<place>& places);
+    void look_up(const std::vector<code_address>& places);
     /// REQUIRES: the place was looked up.
-    [[nodiscard]] const named_code& operator[](const place& p) const;
+    [[nodiscard]] const code_name& operator[](const code_address& p) const;
 
     /// Returns the calls that made a block irrevocable at `p`. On each path through the code after `p`, this is the
     /// first call of a function that is not safe. The compiler switches as soon as every path leads to an unsafe
     /// operation, so safe calls can come first. Returns at most three calls, or none if the followed paths end before
     /// an unsafe call.
-    [[nodiscard]] std::vector<called_code> unsafe_calls(const place& p) const;
+    [[nodiscard]] std::vector<call_site> unsafe_calls(const code_address& p) const;
     /// Returns the unsafe functions that the block calls by name, each once, at most a few: those in the machine code
     /// between its begin and its commit. For a block without instrumented code.
-    [[nodiscard]] std::vector<called_code> calls_of_block(const place& begin) const;
+    [[nodiscard]] std::vector<call_site> calls_of_block(const code_address& begin) const;
 
 private:
-    std::map<std::pair<std::string, std::uint64_t>, named_code> known_;
+    std::map<std::pair<std::string, std::uint64_t>, code_name> known_;
     safe_functions safe_;
 };
 
 /// Returns the place of the previous instruction: that of a call that returns to `p`.
-inline place before(const place& p) { return {p.object, p.offset == 0 ? 0 : p.offset - 1, p.symbol}; }
+inline code_address previous_instruction(const code_address& p) {
+    return {p.object, p.offset == 0 ? 0 : p.offset - 1, p.symbol};
+}
 
 }  // namespace tutti::tools

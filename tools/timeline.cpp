@@ -42,7 +42,7 @@ server_address address_of(const std::string& text, const server_address& like) {
     const std::optional<server::endpoint> there = server::parse_endpoint(text);
     if (!there)
         throw cli::command_line_error{
-            fmt::format("--with {}: that is no server; give host:port, or the path of a Unix socket", text)};
+            fmt::format("--add-server {}: that is no server; give host:port, or the path of a Unix socket", text)};
     a.host = there->host;
     a.port = there->port;
     return a;
@@ -60,10 +60,10 @@ public:
 
     void start() {
         before_ = read_clock();
-        static_cast<void>(server_.ask({"TIMELINE", "START"}));
+        static_cast<void>(server_.request({"TIMELINE", "START"}));
     }
     void stop() {
-        trace_ = json::parse(server_.ask({"TIMELINE", "STOP"}), nullptr, false);
+        trace_ = json::parse(server_.request({"TIMELINE", "STOP"}), nullptr, false);
         after_ = read_clock();
         const auto from = json::json_pointer{"/otherData/began_ns"};
         if (trace_.is_discarded() || !trace_.contains(from) || !trace_[from].is_number_integer() ||
@@ -104,7 +104,7 @@ private:
         reading best;
         for (int i = 0; i < looks; ++i) {
             const std::int64_t asked = now_ns();
-            const std::string text = server_.ask({"TIMELINE", "NOW"});
+            const std::string text = server_.request({"TIMELINE", "NOW"});
             const std::int64_t error = (now_ns() - asked) / 2;
             std::int64_t theirs = 0;
             const auto [after, failed] = std::from_chars(text.data(), text.data() + text.size(), theirs);
@@ -133,9 +133,9 @@ private:
 void timeline(const timeline_options& options) {
     std::deque<recorded> servers;
     servers.emplace_back(options.to);
-    for (const std::string& other : options.with) servers.emplace_back(address_of(other, options.to));
+    for (const std::string& other : options.add_servers) servers.emplace_back(address_of(other, options.to));
     for (recorded& s : servers) s.start();
-    std::this_thread::sleep_for(std::chrono::duration<double>{options.seconds});
+    std::this_thread::sleep_for(std::chrono::duration<double>{options.duration});
     for (recorded& s : servers) s.stop();
     const std::int64_t from = std::ranges::min_element(servers, {}, &recorded::earliest)->earliest();
     json all{{"displayTimeUnit", "ns"}, {"traceEvents", json::array()}};

@@ -10,30 +10,30 @@
 namespace tutti::tools {
 namespace {
 
-std::string text_of(const facts& from, const std::string& key) {
+std::string text_of(const info_fields& from, const std::string& key) {
     const auto found = from.find(key);
     return found == from.end() ? "0" : found->second;
 }
 
-double number_of(const facts& from, const std::string& key) { return std::atof(text_of(from, key).c_str()); }
+double number_of(const info_fields& from, const std::string& key) { return std::atof(text_of(from, key).c_str()); }
 
-double growth(const facts& before, const facts& now, const std::string& key) {
+double growth(const info_fields& before, const info_fields& now, const std::string& key) {
     return number_of(now, key) - number_of(before, key);
 }
 
-std::string head_of(const facts& before, const facts& now, double seconds) {
+std::string head_of(const info_fields& before, const info_fields& now, double seconds) {
     std::string head = fmt::format("up {} s, {} clients, {} running; waiting", text_of(now, "uptime_in_seconds"),
                                    text_of(now, "connected_clients"), text_of(now, "running"));
     bool any = false;
     for (const auto& [key, value] : now) {
-        if (!key.starts_with("waiting_")) continue;
+        if (!key.starts_with("queued_")) continue;
         any = true;
         head += fmt::format(" {} at priority {}", value, key.substr(8));
     }
     head += any ? "\n" : " none\n";
     const auto rate = [&](const char* key) { return growth(before, now, key) / seconds; };
-    head += fmt::format("preemptions/s {:.0f}, promotions/s {:.0f}, parkings/s {:.0f}\n", rate("preemptions"),
-                        rate("promotions"), rate("parkings"));
+    head += fmt::format("preemptions/s {:.0f}, priority boosts/s {:.0f}, parkings/s {:.0f}\n", rate("preemptions"),
+                        rate("priority_boosts"), rate("parkings"));
     constexpr std::string_view prefix = "aborts/";
     if (!now.contains("commits")) return head + "\n";
     head += fmt::format("commits/s {:.0f}; aborts/s", rate("commits"));
@@ -46,7 +46,7 @@ std::string head_of(const facts& before, const facts& now, double seconds) {
     return head + (any ? "\n\n" : " none\n\n");
 }
 
-std::string turnarounds_of(const facts& before, const facts& now, double seconds) {
+std::string turnarounds_of(const info_fields& before, const info_fields& now, double seconds) {
     constexpr std::string_view prefix = "turnaround_", suffix = "/calls";
     std::string table = fmt::format("{:<24} {:>8} {:>12} {:>12} {:>10} {:>10} {:>10}\n", "procedure", "priority",
                                     "calls/s", "mean us", "p50 us", "p99 us", "p99.9 us");
@@ -65,15 +65,15 @@ std::string turnarounds_of(const facts& before, const facts& now, double seconds
 }
 
 /// Lists calls that did not end with OK.
-std::string endings_of(const facts& before, const facts& now, double seconds) {
+std::string outcomes_of(const info_fields& before, const info_fields& now, double seconds) {
     constexpr std::string_view prefix = "procedure_";
     std::string table;
     for (const auto& [key, value] : now) {
         const std::size_t slash = key.rfind('/');
         if (!key.starts_with(prefix) || slash == std::string::npos || value == "0" || key.ends_with("/OK")) continue;
         if (table.empty())
-            table = fmt::format("\n{:<24} {:<12} {:>8} {:>12}\n", "procedure", "ending", "calls/s", "in all");
-        table += fmt::format("{:<24} {:<12} {:>8.0f} {:>12}\n", key.substr(prefix.size(), slash - prefix.size()),
+            table = fmt::format("\n{:<24} {:<14} {:>8} {:>12}\n", "procedure", "outcome", "calls/s", "in all");
+        table += fmt::format("{:<24} {:<14} {:>8.0f} {:>12}\n", key.substr(prefix.size(), slash - prefix.size()),
                              key.substr(slash + 1), growth(before, now, key) / seconds, value);
     }
     return table;
@@ -81,8 +81,8 @@ std::string endings_of(const facts& before, const facts& now, double seconds) {
 
 }  // namespace
 
-facts parse_info(std::string_view text) {
-    facts all;
+info_fields parse_info(std::string_view text) {
+    info_fields all;
     while (!text.empty()) {
         const std::string_view line = text.substr(0, text.find("\r\n"));
         text.remove_prefix(std::min(text.size(), line.size() + 2));
@@ -104,14 +104,14 @@ facts parse_info(std::string_view text) {
     return all;
 }
 
-std::string table_of(const facts& before, const facts& now, double seconds) {
-    return head_of(before, now, seconds) + turnarounds_of(before, now, seconds) + endings_of(before, now, seconds) +
+std::string table_of(const info_fields& before, const info_fields& now, double seconds) {
+    return head_of(before, now, seconds) + turnarounds_of(before, now, seconds) + outcomes_of(before, now, seconds) +
            "\ncalls/s and mean since the last look, percentiles since the server's start\n";
 }
 
 void top(const top_options& options) {
     connection server{options.to};
-    refresh(options.every, [&server] { return parse_info(server.ask({"INFO"})); }, table_of);
+    refresh(options.schedule, [&server] { return parse_info(server.request({"INFO"})); }, table_of);
 }
 
 }  // namespace tutti::tools

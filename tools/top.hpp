@@ -10,11 +10,11 @@
 namespace tutti::tools {
 
 /// The values of INFO by key. Values with parts (`a=1,b=2`) are stored by `key/part`.
-using facts = std::map<std::string, std::string>;
-[[nodiscard]] facts parse_info(std::string_view text);
+using info_fields = std::map<std::string, std::string>;
+[[nodiscard]] info_fields parse_info(std::string_view text);
 
 /// Returns the table of changes between two observations `seconds` apart.
-[[nodiscard]] std::string table_of(const facts& before, const facts& now, double seconds);
+[[nodiscard]] std::string table_of(const info_fields& before, const info_fields& now, double seconds);
 
 /// @throws std::runtime_error  if the server does not reply
 void top(const top_options& options);

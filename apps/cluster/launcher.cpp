@@ -55,9 +55,9 @@ child start(const program_options& how, const char* program, unsigned number,
                                    std::to_string(how.objects),
                                    "--seed",
                                    std::to_string(how.seed),
-                                   "--patience",
-                                   std::to_string(how.patience),
-                                   "--self",
+                                   "--failure-timeout",
+                                   std::to_string(how.failure_timeout),
+                                   "--node-number",
                                    std::to_string(number),
                                    "--report-to",
                                    std::to_string(report_to)};
@@ -146,8 +146,8 @@ void print(const program_options& how, const std::vector<child>& nodes) {
         all.messages += c.what.messages;
         all.bytes += c.what.bytes;
         all.system_calls += c.what.system_calls;
-        all.reader_aborts += c.what.reader_aborts;
-        all.rewinds += c.what.rewinds;
+        all.read_only_aborts += c.what.read_only_aborts;
+        all.partial_rollbacks += c.what.partial_rollbacks;
         all.cached_reads += c.what.cached_reads;
         all.latency.merge(c.what.latency);
     }
@@ -160,10 +160,10 @@ void print(const program_options& how, const std::vector<child>& nodes) {
     fmt::print("  transactions/s     {:>12.0f}\n", static_cast<double>(all.transactions) / all.seconds);
     fmt::print("  latency, us        {:>12.1f} median, {:.1f} of 99 %, {:.1f} of 99.9 %\n", us(0.5), us(0.99),
                us(0.999));
-    fmt::print("  readers overtaken  {:>12}\n", all.reader_aborts);
+    fmt::print("  readers overtaken  {:>12}\n", all.read_only_aborts);
     fmt::print("  per transaction:\n");
     fmt::print("  aborted attempts   {:>12.4f}\n", each(all.aborts));
-    fmt::print("  partial roll-backs {:>12.4f}\n", each(all.rewinds));
+    fmt::print("  partial roll-backs {:>12.4f}\n", each(all.partial_rollbacks));
     fmt::print("  round trips        {:>12.3f}\n", each(all.round_trips));
     fmt::print("  reads in copies    {:>12.3f}\n", each(all.cached_reads));
     if (!how.engine.empty()) return;  // messages of the engine's own library are not counted
@@ -187,7 +187,7 @@ int launch_and_cut(const program_options& how, network_namespaces& network, std:
                    WIFEXITED(nodes[i].status) ? WEXITSTATUS(nodes[i].status) : -1);
         right = right && WIFEXITED(nodes[i].status) && WEXITSTATUS(nodes[i].status) == cli::failed;
     }
-    return right ? cli::all_is_well : cli::failed;
+    return right ? cli::success : cli::failed;
 }
 
 /// Kills or stops that node half-way, and reports the reactions of the others.
@@ -207,7 +207,7 @@ int launch_and_kill(const program_options& how, std::vector<child>& nodes) {
     }
     ::kill(nodes[victim].process, SIGKILL);
     collect(nodes[victim]);
-    return right ? cli::all_is_well : cli::failed;
+    return right ? cli::success : cli::failed;
 }
 
 }  // namespace
@@ -254,7 +254,7 @@ int launch(const program_options& given, const char* program) {
     if (!right) return cli::failed;  // they have printed the reasons
     print(how, nodes);
     fmt::print("the invariant holds\n");
-    return cli::all_is_well;
+    return cli::success;
 }
 
 }  // namespace cluster_app

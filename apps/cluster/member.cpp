@@ -50,7 +50,7 @@ measured run_threads(const program_options& how, node& here, workload& work) {
     const auto start = clock::now();
     for (unsigned i = 0; i < how.threads; ++i) {
         threads.emplace_back([&, i] {
-            random_source dice{how.seed * 1'000'003 + static_cast<unsigned>(how.self) * 1009 + i};
+            random_source dice{how.seed * 1'000'003 + static_cast<unsigned>(how.node_number) * 1009 + i};
             cli::histogram mine;
             try {
                 while (!stop.load(std::memory_order_relaxed)) {
@@ -80,8 +80,8 @@ measured run_threads(const program_options& how, node& here, workload& work) {
     all.round_trips = after.round_trips - before.round_trips;
     all.messages = after.messages_sent - before.messages_sent;
     all.bytes = after.bytes_sent - before.bytes_sent;
-    all.reader_aborts = after.reader_aborts - before.reader_aborts;
-    all.rewinds = after.rewinds - before.rewinds;
+    all.read_only_aborts = after.read_only_aborts - before.read_only_aborts;
+    all.partial_rollbacks = after.partial_rollbacks - before.partial_rollbacks;
     all.system_calls = after.system_calls - before.system_calls;
     all.cached_reads = after.cached_reads - before.cached_reads;
     return all;
@@ -98,12 +98,12 @@ void report(int to, const What& m) {
 }
 
 node join(const program_options& how) {
-    const std::chrono::milliseconds patience{static_cast<long>(how.patience * 1000)};
+    const std::chrono::milliseconds timeout{static_cast<long>(how.failure_timeout * 1000)};
     if (!how.engine.empty()) {
         tutti::cluster::engine_options options;
         options.address = how.engine;
         options.prefix = how.prefix;
-        options.patience = patience;
+        options.request_timeout = timeout;
         options.staleness = std::chrono::milliseconds{how.staleness};
         options.tls = {.certificate = how.certificate, .key = how.key, .authority = how.authority};
         options.group_name = how.group_name;
@@ -111,17 +111,17 @@ node join(const program_options& how) {
     }
     tutti::cluster::node_options options;
     options.cluster = "tutti-cluster";
-    options.self = static_cast<unsigned>(how.self);
+    options.node_number = static_cast<unsigned>(how.node_number);
     options.addresses = how.addresses;
     options.placement = how.moves ? tutti::cluster::placement::writer : tutti::cluster::placement::home;
-    options.patience = patience;
+    options.failure_timeout = timeout;
     options.cache = how.cache;
-    options.connect_within = std::chrono::milliseconds{static_cast<long>(how.connect_within * 1000)};
+    options.connect_timeout = std::chrono::milliseconds{static_cast<long>(how.connect_timeout * 1000)};
     if (how.transport == transport::zeromq && !how.tls.empty()) {
-        options.curve = {.key = fmt::format("{}/curve-{}.key", how.tls, how.self),
+        options.curve = {.key = fmt::format("{}/curve-{}.key", how.tls, how.node_number),
                          .nodes = how.tls + "/curve-nodes.pem"};
     } else if (!how.tls.empty()) {
-        const std::string mine = fmt::format("{}/node-{}", how.tls, how.self);
+        const std::string mine = fmt::format("{}/node-{}", how.tls, how.node_number);
         options.tls = {.certificate = mine + ".pem", .key = mine + ".key", .authority = how.tls + "/ca.pem"};
     }
     return node{options};
@@ -136,13 +136,13 @@ int run_member(const program_options& how) {
             how.workload,
             {how.objects, how.reads, how.warehouses, how.shrink, how.seed, how.inner, how.nesting, how.singly}, here);
         // For an engine all processes are alike, and one of them fills it.
-        if (how.engine.empty() || how.self == 0) work->fill();
+        if (how.engine.empty() || how.node_number == 0) work->fill();
         meet(how, here, "filled");
         report(how.report_to, under_load);
         const measured m = run_threads(how, here, *work);
         work->settle();
         meet(how, here, "run");
-        if (const std::string wrong = how.self == 0 ? work->check() : std::string{}; !wrong.empty()) {
+        if (const std::string wrong = how.node_number == 0 ? work->check() : std::string{}; !wrong.empty()) {
             fmt::print(stderr, "tutti-cluster: INCONSISTENT: {}\n", wrong);
             return cli::failed;
         }
@@ -152,9 +152,9 @@ int run_member(const program_options& how) {
         } catch (const tutti::cluster::node_lost&) {
             // Another node has seen that all are here, and left first.
         }
-        return cli::all_is_well;
+        return cli::success;
     } catch (const std::exception& e) {
-        fmt::print(stderr, "tutti-cluster: node {}: {}\n", how.self, e.what());
+        fmt::print(stderr, "tutti-cluster: node {}: {}\n", how.node_number, e.what());
         return cli::failed;
     }
 }

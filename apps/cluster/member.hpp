@@ -10,7 +10,7 @@ namespace cluster_app {
 struct measured {
     double seconds = 0;
     std::uint64_t transactions = 0, aborts = 0, round_trips = 0, messages = 0, bytes = 0, system_calls = 0,
-                  reader_aborts = 0, rewinds = 0, cached_reads = 0;
+                  read_only_aborts = 0, partial_rollbacks = 0, cached_reads = 0;
     cli::histogram latency;
 };
 

@@ -108,17 +108,19 @@ std::variant<program_options, cli::help_text> parse_command_line(int argc, const
            "Unplug the cable of this node half-way: all nodes must end with an error that names one they have lost")
         ->needs(namespaces)
         ->excludes("--kill");
-    number("--cut-for", options.cut_for, 0.001, 3600.0,
-           "Seconds after which it is plugged in again; less than the patience, and nobody notices but by the time")
+    number(
+        "--cut-for", options.cut_for, 0.001, 3600.0,
+        "Seconds after which it is plugged in again; less than the failure timeout, and nobody notices but by the time")
         ->needs("--cut");
-    number("--patience", options.patience, 0.05, 3600.0, "Seconds after which a node that does not answer is lost");
+    number("--failure-timeout", options.failure_timeout, 0.05, 3600.0,
+           "Seconds after which a node that does not answer is lost");
     number("--cache", options.cache, std::size_t{0}, std::size_t{1} << 40,
            "Bytes of copies that a node keeps of what others own; 0: none")
         ->excludes(engine);
     // Options for the processes that the launcher starts.
-    app.add_option("--self", options.self)->group("");
+    app.add_option("--node-number", options.node_number)->group("");
     app.add_option("--address", options.addresses)->group("");
-    app.add_option("--connect-within", options.connect_within)->group("");
+    app.add_option("--connect-timeout", options.connect_timeout)->group("");
     app.add_option("--report-to", options.report_to)->group("");
     app.add_option("--prefix", options.prefix)->group("");
     if (auto text = cli::parse(app, argc, argv, "tutti-cluster --help")) return *text;

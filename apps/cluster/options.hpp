@@ -39,13 +39,13 @@ struct program_options {
     bool stop = false;   ///< stops that node instead of killing it
     int cut = -1;        ///< the node whose network the launcher disconnects half-way
     double cut_for = 0;  ///< seconds; 0: permanently
-    double patience = 5;
+    double failure_timeout = 5;
     std::size_t cache = 64u << 20;  ///< bytes for copies of other nodes' objects; 0: no copies
 
     // Options of one process, set by the launcher.
-    int self = -1;
+    int node_number = -1;
     std::vector<std::string> addresses;
-    double connect_within = 10;
+    double connect_timeout = 10;
     int report_to = -1;  ///< a file descriptor
     std::string prefix;  ///< of the objects in the engine
 };

@@ -38,7 +38,7 @@ int run(const command& c) {
     if (!c.algorithm.empty()) tutti::use_algorithm(c.algorithm);
     library::mode = c.mode;
     library::times_blocks = c.lengths;
-    int status = cli::all_is_well;
+    int status = cli::success;
     std::vector<std::string> objects;
     if (!c.json) fmt::print("{}", table_head());
     for (const program* p : c.programs) {

@@ -49,13 +49,13 @@ int run(const program_options& options) {
 
     const std::vector<run_result> results = run_all(options);
     if (options.run.record) fmt::print("\n{} frames written\n", write_pictures(options, results.back()));
-    if (json.wanted()) json.write(result_json(options, tutti::algorithm(), results));
+    if (json.is_open()) json.write(result_json(options, tutti::algorithm(), results));
     if (const std::string& violation = results.back().violation; !violation.empty()) {
         fmt::print(stderr, "tutti-swarm: INCONSISTENT: {}\n", violation);
         return cli::failed;
     }
     fmt::print("\nevery snapshot was consistent\n");
-    return cli::all_is_well;
+    return cli::success;
 }
 
 }  // namespace

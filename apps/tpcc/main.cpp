@@ -51,8 +51,8 @@ int run(const program_options& options) {
     }
     const std::vector<verdict> after_run = check(*db, options, moment::after_run);
 
-    if (json.wanted()) json.write(result_json(options, tutti::algorithm(), result, after_load, after_run));
-    return all_hold(after_load) && all_hold(after_run) ? cli::all_is_well : cli::failed;
+    if (json.is_open()) json.write(result_json(options, tutti::algorithm(), result, after_load, after_run));
+    return all_hold(after_load) && all_hold(after_run) ? cli::success : cli::failed;
 }
 
 }  // namespace

@@ -177,7 +177,7 @@ bool client::commit() {
 
 bool client::run_operations(std::size_t first, std::size_t last) {
     marks_.clear();
-    unsigned rewinds = 0;
+    unsigned partial_rollbacks = 0;
     for (std::size_t i = first; i <= last;) {
         bool good = true;
         if (i < last) {
@@ -199,9 +199,9 @@ bool client::run_operations(std::size_t first, std::size_t last) {
         }
         count_conflict(first, std::min(i, last - 1));
         const auto to = way_back(first, std::min(i, last - 1));
-        if (!to || ++rewinds > most_rewinds) return false;
+        if (!to || ++partial_rollbacks > most_rewinds) return false;
         go_back(marks_[*to - first]);
-        tally_.rewinds += tally_.counts;
+        tally_.partial_rollbacks += tally_.counts;
         tally_.to_the_first += tally_.counts && *to == first;
         i = *to;
     }

@@ -17,7 +17,7 @@ namespace bench::cluster {
 /// The counts of all threads, during the measured time.
 struct tally {
     bool counts = false, over = false;
-    std::uint64_t attempts = 0, rewinds = 0, round_trips = 0;
+    std::uint64_t attempts = 0, partial_rollbacks = 0, round_trips = 0;
     std::uint64_t to_the_first = 0;  ///< rewinds to the first operation
     std::uint64_t refused = 0, undone = 0;
     split<std::uint64_t> spent;

@@ -279,8 +279,8 @@ class Charts:
             Panel("the busiest node's time", "nodes", lines, "busiest"),
             Panel("all nodes' time", "nodes", lines, "busy"),
             Panel("highest clock by lowest", "nodes", lines, "clock_apart"),
-            Panel("objects and pointers, of a node", "nodes", lines, "entries", True),
-            Panel("old values kept, of a node", "nodes", lines, "old_values"),
+            Panel("objects and pointers, of a node", "nodes", lines, "directory_entries", True),
+            Panel("old values kept, of a node", "nodes", lines, "old_versions"),
         ]
         return Chart("scale", f"Bank at scale, 20 % reads, after {self.settled} ms", "", panels)
 

@@ -67,7 +67,7 @@ struct figures {
     std::uint64_t transactions = 0;
     std::uint64_t operations = 0;  ///< operations of these transactions
     double aborts = 0;             ///< rolled-back attempts, per transaction
-    double rewinds = 0;            ///< partial roll-backs, per transaction
+    double partial_rollbacks = 0;  ///< partial roll-backs, per transaction
     double anew = 0;               ///< restarts from the first operation, per transaction
     double at_commit = 0;          ///< conflicts found by a commit, per transaction
     double running = 0;            ///< conflicts found by a body, per transaction
@@ -81,8 +81,8 @@ struct figures {
     double directory = 0;     ///< messages per transaction that only say where an object is, or that it is elsewhere
     std::uint64_t clock = 0;  ///< highest clock of a node at the end
     double clock_apart = 0;   ///< ratio of the highest clock to the lowest
-    double entries = 0;       ///< entries of objects and pointers to them, average per node
-    double old_values = 0;    ///< old values kept for readers, average per node
+    double directory_entries = 0;  ///< entries of objects and pointers to them, average per node
+    double old_versions = 0;       ///< old values kept for readers, average per node
     friend bool operator==(const figures&, const figures&) = default;
 };
 

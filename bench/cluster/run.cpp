@@ -120,7 +120,7 @@ private:
         f.per_second = static_cast<double>(f.transactions) * 1e9 / static_cast<double>(plan_.duration);
         const std::uint64_t due = (plan_.nesting == nesting::open ? f.operations : f.transactions) + tally_.parts;
         f.aborts = each(tally_.attempts - std::min(tally_.attempts, due));
-        f.rewinds = each(tally_.rewinds);
+        f.partial_rollbacks = each(tally_.partial_rollbacks);
         f.anew = f.aborts + each(tally_.to_the_first);
         f.refused = each(tally_.refused);
         f.undone = each(tally_.undone);
@@ -158,8 +158,8 @@ private:
             f.busiest = std::max(f.busiest, share);
             const auto n = static_cast<node_number>(i);
             const auto held = at(n).objects.count();
-            f.entries += static_cast<double>(held.entries) / plan_.nodes;
-            f.old_values += static_cast<double>(held.old_versions) / plan_.nodes;
+            f.directory_entries += static_cast<double>(held.directory_entries) / plan_.nodes;
+            f.old_versions += static_cast<double>(held.old_versions) / plan_.nodes;
             f.clock = std::max(f.clock, at(n).clock.now());
             lowest = std::min(lowest, at(n).clock.now());
         }

@@ -91,7 +91,7 @@ int measure_all(const preempt_options& wanted) {
         for (std::size_t i = 0; i < f.size(); ++i) report(sources[i], f[i], f[0]);
     }
     measure_thread_locals();
-    return cli::all_is_well;
+    return cli::success;
 }
 
 }  // namespace

@@ -8,7 +8,7 @@ COLOURS = ["#d55e00", "#0072b2", "#009e73", "#e69f00", "#cc79a7"]
 
 
 def look(name, names):
-    """Baseline black; a colour for each C_max, dashed with lazy promotion."""
+    """Baseline black; a colour for each C_max, dashed with lazy priority boost."""
     if name == "baseline":
         return {"color": "black", "marker": "s", "linewidth": 2}
     bounds = sorted({n.split(",")[0] for n in names if n != "baseline"})

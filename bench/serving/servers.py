@@ -100,7 +100,7 @@ class Server:
         info = dict(line.split(":", 1) for line in text.splitlines() if ":" in line)
         # for each procedure and priority: calls=…,sum_us=…
         calls = sum(int(v.split(",")[0][len("calls=") :]) for k, v in info.items() if k.startswith("turnaround_"))
-        return calls, int(info["preemptions"]), int(info["signals"]) + int(info["redirections"])
+        return calls, int(info["preemptions"]), int(info["ticks_by_signal"]) + int(info["ticks_by_kernel"])
 
     def end(self):
         """Ends it in good order. It fails if TPC-C's conditions do not hold."""

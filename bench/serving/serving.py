@@ -13,11 +13,11 @@ from lost_time import mean  # pylint: disable=wrong-import-position
 from servers import Server  # pylint: disable=wrong-import-position
 from turnarounds import combine, show  # pylint: disable=wrong-import-position
 
-COMMON = ["--executor", "preemptive", "--queue", "1000000"]  # under overload, calls wait instead of being refused
-BASELINE = ("baseline", [*COMMON, "--ticks", "none"])
+COMMON = ["--executor", "preemptive", "--max-queued-calls", "1000000"]  # under overload, calls wait instead of being refused
+BASELINE = ("baseline", [*COMMON, "--tick-source", "none"])
 PREEMPTIVE = ("preemptive", COMMON)
 # Transactions of microseconds end before they could be preempted: their requests wait in sockets.
-IN_TURN = ("baseline", [*BASELINE[1], "--read-in-turn"])
+IN_TURN = ("baseline", [*BASELINE[1], "--round-robin-reads"])
 # Connections of each generator for each profile. Replies come in the order of requests, so a request needs many
 # connections to overtake others of its profile. Transactions of microseconds need few: reading and writing a socket
 # takes longer than most of them.
@@ -35,11 +35,11 @@ WITHOUT_END = "while True: pass"
 
 
 def sweep():
-    """C_max of {1, 2, 4, 8, no bound}, each with and without lazy promotion."""
+    """C_max of {1, 2, 4, 8, no bound}, each with and without lazy priority boost."""
     for bound in (1, 2, 4, 8, None):
         for lazy in (False, True):
-            options = [] if bound is None else ["--c-max", str(bound)]
-            options += ["--lazy-promotion"] if lazy else []
+            options = [] if bound is None else ["--max-preemptions", str(bound)]
+            options += ["--lazy-priority-boost"] if lazy else []
             name = f"C_max {bound if bound is not None else 'none'}" + (", lazy" if lazy else "")
             yield name, [*COMMON, *options]
 
@@ -121,7 +121,7 @@ def compare(runs, title, baseline, settings, seconds, rounds, connections):
 
 def vary(runs, capacity, load, seconds, rounds):
     """The sweep; for each configuration its table, with the baseline of the same rounds."""
-    print(f"\nC_max and lazy promotion at {load} % of capacity; mean turnaround in microseconds, by priority")
+    print(f"\nC_max and lazy priority boost at {load} % of capacity; mean turnaround in microseconds, by priority")
     baseline = runs.start(BASELINE, *runs.long_ones())
     runs.settle(baseline)
     figures = {}

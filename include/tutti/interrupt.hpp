@@ -15,7 +15,7 @@ public:
 };
 
 /// Thrown if the stack of a context of the preemption layer did not suffice. Code that the exception passes through has
-/// little stack left. The server replies with STACK.
+/// little stack left. The server replies with STACKOVERFLOW.
 class TUTTI_EXPORT stack_overflow_error : public interrupted {
 public:
     [[nodiscard]] const char* what() const noexcept override;

@@ -147,7 +147,7 @@ void print_statistics(std::ostream& to) {
         std::snprintf(line, sizeof line, "%-28s %12s %12s %-22s %12s %11s %10s %10s\n", columns...);
         to << line;
     };
-    row("site", "commits", "aborts", "mostly", "rewinds", "irrevocable", "p50 us <", "p99 us <");
+    row("site", "commits", "aborts", "mostly", "partial", "irrevocable", "p50 us <", "p99 us <");
     const auto all = statistics();
     for (const site_statistics& s : all) {
         const auto microseconds = [&](double q) {

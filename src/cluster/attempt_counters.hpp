@@ -51,12 +51,12 @@ public:
 
     void add_to(node_status& sum) const noexcept {
         const std::uint64_t fast_path_commits = fast_path_commits_.get();
-        sum.begins += attempts_.get() + fast_path_commits;
+        sum.attempts += attempts_.get() + fast_path_commits;
         sum.commits += commits_.get() + fast_path_commits;
-        sum.rewinds += partial_rollbacks_.get();
+        sum.partial_rollbacks += partial_rollbacks_.get();
         sum.conflict_waits += conflict_waits_.get();
-        sum.protected_attempts += reserving_attempts_.get();
-        sum.reader_aborts += read_only_aborts_.get();
+        sum.reserving_attempts += reserving_attempts_.get();
+        sum.read_only_aborts += read_only_aborts_.get();
         for (std::size_t i = 0; i < rollback_reasons; ++i) sum.rolled_back[i] += rolled_back_[i].get();
     }
 
@@ -69,7 +69,7 @@ public:
     /// Returns true if objects make the attempt start over. Returns false if the attempt ends, or starts over for
     /// another reason.
     [[nodiscard]] static constexpr bool is_conflict(rollback_reason r) noexcept {
-        return r <= rollback_reason::variables;
+        return r <= rollback_reason::local_validation;
     }
 
 private:

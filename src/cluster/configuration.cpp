@@ -26,7 +26,7 @@ constexpr std::string_view prefix = "TUTTI_CLUSTER_";
 /// A configuration, and notes about which of its entries were set.
 struct parsed_configuration {
     configuration what;
-    bool self = false;
+    bool node_number = false;
     std::string nodes_at, engine_at;  // where the table was set; empty: nowhere
 };
 
@@ -86,7 +86,7 @@ void put(parsed_configuration& into, const configuration_entry& e, configured_va
         if (!e.choices.empty() && std::ranges::find(e.choices, *text) == e.choices.end())
             refuse(at, name + " is " + std::string{e.description} + ", not " + quoted(*text));
     }
-    if (e.key == "self") into.self = true;
+    if (e.key == "node-number") into.node_number = true;
     if (e.key == "nodes") into.nodes_at = at;
     if (e.table == "engine") into.engine_at = at;
     e.put(into.what, std::move(v));
@@ -237,16 +237,16 @@ configuration whole_number(parsed_configuration&& s, const std::string& file) {
         refuse(s.engine_at, "objects are held by the nodes that " + s.nodes_at +
                                 " lists, or by an engine: leave one of the two out");
     }
-    if (!s.nodes_at.empty() && !s.self) {
-        refuse(s.nodes_at, "nothing says which of the nodes this process is: write self = a number from 0 to " +
+    if (!s.nodes_at.empty() && !s.node_number) {
+        refuse(s.nodes_at, "nothing says which of the nodes this process is: write node-number = a number from 0 to " +
                                std::to_string(s.what.node.addresses.size() - 1) + " in the file, or set " +
                                std::string{prefix} + "SELF");
     }
-    if (s.self && s.nodes_at.empty())
-        refuse(where, "self is one of nodes, and there are none: write nodes = [\"address\", ...]");
-    if (s.self && s.what.node.self >= s.what.node.addresses.size()) {
-        refuse(s.nodes_at, "node " + std::to_string(s.what.node.self) + " is none of the " +
-                               std::to_string(s.what.node.addresses.size()) + " nodes: self counts from 0");
+    if (s.node_number && s.nodes_at.empty())
+        refuse(where, "node-number is one of nodes, and there are none: write nodes = [\"address\", ...]");
+    if (s.node_number && s.what.node.node_number >= s.what.node.addresses.size()) {
+        refuse(s.nodes_at, "node " + std::to_string(s.what.node.node_number) + " is none of the " +
+                               std::to_string(s.what.node.addresses.size()) + " nodes: node-number counts from 0");
     }
     if (s.what.engine) {
         s.what.engine->tls = s.what.node.tls;

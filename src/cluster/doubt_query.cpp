@@ -78,7 +78,7 @@ std::vector<doubts_reply> query_doubts(const observer_options& options) try {
         all.emplace_back(io, options, by, i, wire::message_type::doubts, std::string{},
                          wire::message_type::doubts_reply);
     for (question& q : all) q.start();
-    io.run_for(options.within);
+    io.run_for(options.timeout);
     std::vector<doubts_reply> answers;
     for (question& q : all) {
         doubts_reply a{.address = q.address(), .answered = q.reply.has_value()};
@@ -105,7 +105,7 @@ resolve_reply resolve_doubt(const observer_options& options, std::uint16_t node,
                                  wire::encode(order),
                                  wire::message_type::resolve_reply};
     q.start();
-    io.run_for(options.within);
+    io.run_for(options.timeout);
     if (q.reply) return std::move(*q.reply);
     return {.error = q.error()};
 } catch (const wire::wire_error& e) {

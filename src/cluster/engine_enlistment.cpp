@@ -122,13 +122,13 @@ void engine_enlistment::validate_local_reads() {
 
 void engine_enlistment::restart() {
     ++conflicts_in_a_row_;
-    counters_.doom(rollback_reason::changed);
+    counters_.doom(rollback_reason::validation);
     api::restart_attempt(descriptor_);
 }
 
 vote engine_enlistment::vote_restart() {
     ++conflicts_in_a_row_;
-    counters_.doom(rollback_reason::changed);
+    counters_.doom(rollback_reason::validation);
     return vote::restart;
 }
 
@@ -235,7 +235,7 @@ bool engine_enlistment::on_snapshot_extended() {
     if (checks_.empty()) snapshot_ = {};  // its reads were rolled back, and the variables have changed
     if (!is_joined() || checks_.empty() || is_current()) return true;  // ENL3
     ++conflicts_in_a_row_;
-    counters_.doom(rollback_reason::changed);
+    counters_.doom(rollback_reason::validation);
     return false;
 }
 

@@ -22,7 +22,7 @@ engine_node::engine_node(const engine_options& how)
     : how_{how},
       engine_{connect(how)},
       cache_{dynamic_cast<backend::caching_engine*>(engine_.get())},
-      committer_{*engine_, how.patience},
+      committer_{*engine_, how.request_timeout},
       leases_{*engine_, committer_, how.lease},
       notifier_{[this] { return engine_->open_key_feed(); }} {}
 
@@ -39,13 +39,13 @@ void engine_node::refuse_lost(bool uncertain) const {
     const std::string& who = engine_->abilities().name;
     if (uncertain) {
         throw outcome_unknown{"tutti: " + who + " was asked to commit this block and has not answered for " +
-                                  std::to_string(how_.patience.count()) +
+                                  std::to_string(how_.request_timeout.count()) +
                                   " ms: the block has had all of its effects on objects, or will have none; local "
                                   "variables are as before. Look when it answers again",
                               0};
     }
     throw node_lost{"tutti: " + who + " cannot be reached, or has not answered within " +
-                        std::to_string(how_.patience.count()) + " ms. The block had no effect",
+                        std::to_string(how_.request_timeout.count()) + " ms. The block had no effect",
                     0};
 }
 
@@ -59,7 +59,7 @@ void engine_node::refuse_expired() const {
 
 node_status engine_node::status() const {
     node_status f = collect_status();
-    f.patience_ms = static_cast<std::uint64_t>(how_.patience.count());
+    f.failure_timeout_ms = static_cast<std::uint64_t>(how_.request_timeout.count());
     const std::uint64_t cached = cached_reads();  // read first: each cached read was counted as a round trip before
     f.round_trips = round_trips_.load(std::memory_order_relaxed) - cached;
     return f;

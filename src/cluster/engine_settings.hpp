@@ -8,8 +8,10 @@
 namespace tutti::cluster {
 
 [[nodiscard]] inline backend::settings settings_of(const engine_options& how) {
-    return {
-        .prefix = how.prefix, .patience = how.patience, .batch = how.batch, .tls = {files_of(how.tls), how.group_name}};
+    return {.prefix = how.prefix,
+            .request_timeout = how.request_timeout,
+            .batch = how.batch,
+            .tls = {files_of(how.tls), how.group_name}};
 }
 
 }  // namespace tutti::cluster

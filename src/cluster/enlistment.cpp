@@ -180,7 +180,7 @@ vote enlistment::prepare() {
     if (!named_locks_.is_valid()) fail_to_lock(protocol_status::lost);
     if (descriptor_.must_commit() && !transaction_.empty()) ensure_joined();
     if (variables_are_newer_) {
-        record_conflict(rollback_reason::lost);
+        record_conflict(rollback_reason::node_lost);
         return vote::restart;
     }
     const bool writes = may_write() && encode_writes();
@@ -196,7 +196,7 @@ vote enlistment::prepare() {
         // All locks are held, here and on other nodes. Variables that were only read are not locked.
         if (alone || api::reads_are_valid(descriptor_)) return vote::commit;
         transaction_.abort();
-        record_conflict(rollback_reason::variables);
+        record_conflict(rollback_reason::local_validation);
         return vote::restart;
     }
     if (o != protocol_status::conflict) fail(o);

@@ -34,7 +34,7 @@ void enlistment::fail_to_lock(protocol_status o) {
                           " abstract locks whose names have their home on one node, and asks for no more than fit "
                           "into one message: take one for many of its operations"};
     }
-    counters_.doom(rollback_reason::lost);
+    counters_.doom(rollback_reason::node_lost);
     node_.refuse_lost(named_locks_.lost_node(), false);
 }
 

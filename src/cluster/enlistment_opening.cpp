@@ -136,7 +136,7 @@ bool enlistment::on_snapshot_extended() {
     if (!is_joined() || transaction_.empty()) return true;
     // The snapshot of the objects stays at its time, but the variable may depend on commits after that time.
     if (transaction_.is_snapshot()) {
-        record_conflict(rollback_reason::variables);
+        record_conflict(rollback_reason::local_validation);
         return false;
     }
     // The new content of the variables' snapshot was committed when the clock said no more than it does now. Every

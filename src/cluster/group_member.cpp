@@ -20,8 +20,8 @@ using group::member_connection;
 
 /// Asks one member for its status. Returns false, and sets `why`, if the member does not answer.
 bool ask_one(const std::string& address, group::credentials* secured, std::uint64_t number,
-             std::chrono::milliseconds within, group::status_reply& facts, std::uint64_t& of, std::string& why) {
-    const member_connection::clock::time_point late = member_connection::clock::now() + within;
+             std::chrono::milliseconds timeout, group::status_reply& facts, std::uint64_t& of, std::string& why) {
+    const member_connection::clock::time_point late = member_connection::clock::now() + timeout;
     const std::unique_ptr<member_connection> to = member_connection::open(address, number, late, why, secured);
     if (!to) return false;
     of = to->group();
@@ -71,7 +71,7 @@ struct asked {
 
 member_error::~member_error() = default;
 
-group_status query_group(const std::vector<std::string>& addresses, std::chrono::milliseconds within,
+group_status query_group(const std::vector<std::string>& addresses, std::chrono::milliseconds timeout,
                          const tls_options& tls, const std::string& group_name) {
     const asked whom{addresses, tls, group_name};
     group_status all;
@@ -81,7 +81,7 @@ group_status query_group(const std::vector<std::string>& addresses, std::chrono:
     for (const std::string& address : whom.members) {
         group::status_reply said;
         std::string why;
-        if (!ask_one(address, whom.secured.get(), all.group, within, said, all.group, why)) {
+        if (!ask_one(address, whom.secured.get(), all.group, timeout, said, all.group, why)) {
             all.error += (all.error.empty() ? "" : "; ") + why;
             continue;
         }
@@ -98,18 +98,18 @@ group_status query_group(const std::vector<std::string>& addresses, std::chrono:
         one.votes = m.votes;
         group::status_reply said;
         std::uint64_t of = 0;
-        if (!ask_one(m.address, whom.secured.get(), all.group, within, said, of, one.error)) continue;
+        if (!ask_one(m.address, whom.secured.get(), all.group, timeout, said, of, one.error)) continue;
         if (said.id == m.id) fill(one, said);
         else one.error = "another member is at " + m.address + ": this one's disk is lost; remove it";
     }
     return all;
 }
 
-void remove_member(const std::vector<std::string>& addresses, std::uint64_t id, std::chrono::milliseconds within,
+void remove_member(const std::vector<std::string>& addresses, std::uint64_t id, std::chrono::milliseconds timeout,
                    const tls_options& tls, const std::string& group_name) {
     const asked whom{addresses, tls, group_name};
     std::string why;
-    if (!group::request_member_change(whom.members, whom.secured, 0, group::request_kind::remove, {id, {}}, within,
+    if (!group::request_member_change(whom.members, whom.secured, 0, group::request_kind::remove, {id, {}}, timeout,
                                       why))
         throw member_error{"tutti: member " + std::to_string(id) + " has not been removed: " + why};
 }
@@ -157,13 +157,13 @@ std::uint64_t member::loop_iterations() const noexcept { return impl_->here.loop
 void force_new_group(const member_options& how) {
     try {
         {
-            const replica::data_directory of{how.folder, replica::data_directory::must_exist};
+            const replica::data_directory of{how.data_dir, replica::data_directory::must_exist};
             replica::identity who;
-            if (!of.read_identity(who)) throw backend::engine_error{how.folder + " is not the folder of a member"};
+            if (!of.read_identity(who)) throw backend::engine_error{how.data_dir + " is not the folder of a member"};
         }
         member_options alone = how;
-        alone.founds = false;
-        alone.joins.clear();
+        alone.new_group = false;
+        alone.join.clear();
         replica::member_process once{alone, [](member::severity, const std::string&) {},
                                      replica::member_process::force_mode::new_group};
         once.stop();

@@ -40,10 +40,10 @@ groups_status query_groups(const engine_options& where) {
     return carry_out(where, [](backend::rebalancer& groups) { return groups.read_progress(); });
 }
 
-groups_status move_objects(const engine_options& where, const groups_change& what,
-                           const std::function<void(const groups_status&)>& tell) {
+groups_status rebalance(const engine_options& where, const rebalance_request& what,
+                        const std::function<void(const groups_status&)>& tell) {
     return carry_out(where, [&](backend::rebalancer& groups) {
-        return groups.rebalance(what.joins, what.leaves, [&](const backend::rebalancer::progress& now) {
+        return groups.rebalance(what.add, what.remove, [&](const backend::rebalancer::progress& now) {
             if (tell) tell(status_of(now));
         });
     });

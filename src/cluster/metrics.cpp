@@ -25,10 +25,10 @@ constexpr double seconds(std::uint64_t ms) { return static_cast<double>(ms) / 10
 // Counters of events that have not happened yet are exported as zero, so that a rate over them has a start.
 std::vector<MetricFamily> families_of(const node_status& f) {
     std::vector<MetricFamily> all;
-#define TUTTI_FIGURE(name, kind, what) \
+#define TUTTI_CLUSTER_COUNTER(name, kind, what) \
     all.push_back(single(metric_name(#name, kind), what, kind, static_cast<double>(f.name)));
-    TUTTI_CLUSTER_FIGURES(TUTTI_FIGURE)
-#undef TUTTI_FIGURE
+    TUTTI_CLUSTER_COUNTERS(TUTTI_CLUSTER_COUNTER)
+#undef TUTTI_CLUSTER_COUNTER
     all.push_back(single("tutti_cluster_uptime_seconds", "Since the node began", gauge, seconds(f.uptime_ms)));
     MetricFamily aborts = family("tutti_cluster_rolled_back_total",
                                  "Attempts of blocks that had touched objects and were rolled back", counter);
@@ -43,7 +43,7 @@ std::vector<MetricFamily> families_of(const node_status& f) {
                "How long the other node has sent nothing, in steps of a beat; or how long it is lost", gauge);
     for (std::size_t i = 0; i < f.peers.size(); ++i) {
         const peer_status& p = f.peers[i];
-        if (p.state == peer_state::itself) continue;
+        if (p.state == peer_state::self) continue;
         const std::string number = std::to_string(i);
         connected.metric.push_back(metric({{"node", number}}, p.state == peer_state::connected ? 1 : 0, gauge));
         silent.metric.push_back(metric({{"node", number}}, seconds(p.silent_ms), gauge));
@@ -61,19 +61,19 @@ std::vector<MetricFamily> families_of(const member_status& f) {
         const std::string ending = is == counter ? "_total" : "";
         all.push_back(single(std::string{"tutti_member_"} + name + ending, what, is, static_cast<double>(value)));
     };
-    add("leads", "1 while this member leads its group", gauge, f.state == "leader" ? 1 : 0);
-    add("follows", "1 while this member follows a leader that it knows", gauge,
+    add("is_leader", "1 while this member leads its group", gauge, f.state == "leader" ? 1 : 0);
+    add("is_follower", "1 while this member follows a leader that it knows", gauge,
         f.state == "follower" && f.error.empty() ? 1 : 0);
-    add("votes", "1 while this member has a vote in its group", gauge, f.votes ? 1 : 0);
+    add("is_voter", "1 while this member has a vote in its group", gauge, f.votes ? 1 : 0);
     add("term", "The term that this member knows of; it grows with each election", gauge, f.term);
     add("last_index", "The last entry of its log", gauge, f.last_index);
     add("applied_index", "The last entry whose effect its objects show", gauge, f.applied_index);
     add("version", "Of the last commit that it has applied", gauge, f.version);
     add("objects", "Objects that exist", gauge, f.objects);
     add("object_bytes", "Bytes of these", gauge, f.bytes);
-    add("programs", "Programs that are connected to it", gauge, f.connections);
+    add("connections", "Programs that are connected to it", gauge, f.connections);
     add("prepared", "Transactions of several groups that wait here for their decision", gauge, f.prepared);
-    add("turned_away", "Connections that it has refused", counter, f.connections_rejected);
+    add("connections_rejected", "Connections that it has refused", counter, f.connections_rejected);
     return all;
 }
 

@@ -1,4 +1,4 @@
-// The metrics of a group's member or of a node for Prometheus: the figures of TUTTI_CLUSTER_FIGURES, the peers, and the
+// The metrics of a group's member or of a node for Prometheus: the figures of TUTTI_CLUSTER_COUNTERS, the peers, and the
 // attempts that were rolled back.
 #pragma once
 

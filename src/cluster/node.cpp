@@ -95,7 +95,7 @@ node_status node_impl::collect_status() const {
     f.release = TUTTI_CLUSTER_VERSION;
     const auto up = std::chrono::steady_clock::now() - started_;
     f.uptime_ms = static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(up).count());
-    f.sleepers = api::blocks_in_retry();
+    f.retry_waiters = api::blocks_in_retry();
     const std::lock_guard hold{guard_};
     f.contexts = participants_.size();
     for (const auto& [context, mine] : participants_) mine->counters().add_to(f);
@@ -113,8 +113,8 @@ node_statistics node_impl::statistics() const {
     s.messages_sent = f.messages_sent;
     s.bytes_sent = f.bytes_sent;
     s.system_calls = f.system_calls;
-    s.rewinds = f.rewinds;
-    s.reader_aborts = f.reader_aborts;
+    s.partial_rollbacks = f.partial_rollbacks;
+    s.read_only_aborts = f.read_only_aborts;
     s.cached_reads = cached_reads();
     s.transactions_in_doubt = f.transactions_in_doubt;
     return s;

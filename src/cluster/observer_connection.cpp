@@ -146,7 +146,7 @@ void observer_connection::end(std::string error) {
 }
 
 std::string observer_connection::timeout_reason() const {
-    return std::string{stage_} + " (within " + std::to_string(options_.within.count()) + " ms)";
+    return std::string{stage_} + " (within " + std::to_string(options_.timeout.count()) + " ms)";
 }
 
 }  // namespace tutti::cluster

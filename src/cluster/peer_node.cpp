@@ -12,9 +12,9 @@ const node_options& checked(const node_options& how) {
     const std::size_t nodes = how.addresses.size();
     if (nodes > max_nodes)
         throw connection_error{"tutti: a cluster has at most " + std::to_string(max_nodes) + " nodes"};
-    if (how.self >= std::max<std::size_t>(nodes, 1)) {
-        throw connection_error{"tutti: node " + std::to_string(how.self) + " is none of the " + std::to_string(nodes) +
-                               " nodes: `self` counts from 0"};
+    if (how.node_number >= std::max<std::size_t>(nodes, 1)) {
+        throw connection_error{"tutti: node " + std::to_string(how.node_number) + " is none of the " +
+                               std::to_string(nodes) + " nodes: `self` counts from 0"};
     }
     return how;
 }
@@ -23,26 +23,26 @@ const node_options& checked(const node_options& how) {
 
 wire::transport_options transport_options_of(const node_options& how) {
     wire::transport_options s;
-    s.own_number = static_cast<node_number>(checked(how).self);
+    s.own_number = static_cast<node_number>(checked(how).node_number);
     s.addresses = how.addresses;
     s.cluster = wire::cluster_number(how.cluster, how.addresses);
     s.cluster_name = how.cluster;
     s.tls = files_of(how.tls);
     wire::require_known(s.tls.protocol);
     s.curve = {how.curve.key, how.curve.nodes};
-    s.connect_timeout = how.connect_within;
-    s.hello_timeout = std::min(s.hello_timeout, how.connect_within / 2);
-    s.max_message_bytes = how.largest_message;
-    s.failure_timeout = how.patience;
+    s.connect_timeout = how.connect_timeout;
+    s.hello_timeout = std::min(s.hello_timeout, how.connect_timeout / 2);
+    s.max_message_bytes = how.max_message_bytes;
+    s.failure_timeout = how.failure_timeout;
     return s;
 }
 
 peer_node::peer_node(const node_options& how) try
     : how_{checked(how)},
-      node_{static_cast<node_number>(how.self),
+      node_{static_cast<node_number>(how.node_number),
             static_cast<node_number>(std::max<std::size_t>(how.addresses.size(), 1)),
             how.placement == placement::writer ? object_placement::writer : object_placement::home},
-      endpoint_{node_, local_changes_, transport_options_of(how), how.patience, [this] { return status(); }},
+      endpoint_{node_, local_changes_, transport_options_of(how), how.failure_timeout, [this] { return status(); }},
       notifier_{[this] { return local_changes_.open_feed(); }} {
     node_.objects.set_copy_threshold(object_directory::default_copy_threshold(node_.nodes));
     node_.cache.limit(how.cache);
@@ -79,7 +79,8 @@ void peer_node::refuse_lost(node_number node, bool uncertain) const {
                                   "what is missing",
                               node};
     }
-    throw node_lost{"tutti: " + who + " is gone or has not answered within " + std::to_string(how_.patience.count()) +
+    throw node_lost{"tutti: " + who + " is gone or has not answered within " +
+                        std::to_string(how_.failure_timeout.count()) +
                         " ms; its objects, and those that its last commits hold, cannot be reached. The block had no "
                         "effect",
                     node};
@@ -87,8 +88,8 @@ void peer_node::refuse_lost(node_number node, bool uncertain) const {
 
 void peer_node::refuse_large() const {
     throw usage_error{"tutti: what this block opens or writes on one node takes more than one message may (" +
-                      std::to_string(how_.largest_message) + " bytes, " + std::to_string(wire::max_elements) +
-                      " objects): make its objects smaller, or the block, or raise node_options::largest_message on "
+                      std::to_string(how_.max_message_bytes) + " bytes, " + std::to_string(wire::max_elements) +
+                      " objects): make its objects smaller, or the block, or raise node_options::max_message_bytes on "
                       "every node. The block had no effect"};
 }
 
@@ -104,26 +105,26 @@ node_status peer_node::status() const {
     node_status f = collect_status();
     f.number = node_.self;
     f.nodes = node_.nodes;
-    f.patience_ms = static_cast<std::uint64_t>(how_.patience.count());
+    f.failure_timeout_ms = static_cast<std::uint64_t>(how_.failure_timeout.count());
     f.clock = node_.clock.now();
-    f.promise = node_.snapshots.low_watermark();
+    f.snapshot_low_watermark = node_.snapshots.low_watermark();
     const object_directory::statistics kept = node_.objects.count();
     f.objects = kept.objects;
-    f.entries = kept.entries;
-    f.old_values = kept.old_versions;
-    f.old_bytes = kept.old_version_bytes;
+    f.directory_entries = kept.directory_entries;
+    f.old_versions = kept.old_versions;
+    f.old_version_bytes = kept.old_version_bytes;
     f.locks_refused = kept.outranked;
-    f.given_way = kept.reservations_lost;
-    f.shared = kept.shared;
+    f.reservations_lost = kept.reservations_lost;
+    f.objects_cached_elsewhere = kept.cached_elsewhere;
     const commit_participant::statistics doubts = node_.commits.count();
     f.in_doubt = doubts.in_doubt + kept.transfers_lost;
     f.transactions_in_doubt = doubts.transactions;
-    f.settled_by_hand = doubts.by_operator;
-    f.settled = doubts.committed + doubts.aborted;
+    f.in_doubt_resolved_by_hand = doubts.by_operator;
+    f.in_doubt_resolved = doubts.committed + doubts.aborted;
     const object_cache::statistics cached = node_.cache.count();
     f.cached_reads = cached.hits;
-    f.copies = cached.copies;
-    f.copy_bytes = cached.bytes;
+    f.cached_objects = cached.objects;
+    f.cache_bytes = cached.bytes;
     endpoint_.fill_status(f);
     return f;
 }

@@ -306,9 +306,9 @@ void rpc_endpoint::fill_status(node_status& to) const {
         transport_->describe(to);
         for (node_number n = 0; n < node_.nodes; ++n) {
             if (to.peers[n].state == peer_state::connected && node_.objects.is_lost(n))
-                to.peers[n].state = peer_state::awaited;
+                to.peers[n].state = peer_state::connecting;
         }
-    } else to.peers.assign(1, {peer_state::itself, 0});
+    } else to.peers.assign(1, {peer_state::self, 0});
 }
 
 rpc_endpoint::~rpc_endpoint() = default;

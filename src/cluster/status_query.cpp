@@ -21,7 +21,7 @@ public:
         node_reply a{
             .address = address_.text, .status = std::move(status_), .error = std::move(error_), .took = elapsed_};
         if (has_ended()) return a;
-        a.took = options_.within;
+        a.took = options_.timeout;
         a.error = timeout_reason();
         return a;
     }
@@ -49,7 +49,7 @@ std::vector<node_reply> query_nodes(const observer_options& options) try {
     std::deque<status_query> all;
     for (std::size_t i = 0; i < options.addresses.size(); ++i) all.emplace_back(io, options, by, i);
     for (status_query& q : all) q.start();
-    io.run_for(options.within);
+    io.run_for(options.timeout);
     std::vector<node_reply> answers;
     for (status_query& q : all) answers.push_back(std::move(q).answer());
     return answers;

@@ -23,7 +23,7 @@ constexpr std::size_t bytes_of_event = 64;  // the largest size of an event
 constexpr std::size_t max_answer_bytes = wire::timeline_reply::max_events * bytes_of_event;
 /// The pause between two questions, so that the node accepts the second one.
 constexpr milliseconds query_pause = 2 * wire::observer_pause;
-/// The pause between two keep-alive questions. A node disconnects an observer that is silent for the node's patience.
+/// The pause between two keep-alive questions. A node disconnects an observer that is silent for the node's failure timeout.
 constexpr milliseconds keep_alive_pause{100};
 constexpr int clock_readings = 8;
 
@@ -182,10 +182,10 @@ std::vector<node_timeline> record_nodes(const observer_options& options, millise
         while (std::ranges::any_of(all, &recording::is_busy) && io.run_one_until(deadline) != 0) continue;
         for (recording& r : all) r.close_stage();
     };
-    stage(options.within + clock_readings * query_pause, [](recording& r) { r.start(); });
+    stage(options.timeout + clock_readings * query_pause, [](recording& r) { r.start(); });
     const auto until = std::chrono::steady_clock::now() + how_long;
-    stage(options.within + how_long, [&](recording& r) { r.record(until); });
-    stage(options.within + clock_readings * query_pause, [](recording& r) { r.fetch(); });
+    stage(options.timeout + how_long, [&](recording& r) { r.record(until); });
+    stage(options.timeout + clock_readings * query_pause, [](recording& r) { r.fetch(); });
     std::vector<node_timeline> results;
     for (recording& r : all) results.push_back(std::move(r).result());
     name_attempts(results);

@@ -179,9 +179,10 @@ void worker::check_realtime_permission() {
     normal_policy_ = base::scheduling_policy();
     if (normal_policy_ == SCHED_RR || normal_policy_ == SCHED_FIFO)
         throw std::invalid_argument{
-            "tutti: realtime_from: workers have a real-time priority already, that of the program"};
+            "tutti: realtime_min_priority: workers have a real-time priority already, that of the program"};
     if (const int error = base::set_realtime_priority(0, realtime_priority); error != 0)
-        throw std::system_error{error, std::generic_category(), "tutti: realtime_from: a worker's real-time priority"};
+        throw std::system_error{error, std::generic_category(),
+                                "tutti: realtime_min_priority: a worker's real-time priority"};
     base::clear_realtime_priority(0, normal_policy_);
 }
 

@@ -21,10 +21,10 @@ void need_representable(const settings& how) {
             throw std::invalid_argument{std::string{what} + " is longer than 100 years"};
     };
     need(how.log.replay_limit, "log.replay_limit");
-    need(how.log.replicas_timeout, "log.replicas_timeout");
+    need(how.log.wait_followers_timeout, "log.wait_followers_timeout");
     need(how.stuck_after, "stuck_after");
-    need(how.brief_call, "brief_call");
-    need(how.remember_for, "remember_for");
+    need(how.short_call_limit, "short_call_limit");
+    need(how.reply_cache_ttl, "reply_cache_ttl");
     need(how.shutdown_timeout, "shutdown_timeout");
     need(how.time_limit, "time_limit");
     need(how.idle_timeout, "idle_timeout");
@@ -42,23 +42,23 @@ settings checked(settings how) {
     };
     need(how.io_threads >= 1, "a server needs at least one io_thread");
     need(how.io_realtime >= 0 && how.io_realtime <= 99, "io_realtime is a priority from 1 to 99, or 0");
-    need(!how.preemption.realtime_from || how.io_realtime >= 2,
-         "preemption.realtime_from needs io_realtime of 2 or more: workers would keep I/O threads from their "
+    need(!how.preemption.realtime_min_priority || how.io_realtime >= 2,
+         "preemption.realtime_min_priority needs io_realtime of 2 or more: workers would keep I/O threads from their "
          "processors");
-    need(how.brief_call.count() >= 0, "brief_call is a time, or zero");
+    need(how.short_call_limit.count() >= 0, "short_call_limit is a time, or zero");
     need(how.shutdown_timeout.count() >= 0, "shutdown_timeout is a time, or zero");
     need_representable(how);
     need(!how.unix_mode || *how.unix_mode <= 0777, "unix_mode is up to 0777, the permissions of a file");
     need(secure::protocol_choice{.minimum_version = how.tls.minimum_version}.names_a_version(),
          secure::unknown_version);
-    need(how.queue >= 1, "the queue has room for at least one call");
+    need(how.max_queued_calls >= 1, "max_queued_calls is at least 1");
     need(how.max_clients >= 1, "max_clients is at least 1");
     need(how.max_arguments >= 2, "max_arguments is at least 2");
     need(how.max_request >= 64, "max_request is at least 64 bytes");
-    need(how.max_held >= how.max_request, "max_held has room for a request of max_request bytes");
-    if (!how.max_held_clients) how.max_held_clients = how.max_held / 4 * 3;
-    need(*how.max_held_clients < how.max_held,
-         "max_held_clients is less than max_held: the rest is for accepted calls");
+    need(how.max_buffered_bytes >= how.max_request, "max_buffered_bytes has room for a request of max_request bytes");
+    if (!how.max_buffered_bytes_clients) how.max_buffered_bytes_clients = how.max_buffered_bytes / 4 * 3;
+    need(*how.max_buffered_bytes_clients < how.max_buffered_bytes,
+         "max_buffered_bytes_clients is less than max_buffered_bytes: the rest is for accepted calls");
     need(how.max_pipeline >= 1, "max_pipeline is at least 1");
     need(how.password.empty() || how.users.empty(), "beside users there is no password: name one of them default");
     need(how.tls.certificate.empty() == how.tls.key.empty(), "a certificate and its key go together");
@@ -66,8 +66,8 @@ settings checked(settings how) {
     need(how.log.file.empty() || how.log.max_pending >= how.max_request, "log.max_pending has room for a request");
     how.host = without_brackets(how.host);
     how.follow.host = without_brackets(how.follow.host);
-    how.log.answers = how.remembered;
-    how.log.answers_for = how.remember_for;
+    how.log.max_cached_replies = how.max_cached_replies;
+    how.log.reply_cache_ttl = how.reply_cache_ttl;
     if (!how.log_callback) {
         // The thread that writes a line may serve clients, or be about to end the process.
         const auto to = std::make_shared<line_writer>(STDERR_FILENO, [](std::uint64_t lines) {
@@ -77,11 +77,11 @@ settings checked(settings how) {
         how.log_callback = [to](severity, const std::string& line) { to->write("tutti: " + line + '\n'); };
     }
     need(how.follow.host.empty() || !how.log.file.empty(), "a server that follows another needs a log of its own");
-    need(how.log.replicas == 0 || !how.log.file.empty(), "what waits for followers needs a log");
+    need(how.log.wait_followers == 0 || !how.log.file.empty(), "what waits for followers needs a log");
     need(how.cluster == nullptr || how.log.file.empty(),
          "a server whose procedures use objects of a cluster logs no calls: a start runs them again, and would write "
          "the objects a second time. Leave the log out, and have an engine keep what must outlive processes");
-    need(how.max_unsent >= 1, "max_unsent is at least 1 byte");
+    need(how.max_output_buffer >= 1, "max_output_buffer is at least 1 byte");
     return how;
 }
 

@@ -109,10 +109,10 @@ void program_calls::defer_to_watcher(program_call& c) noexcept {
 }
 
 void program_calls::refuse_call(program_call& c) {
-    c.how_it_ended = ending::busy;
+    c.how_it_ended = call_outcome::busy;
     {
         const std::scoped_lock lock{mutex_};
-        if (draining_) c.how_it_ended = ending::shutdown;
+        if (draining_) c.how_it_ended = call_outcome::shutdown;
     }
     const answer_callback then = finish(c, std::chrono::steady_clock::now());  // first: the steps below may lack memory
     reply to{c.answer, c.what.spoken};
@@ -207,10 +207,10 @@ void program_calls::watch() noexcept {
         }
         program_call* away = std::exchange(rejected_, nullptr);
         lock.unlock();
-        for (const auto& [then, answer] : late) then(answer, ending::timeout);
+        for (const auto& [then, answer] : late) then(answer, call_outcome::timeout);
         while (away != nullptr) {
             program_call& c = *std::exchange(away, away->next_rejected);
-            c.refuse(ending::busy);
+            c.refuse(call_outcome::busy);
         }
         lock.lock();
     }

@@ -31,7 +31,7 @@ namespace tutti::server {
 
 class program_calls final : public call_host {
 public:
-    using answer_callback = std::function<void(std::string_view, ending)>;
+    using answer_callback = std::function<void(std::string_view, call_outcome)>;
 
     /// `known`: the registered procedures. `log`: the log of calls, or null.
     program_calls(const settings& how, executor& runs, const std::deque<procedure_entry>& known, slow_log& slow,

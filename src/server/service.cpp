@@ -131,7 +131,8 @@ private:
     std::unique_ptr<executor> executor_;
     std::optional<crash_scope> crash_scope_;
     client_directory clients_;
-    reply_cache replies_{{.answers = how.remembered, .bytes = how.max_held / 4, .time = how.remember_for}};
+    reply_cache replies_{
+        {.answers = how.max_cached_replies, .bytes = how.max_buffered_bytes / 4, .time = how.reply_cache_ttl}};
     slow_log slow_{how.slow_log_slower_than, how.slow_log_max_len};
     accounts accounts_{how.users};
     std::unique_ptr<password_verifier> passwords_;
@@ -275,7 +276,7 @@ void service::body::make_follower(const leader_settings& of) {
 void service::body::cache_reply(const journal::stored_reply& a) {
     const instant now = std::chrono::steady_clock::now();
     const std::chrono::microseconds age{log_->reply_times().now() - a.at};
-    if (age > how.remember_for) return;
+    if (age > how.reply_cache_ttl) return;
     replies_.restore(a.key, a.call, a.answer, now - std::chrono::duration_cast<instant::duration>(age));
 }
 
@@ -319,14 +320,14 @@ std::shared_ptr<const journal::handover_result> service::body::hand_over(std::st
     const std::scoped_lock lock{handing_over_};
     if (!serves_ || drained_) throw std::runtime_error{"the server does not serve"};
     if (!log_) throw std::runtime_error{"this server has no log, so nobody follows it: --log"};
-    if (!log_->followers().takes_writes()) throw std::runtime_error{log_->followers().write_refusal_reason()};
+    if (!log_->followers().accepts_writes()) throw std::runtime_error{log_->followers().write_refusal_reason()};
     return handover_->begin(std::move(to), time_limit);
 }
 
 /// Returns true if no call runs or waits for a worker. Calls that wait in `retry` do not count.
 bool service::body::is_idle() const {
     const auto now = executor_->current_load();
-    return now.running == 0 && now.preempted == 0 && std::ranges::count(now.waiting, 0U) == std::ssize(now.waiting);
+    return now.running == 0 && now.preempted == 0 && std::ranges::count(now.queued, 0U) == std::ssize(now.queued);
 }
 
 /// Makes this server follow the other one, on the thread that hands over. The other server leads, and has everything
@@ -485,10 +486,10 @@ void service::body::start() {
 }
 
 /// Allows idle workers to take the I/O threads' place, except in three cases. A TLS handshake is a long computation,
-/// and so may be finding the node of a call in a cluster. With `realtime_from`, urgent calls should run before other
+/// and so may be finding the node of a call in a cluster. With `realtime_min_priority`, urgent calls should run before other
 /// programs. But a worker in an I/O thread's place has no real-time priority, so they would wait for those programs.
 void service::body::allow_worker_io() {
-    if (tls_ || forwarder_ || how.preemption.realtime_from) return;
+    if (tls_ || forwarder_ || how.preemption.realtime_min_priority) return;
     std::vector<io_thread*> threads;
     for (const auto& r : io_threads_) threads.push_back(r.get());
     worker_io_.set_threads(std::move(threads));
@@ -518,7 +519,7 @@ readiness service::body::readiness_now() const {
     now.is_memory_full = shared_->bytes.is_used_up();
     now.clients_full = shared_->clients.load(std::memory_order_relaxed) >= how.max_clients;
     if (!log_) return now;
-    now.log_trouble = log_->error();
+    now.log_error = log_->error();
     now.log_behind = log_->is_full();
     if (log_->followers().is_undecided()) now.undecided = log_->followers().write_refusal_reason();
     return now;
@@ -560,7 +561,7 @@ void service::body::drain() {
     stop_listening();
     own_calls_->begin_drain();
     if (log_) log_->stop_waiting_for_disk();
-    const bool leads = log_ && serves_ && log_->followers().takes_writes();
+    const bool leads = log_ && serves_ && log_->followers().accepts_writes();
     shared_->serves_followers_at_end = leads;
     const instant began = std::chrono::steady_clock::now();
     // Drains I/O threads first: they end when everything that they submitted has come back and is answered.
@@ -705,9 +706,9 @@ server_statistics service::body::statistics() const {
     s.executor = executor_->name();
     s.busy = executor_->current_load();
     s.resident_bytes = resident_bytes();
-    s.held_bytes = shared_->bytes.held();
-    s.held_by_clients = clients_.held();
-    s.held_by_calls = shared_->calls.held();
+    s.buffered_bytes = shared_->bytes.held();
+    s.buffered_bytes_of_clients = clients_.held();
+    s.buffered_bytes_of_calls = shared_->calls.held();
     s.latest_eviction = shared_->evictions.latest();
     for (const procedure_entry& e : procedures.all())
         s.procedures.push_back({e.definition.name, e.definition.options.priority, {}, {}});
@@ -730,16 +731,17 @@ void service::body::call(std::string_view name, std::vector<std::string> argumen
     const procedure_entry* const which = procedures.find(name);
     if (which == nullptr) {
         to.error("NOPROC", "there is no procedure '" + std::string{name} + "'");
-    } else if (log_ && !which->definition.options.read_only && !log_->followers().takes_writes()) {
+    } else if (log_ && !which->definition.options.read_only && !log_->followers().accepts_writes()) {
         to.error("READONLY", which->definition.name + ": " + log_->followers().write_refusal_reason());
     } else if (accepts_arguments(*which, arguments.size(), to)) {
         invocation what{.entry = which, .how = {}, .spoken = protocol::resp3};
         try {
             set_priority_and_deadline(what, options.priority, options.deadline, std::chrono::steady_clock::now());
-            return own_calls_->call(what, std::move(arguments),
-                                    [taker = std::move(then)](std::string_view answer, ending) { taker(answer); });
+            return own_calls_->call(
+                what, std::move(arguments),
+                [taker = std::move(then)](std::string_view answer, call_outcome) { taker(answer); });
         } catch (const bad_argument& e) {
-            to.error(code_of(ending::argument), e.what());
+            to.error(code_of(call_outcome::argument), e.what());
         }
     }
     then(refused);

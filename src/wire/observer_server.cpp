@@ -83,7 +83,7 @@ std::string observer_server::frame(std::uint64_t call, message_type what, const 
 void observer_server::describe(cluster::node_status& to) const noexcept {
     to.observers = connected_.load(std::memory_order_relaxed);
     to.observers_refused = refused_.get();
-    to.observers_cut_off = disconnected_.get();
+    to.observers_disconnected = disconnected_.get();
 }
 
 }  // namespace tutti::wire

@@ -140,14 +140,14 @@ void transport_base::describe(cluster::node_status& to) const {
         using enum cluster::peer_state;
         const std::shared_ptr<peer> p = peers_.share(n);
         if (p->number == options_.own_number) {
-            to.peers.push_back({itself, 0});
+            to.peers.push_back({self, 0});
         } else if (p->open.load(std::memory_order_acquire)) {
             const auto beats = static_cast<std::uint64_t>(p->silent_heartbeats.load(std::memory_order_relaxed));
             to.peers.push_back({connected, beats * static_cast<std::uint64_t>(heartbeat_interval().count())});
         } else if (const std::int64_t at = p->lost_at.load(std::memory_order_relaxed); at != 0) {
             to.peers.push_back({lost, static_cast<std::uint64_t>(steady_ms() - at)});
         } else {
-            to.peers.push_back({awaited, 0});
+            to.peers.push_back({connecting, 0});
         }
     }
 }

@@ -362,7 +362,7 @@ TEST(cluster_snapshots, are_never_overtaken_by_writers) {
         }
         stop = true;
         for (std::thread& t : writers) t.join();
-        for (const auto& n : nodes) EXPECT_EQ(n->statistics().reader_aborts, 0u);
+        for (const auto& n : nodes) EXPECT_EQ(n->statistics().read_only_aborts, 0u);
     }
 }
 
@@ -571,7 +571,7 @@ TEST(cluster_failure, reports_a_lost_node) {
 
 TEST(cluster_options, refuse_invalid_values_with_advice) {
     const auto message = [](node_options how) {
-        how.connect_within = std::chrono::milliseconds{50};
+        how.connect_timeout = std::chrono::milliseconds{50};
         try {
             node n{how};
         } catch (const cluster::connection_error& e) {
@@ -585,7 +585,8 @@ TEST(cluster_options, refuse_invalid_values_with_advice) {
     EXPECT_NE(message({.addresses = {"0.0.0.0:7000", "127.0.0.1:1"}}).find("beyond loopback"), std::string::npos);
     EXPECT_NE(message({.addresses = {"example", "127.0.0.1:1"}}).find("host:port"), std::string::npos);
     EXPECT_NE(message({.addresses = {"127.0.0.1:99999", "127.0.0.1:1"}}).find("host:port"), std::string::npos);
-    EXPECT_NE(message({.self = 2, .addresses = {here + "a", here + "b"}}).find("none of the 2"), std::string::npos);
+    EXPECT_NE(message({.node_number = 2, .addresses = {here + "a", here + "b"}}).find("none of the 2"),
+              std::string::npos);
     EXPECT_NE(message({.addresses = {here, here}}).find("two nodes"), std::string::npos);
     EXPECT_NE(message({.addresses = {here + "a", here + "b"}}).find("did not come"), std::string::npos);
     EXPECT_NE(message({.addresses = {"unix:/nonexistent/a", here}}).find("cannot listen"), std::string::npos);

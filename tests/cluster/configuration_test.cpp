@@ -63,7 +63,7 @@ TEST(cluster_configuration, has_every_option_of_a_node) {
     const configuration c = of(R"(
 cluster = "bank"
 nodes = ["127.0.0.1:1", "unix:/b"]
-self = 1
+node-number = 1
 certificate = "c"
 key = "k"
 authority = "a"
@@ -73,9 +73,9 @@ tls-ciphersuites = "s"
 curve-key = "x"
 curve-nodes = "y"
 placement = "writer"
-patience = 700
-connect-within = 800
-largest-message = 4096
+failure-timeout = 700
+connect-timeout = 800
+max-message-bytes = 4096
 metrics = "127.0.0.1:0"
 [log]
 level = "error"
@@ -83,14 +83,14 @@ json = true
 )");
     EXPECT_EQ(c.node.cluster, "bank");
     EXPECT_EQ(c.node.addresses, (std::vector<std::string>{"127.0.0.1:1", "unix:/b"}));
-    EXPECT_EQ(c.node.self, 1U);
+    EXPECT_EQ(c.node.node_number, 1U);
     EXPECT_EQ(c.node.tls.certificate + c.node.tls.key + c.node.tls.authority, "cka");
     EXPECT_EQ(c.node.tls.minimum_version + c.node.tls.ciphers + c.node.tls.ciphersuites, "1.3es");
     EXPECT_EQ(c.node.curve.key + c.node.curve.nodes, "xy");
     EXPECT_EQ(c.node.placement, cluster::placement::writer);
-    EXPECT_EQ(c.node.patience, 700ms);
-    EXPECT_EQ(c.node.connect_within, 800ms);
-    EXPECT_EQ(c.node.largest_message, 4096U);
+    EXPECT_EQ(c.node.failure_timeout, 700ms);
+    EXPECT_EQ(c.node.connect_timeout, 800ms);
+    EXPECT_EQ(c.node.max_message_bytes, 4096U);
     EXPECT_EQ(c.node.metrics, "127.0.0.1:0");
     EXPECT_EQ(c.log.level, "error");
     EXPECT_TRUE(c.log.json);
@@ -102,7 +102,7 @@ TEST(cluster_configuration, has_every_option_of_an_engine) {
 [engine]
 address = "memory:x"
 prefix = "p"
-patience = 1
+request-timeout = 1
 lease = 2
 batch = false
 staleness = 3
@@ -110,7 +110,7 @@ staleness = 3
     ASSERT_TRUE(c.engine);
     EXPECT_EQ(c.engine->address, "memory:x");
     EXPECT_EQ(c.engine->prefix, "p");
-    EXPECT_EQ(c.engine->patience, 1ms);
+    EXPECT_EQ(c.engine->request_timeout, 1ms);
     EXPECT_EQ(c.engine->lease, 2ms);
     EXPECT_FALSE(c.engine->batch);
     EXPECT_EQ(c.engine->staleness, 3ms);
@@ -135,47 +135,51 @@ TEST(cluster_configuration, names_line_reason_and_correction) {
         const char* said;
     };
     const mistake all[] = {
-        {"\npatiense = 5\n",
-         "tutti: n.toml:2: 'patiense' is nothing that is known; write patience = a number of milli"},
-        {"colour = 5", "n.toml:1: 'colour' is nothing that is known; there are cluster, nodes, self, "},
+        {"\nfailure-timeot = 5\n",
+         "tutti: n.toml:2: 'failure-timeot' is nothing that is known; write failure-timeout = a number of milli"},
+        {"colour = 5", "n.toml:1: 'colour' is nothing that is known; there are cluster, nodes, node-number, "},
         {"staleness = 5", "n.toml:1: 'staleness' is nothing that is known; it stands in the table [engine]"},
-        {"[engine]\nself = 5", "n.toml:2: 'self' is nothing that is known; it stands before the first table"},
-        {"[motor]\nself = 5", "n.toml:1: 'motor' is nothing that is known; there are "},
+        {"[engine]\nnode-number = 5",
+         "n.toml:2: 'node-number' is nothing that is known; it stands before the first table"},
+        {"[motor]\nnode-number = 5", "n.toml:1: 'motor' is nothing that is known; there are "},
         {"engine = 'etcd:'", "n.toml:1: engine is a table: write [engine]"},
-        {"patience = '5 s'", "n.toml:1: patience is a number of milliseconds"},
-        {"patience = -5", "n.toml:1: patience is a number of milliseconds, not below 0"},
-        {"patience = 0", "n.toml:1: patience is a number of milliseconds, from 1 to 86400000, not 0"},
-        {"largest-message = 99999999999", "n.toml:1: largest-message is a number of bytes, from 1024 to 1073741824"},
+        {"failure-timeout = '5 s'", "n.toml:1: failure-timeout is a number of milliseconds"},
+        {"failure-timeout = -5", "n.toml:1: failure-timeout is a number of milliseconds, not below 0"},
+        {"failure-timeout = 0", "n.toml:1: failure-timeout is a number of milliseconds, from 1 to 86400000, not 0"},
+        {"max-message-bytes = 99999999999",
+         "n.toml:1: max-message-bytes is a number of bytes, from 1024 to 1073741824"},
         {"placement = 'reader'", "n.toml:1: placement is \"home\" or \"writer\": where objects live, not 'reader'"},
         {"tls-min-version = '1.1'", "n.toml:1: tls-min-version is \"1.2\" or \"1.3\": the oldest version of TLS"},
         {"tls-min-version = 1.3", "n.toml:1: tls-min-version is \"1.2\" or \"1.3\": the oldest version of TLS"},
         {"nodes = '127.0.0.1:1'", "n.toml:1: nodes is a list of texts, the addresses of all nodes in their order"},
-        {"nodes = []\nself = 0", "n.toml:1: nodes is a list of texts"},
-        {"nodes = ['a', 5]\nself = 0", "n.toml:1: nodes is a list of texts"},
-        {"nodes = ['127.0.0.1:1']", "n.toml:1: nothing says which of the nodes this process is: write self = a number"},
-        {"self = 3", "n.toml: self is one of nodes, and there are none"},
-        {"nodes = ['127.0.0.1:1']\nself = 1", "n.toml:1: node 1 is none of the 1 nodes: self counts from 0"},
-        {"nodes = ['127.0.0.1:1']\nself = 0\n[engine]\naddress = 'memory:'",
+        {"nodes = []\nnode-number = 0", "n.toml:1: nodes is a list of texts"},
+        {"nodes = ['a', 5]\nnode-number = 0", "n.toml:1: nodes is a list of texts"},
+        {"nodes = ['127.0.0.1:1']",
+         "n.toml:1: nothing says which of the nodes this process is: write node-number = a number"},
+        {"node-number = 3", "n.toml: node-number is one of nodes, and there are none"},
+        {"nodes = ['127.0.0.1:1']\nnode-number = 1",
+         "n.toml:1: node 1 is none of the 1 nodes: node-number counts from 0"},
+        {"nodes = ['127.0.0.1:1']\nnode-number = 0\n[engine]\naddress = 'memory:'",
          "n.toml:4: objects are held by the nodes that n.toml:1 lists, or by an engine: leave one of the two out"},
         {"cluster = \"a\\u0000b\"", "n.toml:1: cluster has a zero byte in it"},
         {"[log]\njson = 'yes'", "n.toml:2: json is true or false"},
-        {"self = 1\nself = 2", "n.toml:2: "},
-        {"self = = 1", "n.toml:1: "},
+        {"node-number = 1\nnode-number = 2", "n.toml:2: "},
+        {"node-number = = 1", "n.toml:1: "},
     };
     for (const mistake& m : all) EXPECT_NE(refusal_of(m.text).find(m.said), std::string::npos) << refusal_of(m.text);
 }
 
 TEST(cluster_configuration, is_overridden_by_the_environment) {
-    const file f{"cluster = 'bank'\nnodes = ['127.0.0.1:1', '127.0.0.1:2']\nself = 0\npatience = 5\n"};
-    const variable self{"TUTTI_CLUSTER_SELF", "1"}, empty{"TUTTI_CLUSTER_PATIENCE", ""};
+    const file f{"cluster = 'bank'\nnodes = ['127.0.0.1:1', '127.0.0.1:2']\nnode-number = 0\nfailure-timeout = 5\n"};
+    const variable self{"TUTTI_CLUSTER_NODE_NUMBER", "1"}, empty{"TUTTI_CLUSTER_FAILURE_TIMEOUT", ""};
     const configuration c = configuration::from_file(f.name);
-    EXPECT_EQ(c.node.self, 1U);
-    EXPECT_EQ(c.node.patience, 5ms) << "an empty variable says nothing";
+    EXPECT_EQ(c.node.node_number, 1U);
+    EXPECT_EQ(c.node.failure_timeout, 5ms) << "an empty variable says nothing";
     EXPECT_EQ(c.node.cluster, "bank");
     const variable named{"TUTTI_CLUSTER_CONFIG", f.name}, nodes{"TUTTI_CLUSTER_NODES", "127.0.0.1:7,127.0.0.1:8"};
     const cluster::node_options by_environment = cluster::node_options::from_environment();
     EXPECT_EQ(by_environment.addresses, (std::vector<std::string>{"127.0.0.1:7", "127.0.0.1:8"}));
-    EXPECT_EQ(by_environment.self, 1U);
+    EXPECT_EQ(by_environment.node_number, 1U);
     const cluster::observer_options whom = cluster::observer_options::from_environment();
     EXPECT_EQ(whom.cluster, "bank");
     EXPECT_EQ(whom.addresses, by_environment.addresses);
@@ -191,8 +195,8 @@ TEST(cluster_configuration, names_the_variable_that_is_wrong) {
         }
     };
     {
-        const variable v{"TUTTI_CLUSTER_PATIENCE", "5s"};
-        EXPECT_EQ(said(), "tutti: TUTTI_CLUSTER_PATIENCE: give a number of milliseconds, not '5s'");
+        const variable v{"TUTTI_CLUSTER_FAILURE_TIMEOUT", "5s"};
+        EXPECT_EQ(said(), "tutti: TUTTI_CLUSTER_FAILURE_TIMEOUT: give a number of milliseconds, not '5s'");
     }
     {
         const variable v{"TUTTI_CLUSTER_ENGINE_BATCH", "yes"};
@@ -202,7 +206,7 @@ TEST(cluster_configuration, names_the_variable_that_is_wrong) {
         const variable v{"TUTTI_CLUSTER_PATIENSE", "5"};
         EXPECT_EQ(said(),
                   "tutti: TUTTI_CLUSTER_PATIENSE: it is no variable that is known; unset it, or write "
-                  "TUTTI_CLUSTER_PATIENCE");
+                  "TUTTI_CLUSTER_FAILURE_TIMEOUT");
     }
     {
         const variable v{"TUTTI_CLUSTER_CONFIG", "/nonexistent"};
@@ -224,19 +228,20 @@ TEST(cluster_configuration, is_checked_without_the_others) {
             return std::string{e.what()};
         }
     };
-    EXPECT_EQ(checked("nodes = ['127.0.0.1:1', '127.0.0.1:2']\nself = 0"), "");
-    EXPECT_NE(checked("nodes = ['nowhere', '127.0.0.1:2']\nself = 0").find("'nowhere' is no address"),
+    EXPECT_EQ(checked("nodes = ['127.0.0.1:1', '127.0.0.1:2']\nnode-number = 0"), "");
+    EXPECT_NE(checked("nodes = ['nowhere', '127.0.0.1:2']\nnode-number = 0").find("'nowhere' is no address"),
               std::string::npos);
-    EXPECT_NE(checked("nodes = ['0.0.0.0:1', '127.0.0.1:2']\nself = 0").find("beyond loopback"), std::string::npos);
-    EXPECT_NE(checked("nodes = ['127.0.0.1:1', '127.0.0.1:1']\nself = 0").find("two nodes have the address"),
+    EXPECT_NE(checked("nodes = ['0.0.0.0:1', '127.0.0.1:2']\nnode-number = 0").find("beyond loopback"),
+              std::string::npos);
+    EXPECT_NE(checked("nodes = ['127.0.0.1:1', '127.0.0.1:1']\nnode-number = 0").find("two nodes have the address"),
               std::string::npos);
     std::string many;
     for (int n = 0; n < 257; ++n) many += "'unix:/" + std::to_string(n) + "',";
-    EXPECT_NE(checked("nodes = [" + many + "]\nself = 0").find("at most 256 nodes"), std::string::npos);
-    EXPECT_NE(checked("nodes = ['127.0.0.1:1']\nself = 0\ncertificate = '/nonexistent'"), "");
-    EXPECT_NE(checked("nodes = ['127.0.0.1:1']\nself = 0\ncurve-key = '/k'"), "")
+    EXPECT_NE(checked("nodes = [" + many + "]\nnode-number = 0").find("at most 256 nodes"), std::string::npos);
+    EXPECT_NE(checked("nodes = ['127.0.0.1:1']\nnode-number = 0\ncertificate = '/nonexistent'"), "");
+    EXPECT_NE(checked("nodes = ['127.0.0.1:1']\nnode-number = 0\ncurve-key = '/k'"), "")
         << "what is not of ZeroMQ has no use for it";
-    EXPECT_NE(checked("nodes = ['zmq:127.0.0.1:1', '127.0.0.1:2']\nself = 0"), "") << "one kind for all";
+    EXPECT_NE(checked("nodes = ['zmq:127.0.0.1:1', '127.0.0.1:2']\nnode-number = 0"), "") << "one kind for all";
     EXPECT_NE(checked("[engine]\naddress = 'steam:'").find("'steam:' means no engine"), std::string::npos);
     EXPECT_NE(checked("[engine]\nprefix = 'a b'").find("the prefix 'a b' is no name"), std::string::npos);
     EXPECT_EQ(checked("[engine]\naddress = 'memory:'"), "");
@@ -246,7 +251,8 @@ TEST(cluster_configuration, is_checked_without_the_others) {
 // good files.
 TEST(cluster_configuration, accepts_or_refuses_any_bytes) {
     const std::string good =
-        "cluster = \"bank\"\nnodes = [\"127.0.0.1:1\", \"unix:/b\"]\nself = 1\npatience = 700\nplacement = 'home'\n"
+        "cluster = \"bank\"\nnodes = [\"127.0.0.1:1\", \"unix:/b\"]\nnode-number = 1\nfailure-timeout = 700\nplacement "
+        "= 'home'\n"
         "[log]\nlevel = \"error\"\njson = true\n[engine]\naddress = 'memory:'\nstaleness = 3\n";
     support::random random{7};
     unsigned taken = 0, refused = 0;

@@ -82,9 +82,9 @@ struct copy_tracking_test : ::testing::Test {
 
 TEST_F(copy_tracking_test, grants_copies_of_often_read_objects) {
     EXPECT_EQ(looks_until_shared(), looks);
-    EXPECT_EQ(objects.count().shared, 1u);
+    EXPECT_EQ(objects.count().cached_elsewhere, 1u);
     give_back(1, clock.now());
-    EXPECT_EQ(objects.count().shared, 0u);
+    EXPECT_EQ(objects.count().cached_elsewhere, 0u);
 }
 
 TEST_F(copy_tracking_test, adapts_the_threshold_to_copy_use) {
@@ -120,7 +120,7 @@ TEST_F(copy_tracking_test, forgets_copies_of_a_former_process) {
     static_cast<void>(looks_until_shared());
     objects.on_node_lost(1);
     objects.admit(1, 10);
-    EXPECT_EQ(objects.count().shared, 0u);
+    EXPECT_EQ(objects.count().cached_elsewhere, 0u);
     EXPECT_EQ(try_to_lock(1), tutti::wire::lock_refusal::none);
     EXPECT_TRUE(all.invalidated.empty());
 }
@@ -218,7 +218,7 @@ TEST_F(object_cache_test, keeps_copies_until_invalidated) {
     EXPECT_FALSE(all.is_current(id, 2));
     EXPECT_TRUE(all.invalidate({id, 3, 0}).has_value());
     EXPECT_FALSE(is_there());
-    EXPECT_EQ(all.count().copies, 0u);
+    EXPECT_EQ(all.count().objects, 0u);
     EXPECT_EQ(all.count().bytes, 0u);
 }
 
@@ -241,7 +241,7 @@ TEST_F(object_cache_test, keeps_pinned_copies) {
     EXPECT_FALSE(all.invalidate({id, 3, 0}).has_value());
     EXPECT_FALSE(all.release(id).has_value());
     all.unpin(id);
-    EXPECT_EQ(all.count().copies, 0u);
+    EXPECT_EQ(all.count().objects, 0u);
     EXPECT_TRUE(all.invalidate({id, 3, 0}).has_value());
 }
 
@@ -278,7 +278,7 @@ TEST(protocol_node_copies_test, name_the_owner_when_the_home_is_lost) {
     EXPECT_EQ(here.objects.owner_of(id), 0u);
     here.on_node_lost(0);
     EXPECT_EQ(here.objects.owner_of(id), 2u);
-    EXPECT_EQ(here.cache.count().copies, 1u);
+    EXPECT_EQ(here.cache.count().objects, 1u);
 }
 
 /// A network on which no node answers.
@@ -383,7 +383,7 @@ TEST_F(object_cache_test, bounds_its_memory) {
     };
     for (std::uint64_t i = 0; i < 2000; ++i) keep_one(i);
     EXPECT_LE(all.count().bytes, most);
-    EXPECT_GT(all.count().copies, 100u);
+    EXPECT_GT(all.count().objects, 100u);
     keep_one(5000);
     tutti::wire::object_view view;
     EXPECT_TRUE(all.read({1, 5000}, view)) << "the latest one is there";

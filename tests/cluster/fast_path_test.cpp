@@ -252,7 +252,7 @@ TEST_P(fast_path_schedules_test, an_attempt_is_what_it_is_however_it_began) {
         const auto sum = [](const auto& all) { return std::accumulate(all.begin(), all.end(), std::uint64_t{0}); };
         EXPECT_EQ(after.commits - before.commits, GetParam().commits);
         EXPECT_EQ(sum(after.rolled_back) - sum(before.rolled_back), GetParam().rolled_back);
-        EXPECT_EQ(after.begins, after.commits + sum(after.rolled_back));
+        EXPECT_EQ(after.attempts, after.commits + sum(after.rolled_back));
         EXPECT_EQ(tutti::atomically([&](tutti::tx& t) { return c.one.read(t).balance; }), GetParam().left);
     }
 }
@@ -264,7 +264,7 @@ struct overtaking {
     const char* what;
     void (*rest)(company&, tutti::tx&);
     bool moves_variable = false;  // changes the variable as well as the object
-    tutti::cluster::rollback_reason why = tutti::cluster::rollback_reason::changed;
+    tutti::cluster::rollback_reason why = tutti::cluster::rollback_reason::validation;
 };
 
 const overtaking overtakings[]{
@@ -272,7 +272,7 @@ const overtaking overtakings[]{
     {"checks", [](company&, tutti::tx& t) { tutti::checkpoint(t, [](tutti::tx&) {}); }},
     {"becomes_irrevocable", [](company&, tutti::tx& t) { t.become_irrevocable(); }},
     {"writes", [](company& c, tutti::tx& t) { c.one.write(t).balance += 1; }, false,
-     tutti::cluster::rollback_reason::refused},
+     tutti::cluster::rollback_reason::prepare_refused},
 };
 
 class fast_path_conflict_test : public ::testing::TestWithParam<overtaking> {};
@@ -305,7 +305,7 @@ INSTANTIATE_TEST_SUITE_P(all, fast_path_conflict_test, ::testing::ValuesIn(overt
 // Catches a block that begins without applying its policy.
 TEST(fast_path_test, reserves_objects_of_an_asserting_block) {
     company c;
-    const auto reserved = [&] { return c.here.status().protected_attempts; };
+    const auto reserved = [&] { return c.here.status().reserving_attempts; };
     EXPECT_EQ(reserved(), 0u);
     const auto add = [&](const tutti::options& how) {
         tutti::atomically(how, [&](tutti::tx& t) { c.one.write(t).balance += 1; });

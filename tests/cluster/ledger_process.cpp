@@ -111,8 +111,8 @@ int main(int argc, char** argv) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // the process does not outlive an aborted test
     try {
         cluster::node_options how;
-        how.self = static_cast<unsigned>(std::stoul(argv[1]));
-        how.patience = std::chrono::milliseconds{std::stol(argv[2])};
+        how.node_number = static_cast<unsigned>(std::stoul(argv[1]));
+        how.failure_timeout = std::chrono::milliseconds{std::stol(argv[2])};
         if (std::string_view{argv[3]} == "move") how.placement = cluster::placement::writer;
         how.addresses.assign(argv + 4, argv + argc);
         node here{how};
@@ -121,7 +121,7 @@ int main(int argc, char** argv) {
         for (std::string line; std::getline(std::cin, line);) {
             if (line == "fill") fill(here);
             if (line == "mend") mend(here);
-            const unsigned of = line == "work again" ? 3 : how.self;
+            const unsigned of = line == "work again" ? 3 : how.node_number;
             for (unsigned i = 0; line.starts_with("work") && i < ledger_threads_of_node; ++i) {
                 threads.emplace_back([&here, thread = of * ledger_threads_of_node + i](const std::stop_token& over) {
                     work(here, thread, over);

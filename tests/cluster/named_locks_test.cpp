@@ -190,7 +190,8 @@ TEST(cluster_named_locks, are_freed_when_the_holder_is_lost) {
     cluster::object_id name{1, 1};
     while (cluster::home_of(name, 2) != 0) ++name.low;
     const std::string prefix = "unix:" + ::testing::TempDir() + "tutti-names-" + std::to_string(::getpid()) + "-";
-    const cluster::node_options how{.addresses = {prefix + "0", prefix + "1"}, .patience = std::chrono::seconds{30}};
+    const cluster::node_options how{.addresses = {prefix + "0", prefix + "1"},
+                                    .failure_timeout = std::chrono::seconds{30}};
     std::unique_ptr<cluster::testing::raw_peer> other;
     std::thread calls{[&] {
         other = std::make_unique<cluster::testing::raw_peer>(how.addresses[0]);

@@ -35,7 +35,7 @@ says 'each node in a network namespace of its own.*the invariant holds' 0 \
 # Each side names the node that it has lost.
 lost='\(10\.83\.0\.[12]:7001\) (is gone or has not answered within 1000 ms|went when it had been asked to commit)'
 says "node [01]: .*$lost.*node [01]: .*$lost.*node 0 ended .* cut off, with status 1 node 1 ended .* cut off, with status 1" 0 \
-    "$program" "${few[@]}" --seconds 1 --patience 1 --namespaces --cut 1
+    "$program" "${few[@]}" --seconds 1 --failure-timeout 1 --namespaces --cut 1
 # Unprivileged runs: in a user namespace, and where network namespaces are forbidden.
 if unshare -Urn true; then
     unprivileged=()

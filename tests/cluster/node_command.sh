@@ -19,15 +19,15 @@ until [[ -S $folder/notify ]]; do
     sleep 0.02
 done
 
-export TUTTI_CLUSTER_NODES=unix:$folder/0,unix:$folder/1 TUTTI_CLUSTER_CONNECT_WITHIN=60000
-TUTTI_CLUSTER_SELF=0 NOTIFY_SOCKET=$folder/notify "$tutti" node >"$folder/said0" 2>&1 &
+export TUTTI_CLUSTER_NODES=unix:$folder/0,unix:$folder/1 TUTTI_CLUSTER_CONNECT_TIMEOUT=60000
+TUTTI_CLUSTER_NODE_NUMBER=0 NOTIFY_SOCKET=$folder/notify "$tutti" node >"$folder/said0" 2>&1 &
 pids+=($!)
 until_in said0 'node 0 of 2 waits for the others'
 # Every notification of the command so far comes before this one.
 python3 -c 'import socket, sys
 socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).sendto(b"it waits", sys.argv[1])' "$folder/notify"
 until_in told 'it waits'
-TUTTI_CLUSTER_SELF=1 "$tutti" node --json >"$folder/said1" 2>&1 &
+TUTTI_CLUSTER_NODE_NUMBER=1 "$tutti" node --log-json >"$folder/said1" 2>&1 &
 pids+=($!)
 until_in said0 'node 0 of 2 is connected to all'
 until_in said1 '"level":"info","message":"node 1 of 2 is connected to all"'
@@ -45,7 +45,7 @@ kill -HUP "${pids[1]}"
 until_in said0 'SIGHUP changes nothing: a node keeps its configuration'
 kill -9 "${pids[2]}"
 until_in said0 "tutti: node 1 (unix:$folder/1) is lost"
-TUTTI_CLUSTER_SELF=1 "$tutti" node >"$folder/said2" 2>&1 &
+TUTTI_CLUSTER_NODE_NUMBER=1 "$tutti" node >"$folder/said2" 2>&1 &
 pids+=($!)
 until_in said2 'node 1 of 2 is connected to all'
 until_in said0 "node 1 (unix:$folder/1) is back"

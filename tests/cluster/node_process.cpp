@@ -147,7 +147,7 @@ public:
                 if (!wake_.get(t)) retry(t);
             });
         });
-        while (here_.status().sleepers != threads_.size()) std::this_thread::yield();
+        while (here_.status().retry_waiters != threads_.size()) std::this_thread::yield();
     }
 
 private:
@@ -163,8 +163,8 @@ int main(int argc, char** argv) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // the process does not outlive an aborted test
     try {
         cluster::node_options how;
-        how.self = static_cast<unsigned>(std::stoul(argv[1]));
-        how.patience = std::chrono::milliseconds{std::stol(argv[2])};
+        how.node_number = static_cast<unsigned>(std::stoul(argv[1]));
+        how.failure_timeout = std::chrono::milliseconds{std::stol(argv[2])};
         if (std::string_view{argv[3]} != "-") how.metrics = argv[3];
         for (int i = 4; i < argc; ++i) how.addresses.emplace_back(argv[i]);
         node here{how};

@@ -37,13 +37,13 @@ inline std::vector<std::unique_ptr<node>> start_nodes(unsigned count, placement 
     node_options how;
     for (unsigned i = 0; i < count; ++i) how.addresses.push_back(fresh_address(prefix + std::to_string(i)));
     how.placement = where;
-    how.patience = patience;
+    how.failure_timeout = patience;
     std::vector<std::unique_ptr<node>> nodes(count);
     std::vector<std::thread> starters;
     for (unsigned i = 0; i < count; ++i) {
         starters.emplace_back([&, i] {
             node_options mine = how;
-            mine.self = i;
+            mine.node_number = i;
             nodes[i] = std::make_unique<node>(mine);
         });
     }

@@ -52,10 +52,10 @@ struct cluster_object_cache : ::testing::Test {
 TEST_F(cluster_object_cache, serves_reads_without_messages_and_never_stale) {
     for (long balance = 2; balance <= 5; ++balance) {
         read_often();
-        EXPECT_EQ(nodes[0]->status().copies, 1u);
-        EXPECT_EQ(nodes[1]->status().shared, 1u);
+        EXPECT_EQ(nodes[0]->status().cached_objects, 1u);
+        EXPECT_EQ(nodes[1]->status().objects_cached_elsewhere, 1u);
         write(balance, static_cast<unsigned>(balance) % 2);
-        EXPECT_EQ(nodes[0]->status().copies, 0u);
+        EXPECT_EQ(nodes[0]->status().cached_objects, 0u);
         EXPECT_EQ(read(), balance);
     }
     EXPECT_GE(nodes[0]->statistics().cached_reads, 4u);
@@ -100,14 +100,14 @@ void answer_once(const cluster::node_options& how) {
 TEST(cluster_object_cache_of_a_silent_node, is_not_read) {
     const cluster::node_options how{
         .addresses = {cluster::testing::fresh_address("silent-0"), cluster::testing::fresh_address("silent-1")},
-        .patience = std::chrono::seconds{3}};  // this machine may be busy until the first look
+        .failure_timeout = std::chrono::seconds{3}};  // this machine may be busy until the first look
     std::thread other{[&how] { answer_once(how); }};
     {
         const node here{how};
         const ref<account> there{here, here.id_at(1, {7, 7})};
         const auto read = [&] { return atomically([&](tx& t) { return there.read(t).balance; }); };
         EXPECT_EQ(read(), 3);
-        std::this_thread::sleep_for(how.patience / 2);
+        std::this_thread::sleep_for(how.failure_timeout / 2);
         EXPECT_THROW(static_cast<void>(read()), cluster::node_lost);
     }
     other.join();

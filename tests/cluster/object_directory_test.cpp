@@ -148,7 +148,7 @@ TEST_F(object_directory_test, counts_objects_and_old_versions) {
     const auto expect = [this](std::uint64_t there, std::uint64_t entries, std::uint64_t old, const char* when) {
         const object_directory::statistics f = objects.count();
         EXPECT_EQ(f.objects, there) << when;
-        EXPECT_EQ(f.entries, entries) << when;
+        EXPECT_EQ(f.directory_entries, entries) << when;
         EXPECT_EQ(f.old_versions, old) << when;
         EXPECT_EQ(f.old_version_bytes == 0, old == 0) << when;
     };
@@ -299,19 +299,19 @@ TEST_F(entry_eviction_test, keeps_nothing_of_missing_objects) {
         if (objects.reserve(absent, {.who = holder, .ids = {}}, true, view))
             objects.end_reservation(absent, holder.thread());
     }
-    EXPECT_EQ(objects.count().entries, 0u);
+    EXPECT_EQ(objects.count().directory_entries, 0u);
 }
 
 // Catches an absent object whose version is older than its erasure, for readers that saw it and for others.
 TEST_F(entry_eviction_test, keeps_the_version_of_evicted_erased_objects) {
     write(0, 1, tutti::wire::action::put);
     write(1, 2, tutti::wire::action::erase);
-    EXPECT_EQ(objects.count().entries, 1u) << "somebody may ask for what it was";
+    EXPECT_EQ(objects.count().directory_entries, 1u) << "somebody may ask for what it was";
     leave();
     pass(2);
     write(2, 3, tutti::wire::action::put);
     write(3, 4, tutti::wire::action::erase);
-    EXPECT_EQ(objects.count().entries, 1u);
+    EXPECT_EQ(objects.count().directory_entries, 1u);
     pass(4);
     objects.unlock(id, other);
     EXPECT_TRUE(objects.is_current(id, 4));
@@ -320,7 +320,7 @@ TEST_F(entry_eviction_test, keeps_the_version_of_evicted_erased_objects) {
     pass(5);
     stir(objects);
     stir(objects);
-    EXPECT_LE(objects.count().entries, 1u);
+    EXPECT_LE(objects.count().directory_entries, 1u);
     EXPECT_GE(look().version, 4u);
     EXPECT_FALSE(objects.is_current(id, 0));
 }
@@ -331,7 +331,7 @@ TEST_F(entry_eviction_test, keeps_locked_and_reserved_entries) {
     const transaction_name another{.node = 1, .slot = 1, .sequence = 1};
     EXPECT_NE(objects.lock_to_write(id, 0, another), tutti::wire::lock_refusal::none);
     objects.unlock(id, other);
-    EXPECT_EQ(objects.count().entries, 0u);
+    EXPECT_EQ(objects.count().directory_entries, 0u);
     ASSERT_EQ(objects.lock_to_write(id, 0, another), tutti::wire::lock_refusal::none);
     stir(objects);
     EXPECT_NE(objects.lock_to_read(id, 0, other), tutti::wire::lock_refusal::none);
@@ -349,7 +349,7 @@ TEST_F(entry_eviction_test, does_not_reread_evicted_entries) {
     pass(2);
     stir(objects);
     stir(objects);
-    ASSERT_EQ(objects.count().entries, 0u);
+    ASSERT_EQ(objects.count().directory_entries, 0u);
     EXPECT_FALSE(objects.reread(found, id, view));
     // Objects of every shard take the free places.
     for (std::uint64_t i = 0; i < 1000; ++i) {
@@ -385,7 +385,7 @@ TEST_F(entry_eviction_test, reports_dropped_pointers_to_the_home) {
         pass_here(version);
         ASSERT_EQ(here.lock_to_write(moved, version - 1, mover), tutti::wire::lock_refusal::none);
         here.apply_decision(moved, tutti::wire::action::leave, {}, version, mover);
-        EXPECT_EQ(here.count().entries, 0u);
+        EXPECT_EQ(here.count().directory_entries, 0u);
         EXPECT_EQ(here.owner_of(moved), 0) << "the home is asked";
     };
     move_to(2, 4);
@@ -398,14 +398,14 @@ TEST_F(entry_eviction_test, reports_dropped_pointers_to_the_home) {
     // A pointer that the node only heard of is dropped without a message.
     for (std::uint64_t i = 0; i < 1000; ++i) here.set_pointer({5, i}, 2, 6);
     EXPECT_EQ(all.forgotten.size(), 1u);
-    EXPECT_EQ(here.count().entries, 0u);
+    EXPECT_EQ(here.count().directory_entries, 0u);
     // The home is gone, so the node keeps its pointers.
     here.on_node_lost(0);
     here.install(moved, true, "here", 7, 2);
     pass_here(8);
     ASSERT_EQ(here.lock_to_write(moved, 7, other), tutti::wire::lock_refusal::none);
     here.apply_decision(moved, tutti::wire::action::leave, {}, 8, {.node = 2, .slot = 0, .sequence = 1});
-    EXPECT_EQ(here.count().entries, 1u);
+    EXPECT_EQ(here.count().directory_entries, 1u);
 }
 
 // A look had its answer and waited for another one while a node went. A survey may have been given without that
@@ -435,8 +435,8 @@ TEST_F(entry_eviction_test, keeps_as_many_pointers_as_other_entries) {
         ++(is_home ? own : others);
     }
     EXPECT_GT(others, 4000u);
-    EXPECT_LE(objects_of_1.count().entries, 2 * own + object_directory::shards);
-    EXPECT_GE(objects_of_1.count().entries, 3 * own / 2);
+    EXPECT_LE(objects_of_1.count().directory_entries, 2 * own + object_directory::shards);
+    EXPECT_GE(objects_of_1.count().directory_entries, 3 * own / 2);
 }
 
 // An object is erased away from its home. The home owns the object from then on.
@@ -455,13 +455,13 @@ TEST_F(entry_eviction_test, sends_erased_entries_home) {
     for (int i = 0; i < 4; ++i) stir(objects_of_1);
     ASSERT_EQ(all.forgotten.size(), 1u);
     EXPECT_EQ(all.forgotten[0].owner, 0);
-    EXPECT_EQ(objects_of_1.count().entries, 0u);
+    EXPECT_EQ(objects_of_1.count().directory_entries, 0u);
     for (int i = 0; i < 2; ++i) {
         objects.adopt_erased(id, 4, 1);
         EXPECT_EQ(look().where, tutti::wire::lookup_result::here);
         EXPECT_FALSE(look().exists);
         EXPECT_EQ(look().version, 4u);
-        EXPECT_EQ(objects.count().entries, 0u);
+        EXPECT_EQ(objects.count().directory_entries, 0u);
     }
     // A late duplicate finds the object locked and published again.
     ASSERT_EQ(objects.lock_to_write(id, 4, other), tutti::wire::lock_refusal::none);

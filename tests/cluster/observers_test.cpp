@@ -26,10 +26,10 @@ using namespace tutti::cluster::testing;
 struct two_nodes {
     explicit two_nodes(std::chrono::milliseconds patience = std::chrono::seconds{30}) {
         how.addresses = some_addresses(2);
-        how.patience = patience;
+        how.failure_timeout = patience;
         std::thread other{[this] {
             node_options mine = how;
-            mine.self = 1;
+            mine.node_number = 1;
             second = std::make_unique<node>(mine);
         }};
         first = std::make_unique<node>(how);
@@ -65,12 +65,12 @@ TEST(cluster_observers, receive_the_status_of_the_node) {
         const node_status& f = told->status;
         EXPECT_EQ(f.number, 0);
         EXPECT_EQ(f.nodes, 2);
-        EXPECT_EQ(f.begins, 5u);
+        EXPECT_EQ(f.attempts, 5u);
         EXPECT_EQ(f.commits, 5u);
         EXPECT_EQ(f.clock, both.first->status().clock);
         EXPECT_EQ(f.observers, 1u);
         ASSERT_EQ(f.peers.size(), 2u);
-        EXPECT_EQ(f.peers[0].state, peer_state::itself);
+        EXPECT_EQ(f.peers[0].state, peer_state::self);
         EXPECT_EQ(f.peers[1].state, peer_state::connected);
     }
     EXPECT_EQ(both.first->status().objects + both.second->status().objects, 1u);
@@ -105,7 +105,7 @@ TEST(cluster_observers, may_ask_while_blocks_run) {
     }
     for (std::thread& t : threads) t.join();
     const node_status f = both.first->status();
-    EXPECT_EQ(f.begins, std::accumulate(f.rolled_back.begin(), f.rolled_back.end(), f.commits));
+    EXPECT_EQ(f.attempts, std::accumulate(f.rolled_back.begin(), f.rolled_back.end(), f.commits));
     EXPECT_EQ(f.commits, 2 * blocks);
 }
 
@@ -146,7 +146,7 @@ TEST(cluster_observers, are_disconnected_for_other_messages) {
     longer->say({.type = wire::message_type::status, .from = wire::observer_number}, "a body, though it has none");
     longer->await_end();
     ++cut_off;
-    EXPECT_EQ(both.first->status().observers_cut_off, cut_off);
+    EXPECT_EQ(both.first->status().observers_disconnected, cut_off);
     EXPECT_LT(both.first->status().clock, 1'000'000u);
     EXPECT_FALSE(both.first->lost(1)) << "nodes have nothing to do with it";
     const auto sound = both.observer();
@@ -200,7 +200,7 @@ TEST(cluster_observers, are_disconnected_for_invalid_orders) {
         o->say({.type = wire::message_type::timeline, .from = wire::observer_number}, body);
         o->await_end();
     }
-    EXPECT_EQ(both.first->status().observers_cut_off, 3u);
+    EXPECT_EQ(both.first->status().observers_disconnected, 3u);
 }
 
 TEST(cluster_observers, do_no_harm_with_random_bytes) {
@@ -215,7 +215,7 @@ TEST(cluster_observers, do_no_harm_with_random_bytes) {
         p.say(bytes);
     }
     EXPECT_FALSE(both.first->lost(1));
-    const auto all = query_nodes({.addresses = both.how.addresses, .within = std::chrono::seconds{20}});
+    const auto all = query_nodes({.addresses = both.how.addresses, .timeout = std::chrono::seconds{20}});
     EXPECT_TRUE(all[0].status) << all[0].error;
 }
 
@@ -234,13 +234,13 @@ TEST(cluster_observers, are_limited_in_number) {
     ASSERT_TRUE(told);
     EXPECT_FALSE(told->admitted);
     one_more->await_end();
-    const auto refused = query_nodes({.addresses = both.how.addresses, .within = std::chrono::seconds{20}});
+    const auto refused = query_nodes({.addresses = both.how.addresses, .timeout = std::chrono::seconds{20}});
     EXPECT_NE(refused[0].error.find("as many observers"), std::string::npos) << refused[0].error;
     EXPECT_TRUE(refused[1].status) << "the other node has its own";
     EXPECT_EQ(both.first->status().observers_refused, 2u);
     all.clear();
     while (both.first->status().observers != 0) std::this_thread::yield();
-    const auto answered = query_nodes({.addresses = both.how.addresses, .within = std::chrono::seconds{20}});
+    const auto answered = query_nodes({.addresses = both.how.addresses, .timeout = std::chrono::seconds{20}});
     EXPECT_TRUE(answered[0].status) << answered[0].error;
 }
 
@@ -283,15 +283,15 @@ TEST(cluster_observers, are_answered_before_all_nodes_connect) {
         stranger.say_hello(others, wire::observer_number);
         stranger.await_end();
     }
-    const auto all = query_nodes({.addresses = how.addresses, .within = std::chrono::seconds{20}});
+    const auto all = query_nodes({.addresses = how.addresses, .timeout = std::chrono::seconds{20}});
     ASSERT_TRUE(all[0].status) << all[0].error;
-    EXPECT_EQ(all[0].status->peers[1].state, peer_state::awaited);
+    EXPECT_EQ(all[0].status->peers[1].state, peer_state::connecting);
     EXPECT_FALSE(all[1].status);
     node_options mine = how;
-    mine.self = 1;
+    mine.node_number = 1;
     second = std::make_unique<node>(mine);
     starter.join();
-    const auto later = query_nodes({.addresses = how.addresses, .within = std::chrono::seconds{20}});
+    const auto later = query_nodes({.addresses = how.addresses, .timeout = std::chrono::seconds{20}});
     ASSERT_TRUE(later[0].status && later[1].status);
     EXPECT_EQ(later[0].status->peers[1].state, peer_state::connected);
 }
@@ -300,7 +300,7 @@ TEST(cluster_observers, are_advised_after_wrong_queries) {
     support::watchdog guard{"that_ask_wrongly_are_told_what_to_do"};
     const two_nodes both;
     const auto trouble = [&](observer_options whom) {
-        whom.within = std::chrono::seconds{20};
+        whom.timeout = std::chrono::seconds{20};
         return query_nodes(whom)[0].error;
     };
     const auto& a = both.how.addresses;

@@ -48,18 +48,18 @@ public:
         const std::string prefix = "unix:" + ::testing::TempDir() + "tutti-partial-" + std::to_string(::getpid()) +
                                    "-" + std::to_string(clusters.fetch_add(1)) + "-";
         for (unsigned i = 0; nodes > 1 && i < nodes; ++i) how.addresses.push_back(prefix + std::to_string(i));
-        how.patience = std::chrono::seconds{30};
+        how.failure_timeout = std::chrono::seconds{30};
         nodes_.resize(nodes);
         std::vector<std::jthread> starters;
         for (unsigned i = 0; i < nodes; ++i) {
             starters.emplace_back([this, how, i]() mutable {
-                how.self = i;
+                how.node_number = i;
                 nodes_[i] = std::make_unique<node>(how);
             });
         }
         starters.clear();
         for (std::uint64_t i = 0; i < objects; ++i) atomically([&](tx& t) { mine(i).publish(t, 0); });
-        rewinds_before_ = nodes_.front()->statistics().rewinds;
+        rewinds_before_ = nodes_.front()->statistics().partial_rollbacks;
         aborts_before_ = nodes_.front()->statistics().aborts;
     }
 
@@ -77,7 +77,9 @@ public:
     [[nodiscard]] long now(std::uint64_t i) const {
         return atomically([&](tx& t) { return mine(i).read(t); });
     }
-    [[nodiscard]] std::uint64_t rewinds() const { return nodes_.front()->statistics().rewinds - rewinds_before_; }
+    [[nodiscard]] std::uint64_t rewinds() const {
+        return nodes_.front()->statistics().partial_rollbacks - rewinds_before_;
+    }
     [[nodiscard]] std::uint64_t aborts() const { return nodes_.front()->statistics().aborts - aborts_before_; }
 
 private:

@@ -150,7 +150,7 @@ TEST(cluster_performance, conflicts_are_counted_where_they_are_met) {
     EXPECT_NEAR(flat.at_commit + flat.running, flat.aborts, 0.05 * flat.aborts);
     p.nesting = nesting::closed;
     const figures closed = run(p);
-    EXPECT_DOUBLE_EQ(closed.inside, closed.rewinds) << "these alone lead back to the step that runs";
+    EXPECT_DOUBLE_EQ(closed.inside, closed.partial_rollbacks) << "these alone lead back to the step that runs";
     p.nesting = nesting::flat;
     p.singly = true;
     EXPECT_GT(run(p).round_trips, flat.round_trips + 1);
@@ -163,13 +163,13 @@ TEST(cluster_performance, only_nested_blocks_run_again_alone) {
     p.inner = 5;
     p.duration = 100 * millisecond;
     const figures flat = run(p);
-    EXPECT_EQ(flat.rewinds, 0);
+    EXPECT_EQ(flat.partial_rollbacks, 0);
     p.nesting = nesting::checkpoint;
     const figures checkpoint = run(p);
-    EXPECT_GT(checkpoint.rewinds, 0.1);
+    EXPECT_GT(checkpoint.partial_rollbacks, 0.1);
     EXPECT_LT(checkpoint.aborts, flat.aborts);
     p.nesting = nesting::closed;
-    EXPECT_GT(run(p).rewinds, 0);
+    EXPECT_GT(run(p).partial_rollbacks, 0);
     p.nesting = nesting::open;
     EXPECT_LT(run(p).aborts / p.inner, flat.aborts);  // compares attempts of one transfer with attempts of five
 }
@@ -186,7 +186,7 @@ TEST(cluster_performance, the_fewer_checkpoints_the_more_begins_again_at_the_fir
     EXPECT_EQ(run(p), by_default) << "one for each step";
     p.checkpoints = 1;
     const figures one = run(p);
-    EXPECT_DOUBLE_EQ(one.anew, one.aborts + one.rewinds) << "there is no other way back";
+    EXPECT_DOUBLE_EQ(one.anew, one.aborts + one.partial_rollbacks) << "there is no other way back";
     p.checkpoints = 2;
     const figures two = run(p);
     EXPECT_LT(two.anew, one.anew);
@@ -249,7 +249,7 @@ TEST(cluster_performance, a_thousand_nodes) {
     p.duration = millisecond / 2;
     const figures f = run(p);
     EXPECT_GT(f.transactions, 1000u);
-    EXPECT_NEAR(f.entries, 10, 0.5);  // of 10,000 accounts
+    EXPECT_NEAR(f.directory_entries, 10, 0.5);  // of 10,000 accounts
 }
 
 TEST(cluster_performance, what_makes_no_sense_is_refused) {

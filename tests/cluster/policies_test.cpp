@@ -87,7 +87,7 @@ TEST_F(cluster_policies, bound_the_attempts) {
                            policy::adaptive, policy::priority, policy::deadline})
         EXPECT_EQ(bound(p), protected_at) << static_cast<int>(p);
     EXPECT_EQ(bound(policy::suicide), most_attempts) << "it is the baseline, without a bound";
-    EXPECT_GT(nodes[0]->status().protected_attempts, 0u);
+    EXPECT_GT(nodes[0]->status().reserving_attempts, 0u);
     EXPECT_GT(nodes[1]->status().locks_refused, 0u);
 }
 
@@ -97,9 +97,9 @@ TEST_F(cluster_policies, priorities_travel) {
     const auto with = [](int rank) { return options{.policy = policy::priority, .priority = rank}; };
     EXPECT_EQ(attempts_of(with(1)), 1);
     EXPECT_EQ(attempts_of(with(1), with(1)), 1) << "of equals the older";
-    EXPECT_EQ(nodes[1]->status().given_way, 0u);
+    EXPECT_EQ(nodes[1]->status().reservations_lost, 0u);
     EXPECT_EQ(attempts_of(with(1), with(2)), protected_at);
-    EXPECT_GE(nodes[1]->status().given_way, 16u);
+    EXPECT_GE(nodes[1]->status().reservations_lost, 16u);
     EXPECT_EQ(attempts_of(with(-1)), protected_at);
 }
 
@@ -165,7 +165,7 @@ TEST(cluster_policies_of_processes, a_long_block_ends) {
     EXPECT_LE(std::stol(all.nodes[0]->ask("endure backoff")), protected_at + 3);
     const auto told = all.ask();
     ASSERT_TRUE(told[0].status && told[1].status && told[2].status);
-    EXPECT_GT(told[0].status->protected_attempts, 0u);
+    EXPECT_GT(told[0].status->reserving_attempts, 0u);
 }
 
 }  // namespace

@@ -26,8 +26,8 @@ struct cluster_prefetch : ::testing::Test {
         std::vector<std::string> words{TUTTI_NODE_PROCESS, "1", "600000", "-"};
         words.insert(words.end(), addresses.begin(), addresses.end());
         other = std::make_unique<cluster::testing::node_process>(std::move(words));
-        here = std::make_unique<node>(
-            cluster::node_options{.self = 0, .addresses = addresses, .patience = std::chrono::minutes{10}});
+        here = std::make_unique<node>(cluster::node_options{
+            .node_number = 0, .addresses = addresses, .failure_timeout = std::chrono::minutes{10}});
         EXPECT_TRUE(other->hear().starts_with("ready "));
     }
     ~cluster_prefetch() override {

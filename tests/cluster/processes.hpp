@@ -118,7 +118,7 @@ struct process_cluster {
     process_cluster& operator=(const process_cluster&) = delete;
 
     [[nodiscard]] std::vector<node_reply> ask(std::chrono::milliseconds within = std::chrono::seconds{20}) const {
-        return query_nodes({.addresses = addresses, .within = within});
+        return query_nodes({.addresses = addresses, .timeout = within});
     }
 
     const std::vector<std::string> addresses;

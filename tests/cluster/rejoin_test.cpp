@@ -53,7 +53,7 @@ struct trio {
     }
     [[nodiscard]] node_options as(unsigned number) const {
         node_options mine = how;
-        mine.self = number;
+        mine.node_number = number;
         return mine;
     }
 
@@ -252,7 +252,7 @@ TEST_P(cluster_rejoin_by_transport, needs_both_of_two_restarted_nodes) {
     t.nodes[1].reset();
     t.nodes[2].reset();
     node_options alone = t.as(2);
-    alone.connect_within = std::chrono::milliseconds{100};
+    alone.connect_timeout = std::chrono::milliseconds{100};
     EXPECT_NE(trouble_of(alone).find("did not come within 100 ms: 1 ("), std::string::npos);
     std::thread comes{[&] { t.nodes[1] = std::make_unique<node>(t.as(1)); }};
     t.nodes[2] = std::make_unique<node>(t.as(2));
@@ -278,7 +278,7 @@ TEST(cluster_rejoin, waits_for_the_holder_of_the_token) {
         mine.write(x).balance = 2;
         t.nodes[home].reset();
         comes = std::thread{[&] { t.nodes[home] = std::make_unique<node>(t.as(home)); }};
-        while (home_at(me) != cluster::peer_state::awaited) std::this_thread::yield();
+        while (home_at(me) != cluster::peer_state::connecting) std::this_thread::yield();
         EXPECT_TRUE(t.nodes[me]->lost(home));
     });
     comes.join();
@@ -295,7 +295,7 @@ TEST_P(cluster_rejoin_by_transport, explains_an_address_in_use) {
         how.addresses.push_back((GetParam() ? "zmq:127.0.0.1:" : "127.0.0.1:") + std::to_string(cli::free_port()));
     std::unique_ptr<node> first, second;
     std::thread comes{[&second, other = how]() mutable {
-        other.self = 1;
+        other.node_number = 1;
         second = std::make_unique<node>(other);
     }};
     first = std::make_unique<node>(how);
@@ -316,7 +316,7 @@ TEST(cluster_rejoin, does_not_disturb_running_nodes) {
     // The second process gets the address of the first, as on another machine.
     ASSERT_EQ(::rename(there.c_str(), away.c_str()), 0);
     node_options second = t.as(2);
-    second.connect_within = std::chrono::milliseconds{200};
+    second.connect_timeout = std::chrono::milliseconds{200};
     const std::string said = trouble_of(second);
     EXPECT_NE(said.find("give this one a number of its own"), std::string::npos) << said;
     ASSERT_EQ(::rename(away.c_str(), there.c_str()), 0);
@@ -334,7 +334,7 @@ struct two_and_a_stranger {
         for (unsigned i = 0; i < 2; ++i) {
             starters.emplace_back([this, i] {
                 node_options mine = how;
-                mine.self = i;
+                mine.node_number = i;
                 nodes[i] = std::make_unique<node>(mine);
             });
         }
@@ -393,7 +393,7 @@ TEST(cluster_doubts, end_with_the_report_of_another_participant) {
             return found != nullptr ? found->balance : 0;
         });
     };
-    while (t.nodes[1]->status().settled < 3 || !t.nodes[0]->lost(2)) std::this_thread::yield();
+    while (t.nodes[1]->status().in_doubt_resolved < 3 || !t.nodes[0]->lost(2)) std::this_thread::yield();
     for (unsigned by = 0; by < 2; ++by) {
         for (unsigned at = 0; at < 2; ++at) {
             EXPECT_EQ(balance(by, at, committed), committed) << by << at;
@@ -403,8 +403,8 @@ TEST(cluster_doubts, end_with_the_report_of_another_participant) {
         }
         EXPECT_EQ(t.nodes[by]->status().in_doubt, 1u);
     }
-    EXPECT_EQ(t.nodes[0]->status().settled, 0u);
-    EXPECT_EQ(t.nodes[1]->status().settled, 3u);
+    EXPECT_EQ(t.nodes[0]->status().in_doubt_resolved, 0u);
+    EXPECT_EQ(t.nodes[1]->status().in_doubt_resolved, 3u);
 }
 
 // Real nodes over sockets. An operator sees a commit whose outcome no participant knows, and settles it with a command
@@ -423,7 +423,7 @@ TEST(cluster_doubts, are_resolved_by_an_operator) {
         return t.nodes[by]->statistics().transactions_in_doubt == 2 && f.in_doubt == 2;
     };
     while (!is_open(0) || !is_open(1)) std::this_thread::yield();
-    const cluster::observer_options whom{.addresses = t.how.addresses, .within = std::chrono::seconds{20}};
+    const cluster::observer_options whom{.addresses = t.how.addresses, .timeout = std::chrono::seconds{20}};
     const cluster::transaction_id first = *cluster::transaction_id::parse("2.1.1");
     const cluster::transaction_id second = *cluster::transaction_id::parse("2.2.1");
     const auto settle = [&](unsigned at, const cluster::transaction_id& which, bool commits) {
@@ -441,7 +441,7 @@ TEST(cluster_doubts, are_resolved_by_an_operator) {
     EXPECT_EQ(settle(0, first, true), cluster::resolve_result::was_done);
     EXPECT_EQ(settle(0, first, false), cluster::resolve_result::contradiction);
     EXPECT_EQ(settle(0, {2, 3, 1}, true), cluster::resolve_result::unknown);
-    while (t.nodes[1]->status().settled_by_hand < 2) std::this_thread::yield();
+    while (t.nodes[1]->status().in_doubt_resolved_by_hand < 2) std::this_thread::yield();
     for (unsigned by = 0; by < 2; ++by) {
         for (unsigned at = 0; at < 2; ++at) {
             for (const std::uint16_t thread : {wanted, unwanted}) {

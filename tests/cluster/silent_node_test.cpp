@@ -58,7 +58,7 @@ TEST(cluster_failure, treats_a_silent_node_as_lost) {
     support::watchdog guard{"a_node_that_says_nothing_is_lost"};
     const std::string prefix = ::testing::TempDir() + "tutti-mute-" + std::to_string(::getpid()) + "-";
     cluster::node_options how{.addresses = {"unix:" + prefix + "0", "unix:" + prefix + "1"},
-                              .patience = std::chrono::milliseconds{80}};
+                              .failure_timeout = std::chrono::milliseconds{80}};
     std::string heard;
     std::thread other{[&] {
         const cluster::object_id name{how.cluster + "\n" + how.addresses[0] + "\n" + how.addresses[1]};

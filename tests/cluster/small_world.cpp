@@ -175,10 +175,10 @@ private:
         if (t.how != form::snapshot) work_.set_behavior({.waits = false});
         const bool good = run_openings(t);
         work_.end_snapshot();
-        const bool is_told = world_.program_.ends && work_.why() == rollback_reason::lost;
+        const bool is_told = world_.program_.ends && work_.why() == rollback_reason::node_lost;
         // A node that came back has not kept its former versions.
         const bool is_too_late =
-            !good && work_.why() == rollback_reason::too_old && work_.time() < world_.latest_rejoin_version();
+            !good && work_.why() == rollback_reason::snapshot_too_old && work_.time() < world_.latest_rejoin_version();
         if (is_too_late) ++world_.readers_too_late_;
         if (t.how == form::snapshot && !good && work_.why() != rollback_reason::busy && !is_told && !is_too_late)
             world_.fail(reader_starts_over);
@@ -355,7 +355,7 @@ void small_world::on_arrival(node_number to, const std::string& frame) {
     // If the loss does not matter, such a message only raises a clock, as a beat does, and a beat is not an event
     // either.
     if (h.type == wire::message_type::lost_node && !program_.losses_matter()) {
-        if (at(to).objects.count().shared != 0) fail("a word of a loss matters");
+        if (at(to).objects.count().cached_elsewhere != 0) fail("a word of a loss matters");
         losses_.emplace_back(to, frame);
         return;
     }

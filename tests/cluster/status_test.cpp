@@ -54,11 +54,11 @@ TEST(cluster_status, counts_what_has_happened) {
         EXPECT_EQ(f.nodes, 3);
         EXPECT_FALSE(f.release.empty());
         EXPECT_GT(f.uptime_ms, 0u);
-        EXPECT_EQ(f.patience_ms, 30'000u);
-        EXPECT_EQ(f.begins, ended(f)) << i;
+        EXPECT_EQ(f.failure_timeout_ms, 30'000u);
+        EXPECT_EQ(f.attempts, ended(f)) << i;
         EXPECT_EQ(f.observers, 1u);
         EXPECT_EQ(std::ranges::count(f.peers, peer_state::connected, &peer_status::state), 2) << i;
-        EXPECT_GE(f.clock, f.promise);
+        EXPECT_GE(f.clock, f.snapshot_low_watermark);
         objects += f.objects;
         sent += f.messages_sent;
         received += f.messages_received;
@@ -69,8 +69,8 @@ TEST(cluster_status, counts_what_has_happened) {
     EXPECT_EQ(all[2].status->commits, 64u);
     EXPECT_EQ(objects, 2u) << "two counters, wherever their homes are";
     EXPECT_GT(all[2].status->round_trips, 0u);
-    EXPECT_EQ(all[2].status->sleepers, 2u);
-    EXPECT_EQ(all[0].status->sleepers, 0u);
+    EXPECT_EQ(all[2].status->retry_waiters, 2u);
+    EXPECT_EQ(all[0].status->retry_waiters, 0u);
     EXPECT_GE(std::max({all[0].status->clock, all[1].status->clock, all[2].status->clock}), 100u);
     EXPECT_GT(sent, 64u);
     EXPECT_GT(received, 64u);
@@ -98,10 +98,10 @@ TEST(cluster_status, names_a_node_that_was_killed) {
     const auto all = c.ask();
     ASSERT_TRUE(all[0].status) << all[0].error;
     EXPECT_EQ(all[0].status->peers[1].state, peer_state::lost);
-    EXPECT_GT(
-        rolled_back(*all[0].status, rollback_reason::lost) + rolled_back(*all[0].status, rollback_reason::uncertain),
-        0u);
-    EXPECT_EQ(all[0].status->begins, ended(*all[0].status));
+    EXPECT_GT(rolled_back(*all[0].status, rollback_reason::node_lost) +
+                  rolled_back(*all[0].status, rollback_reason::outcome_unknown),
+              0u);
+    EXPECT_EQ(all[0].status->attempts, ended(*all[0].status));
     EXPECT_FALSE(all[1].status);
     EXPECT_NE(all[1].error.find("cannot be reached"), std::string::npos) << all[1].error;
 }
@@ -149,8 +149,8 @@ TEST(cluster_timeline, shows_a_block_on_both_nodes) {
     ASSERT_EQ(c.nodes[0]->ask("storm"), "done");
     std::size_t commits = 0;
     while (commits == 0) {  // a busy machine may run none in so short a time
-        const auto all =
-            record_nodes({.addresses = c.addresses, .within = std::chrono::seconds{20}}, std::chrono::milliseconds{50});
+        const auto all = record_nodes({.addresses = c.addresses, .timeout = std::chrono::seconds{20}},
+                                      std::chrono::milliseconds{50});
         ASSERT_EQ(all[0].error + all[1].error, "");
         const auto error = (all[0].clock_error + all[1].clock_error).count();
         std::map<std::uint64_t, timeline_event> served, runs;
@@ -242,7 +242,7 @@ TEST(cluster_timeline, has_one_axis_for_clocks_that_differ) {
     std::vector<node_timeline> all;
     {
         clocked_node one{how};
-        all = record_nodes({.addresses = how.addresses, .within = std::chrono::seconds{20}},
+        all = record_nodes({.addresses = how.addresses, .timeout = std::chrono::seconds{20}},
                            std::chrono::milliseconds{100});
         happened = one.happened;
     }
@@ -259,9 +259,9 @@ TEST(cluster_command, shows_the_timeline_of_nodes) {
     ASSERT_EQ(c.nodes[0]->ask("storm"), "done");
     ASSERT_EQ(c.nodes[1]->ask("storm"), "done");
     const std::string file = ::testing::TempDir() + "tutti-timeline-" + std::to_string(::getpid()) + ".json";
-    const std::string command =
-        TUTTI_COMMAND " cluster timeline --seconds 0.2 --nodes " + c.addresses[0] + "," + c.addresses[1] + " --output ";
-    const command_result both = run_command(command + file + " --within 20");
+    const std::string command = TUTTI_COMMAND " cluster timeline --duration 0.2 --nodes " + c.addresses[0] + "," +
+                                c.addresses[1] + " --output ";
+    const command_result both = run_command(command + file + " --timeout 20");
     EXPECT_EQ(both.status, 0) << both.output;
     EXPECT_NE(both.output.find("waits for"), std::string::npos) << both.output;
     // Two slices of one track either do not overlap or are nested, and every arrow has two ends.
@@ -299,7 +299,7 @@ TEST(cluster_command, shows_a_row_for_each_node) {
     process_cluster c{2};
     ASSERT_EQ(c.nodes[0]->ask("commit 12"), "done");
     ASSERT_EQ(c.nodes[0]->ask("cancel 3"), "done");
-    const std::string nodes = " --within 20 --nodes " + c.addresses[0] + "," + c.addresses[1];
+    const std::string nodes = " --timeout 20 --nodes " + c.addresses[0] + "," + c.addresses[1];
     const std::string command = TUTTI_COMMAND " cluster ";
     const command_result plain = run_command(command + "status" + nodes);
     EXPECT_EQ(plain.status, 0) << plain.output;
@@ -315,10 +315,10 @@ TEST(cluster_command, shows_a_row_for_each_node) {
     const std::string file = ::testing::TempDir() + "tutti-status-" + std::to_string(::getpid()) + ".toml";
     std::ofstream{file} << "cluster = \"tutti\"\nnodes = [\"" << c.addresses[0] << "\", \"" << c.addresses[1]
                         << "\"]\n";
-    const command_result by_file = run_command(command + "status --within 20 --config " + file);
+    const command_result by_file = run_command(command + "status --timeout 20 --config " + file);
     ::unlink(file.c_str());
     EXPECT_EQ(by_file.status, 0) << by_file.output;
-    const command_result top = run_command(command + "top --looks 2 --seconds 0.1" + nodes);
+    const command_result top = run_command(command + "top --count 2 --interval 0.1" + nodes);
     EXPECT_EQ(top.status, 0) << top.output;
     EXPECT_NE(top.output.find("commits/s"), std::string::npos) << top.output;
     EXPECT_NE(top.output.find("\n all"), std::string::npos) << top.output;
@@ -326,7 +326,7 @@ TEST(cluster_command, shows_a_row_for_each_node) {
     const command_result after = run_command(command + "status" + nodes);
     EXPECT_EQ(after.status, 1) << after.output;
     EXPECT_NE(after.output.find("cannot be reached"), std::string::npos) << after.output;
-    const command_result top_after = run_command(command + "top --looks 1 --seconds 0.1" + nodes);
+    const command_result top_after = run_command(command + "top --count 1 --interval 0.1" + nodes);
     EXPECT_NE(top_after.output.find("cannot be reached"), std::string::npos) << top_after.output;
 }
 
@@ -354,20 +354,21 @@ TEST(cluster_metrics, are_what_the_status_says) {
     const std::string page = page_of(c.ready[0].substr(6));
     const auto has = [&page](const std::string& line) { return page.find('\n' + line) != std::string::npos; };
     EXPECT_TRUE(has("tutti_cluster_commits_total 12\n")) << page;
-    EXPECT_TRUE(has("tutti_cluster_begins_total 15\n"));
-    EXPECT_TRUE(has("# TYPE tutti_cluster_begins_total counter\n"));
+    EXPECT_TRUE(has("tutti_cluster_attempts_total 15\n"));
+    EXPECT_TRUE(has("# TYPE tutti_cluster_attempts_total counter\n"));
     EXPECT_TRUE(has("# TYPE tutti_cluster_objects gauge\n"));
     EXPECT_TRUE(has("tutti_cluster_rolled_back_total{reason=\"other\"} 3\n"));
-    EXPECT_TRUE(has("tutti_cluster_rolled_back_total{reason=\"refused\"} 0\n")) << "also what has not happened yet";
-    EXPECT_TRUE(has("tutti_cluster_observers_cut_off_total 0\n"));
+    EXPECT_TRUE(has("tutti_cluster_rolled_back_total{reason=\"prepare_refused\"} 0\n"))
+        << "also what has not happened yet";
+    EXPECT_TRUE(has("tutti_cluster_observers_disconnected_total 0\n"));
     EXPECT_TRUE(has("tutti_cluster_peer_connected{node=\"1\"} 1\n"));
     EXPECT_TRUE(has("tutti_cluster_peer_silent_seconds{node=\"1\"}"));
     EXPECT_TRUE(has("process_cpu_seconds_total "));
     EXPECT_TRUE(has("process_open_fds "));
     EXPECT_TRUE(has("tutti_build_info{version=\""));
-#define TUTTI_FIGURE(name, kind, what) EXPECT_NE(page.find("# HELP tutti_cluster_" #name), std::string::npos);
-    TUTTI_CLUSTER_FIGURES(TUTTI_FIGURE)
-#undef TUTTI_FIGURE
+#define TUTTI_CLUSTER_COUNTER(name, kind, what) EXPECT_NE(page.find("# HELP tutti_cluster_" #name), std::string::npos);
+    TUTTI_CLUSTER_COUNTERS(TUTTI_CLUSTER_COUNTER)
+#undef TUTTI_CLUSTER_COUNTER
 }
 
 }  // namespace

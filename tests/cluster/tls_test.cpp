@@ -51,7 +51,7 @@ struct two_addresses {
 
     [[nodiscard]] node_options of(unsigned self) const {
         node_options how;
-        how.self = self;
+        how.node_number = self;
         for (const int p : ports) how.addresses.push_back("127.0.0.1:" + std::to_string(p));
         how.tls = ours().options(self);
         return how;
@@ -181,7 +181,7 @@ TEST(cluster_tls, files_that_make_no_sense_are_refused_with_advice) {
     const auto said = [&](const cluster::tls_options& files) {
         node_options how = where.of(0);
         how.tls = files;
-        how.connect_within = 100ms;
+        how.connect_timeout = 100ms;
         return trouble_of(how);
     };
     cluster::tls_options some = ours().options(0);
@@ -211,7 +211,7 @@ TEST(cluster_tls, versions_and_ciphers_that_openssl_does_not_know_end_the_start)
         const auto said = [&](auto change) {
             node_options how = where.of(0);
             if (!encrypted) how.tls = {};
-            how.connect_within = 100ms;
+            how.connect_timeout = 100ms;
             change(how.tls);
             return trouble_of(how);
         };
@@ -238,7 +238,7 @@ std::string said_of_caller(F&& act, std::chrono::milliseconds within = 2s) {
     support::watchdog guard{"said_of_caller"};
     const two_addresses where;
     node_options how = where.of(0);
-    how.connect_within = within;
+    how.connect_timeout = within;
     std::thread caller{[&] { act(where); }};
     const std::string said = trouble_of(how);
     caller.join();
@@ -285,7 +285,7 @@ TEST(cluster_tls, callers_of_another_version_or_cipher_are_turned_away) {
         support::watchdog guard{"callers_of_another_version_or_cipher_are_turned_away"};
         const two_addresses where;
         node_options how = where.of(0);
-        how.connect_within = 2s;
+        how.connect_timeout = 2s;
         change(how.tls);
         std::thread caller{[&] {
             unknown_client who = unknown_client::connect_to(where.ports[0]);
@@ -324,7 +324,7 @@ TEST(cluster_tls, nodes_speak_the_ciphers_that_they_were_given) {
     const auto a = begin(0), b = second.get();
     cluster::tls_options asks = ours().options(1);
     const auto trouble = [&] {
-        return cluster::query_nodes({.addresses = where.of(0).addresses, .within = 20s, .tls = asks}).front().error;
+        return cluster::query_nodes({.addresses = where.of(0).addresses, .timeout = 20s, .tls = asks}).front().error;
     };
     EXPECT_EQ(trouble(), "");
     asks.ciphersuites = "TLS_AES_128_GCM_SHA256";
@@ -373,7 +373,7 @@ std::string said_of_called(F&& act, std::chrono::milliseconds within = 20s) {
     support::watchdog guard{"said_of_called"};
     const two_addresses where;
     node_options how = where.of(1);
-    how.connect_within = within;
+    how.connect_timeout = within;
     strange_listener at{where.ports[0]};
     std::thread called{[&] {
         unknown_client who = at.accept();
@@ -409,7 +409,7 @@ TEST(cluster_tls, whoever_answers_with_an_older_version_is_not_spoken_to) {
     support::watchdog guard{"whoever_answers_with_an_older_version_is_not_spoken_to"};
     const two_addresses where;
     node_options how = where.of(1);
-    how.connect_within = 2s;
+    how.connect_timeout = 2s;
     how.tls.minimum_version = "1.3";
     strange_listener at{where.ports[0]};
     bool agreed = true;
@@ -424,7 +424,7 @@ TEST(cluster_tls, whoever_answers_and_hangs_up_is_told_of) {
     for (const bool encrypted : {false, true}) {
         const two_addresses where;
         node_options how = where.of(1);
-        how.connect_within = 500ms;
+        how.connect_timeout = 500ms;
         if (!encrypted) how.tls = {};
         std::thread called{[at = std::make_unique<strange_listener>(where.ports[0])] { at->accept(); }};
         EXPECT_SAYS(trouble_of(how), "node 0 (127.0.0.1:" + std::to_string(where.ports[0]) +
@@ -438,7 +438,7 @@ TEST(cluster_tls, a_node_that_is_refused_says_by_whom_and_why) {
     const two_addresses where;
     node_options one = where.of(0), other = where.of(1);
     one.tls = theirs().options(0);
-    one.connect_within = 2s;
+    one.connect_timeout = 2s;
     auto first = std::async(std::launch::async, [&] { return trouble_of(one); });
     const std::string said = trouble_of(other);
     EXPECT_SAYS(said, "node 0 (127.0.0.1:");
@@ -452,7 +452,7 @@ TEST(cluster_tls, a_node_in_the_clear_and_one_under_tls_both_say_so) {
         const two_addresses where;
         node_options one = where.of(0), other = where.of(1);
         (clear == 0 ? one : other).tls = {};
-        one.connect_within = 2s;
+        one.connect_timeout = 2s;
         auto first = std::async(std::launch::async, [&] { return trouble_of(one); });
         const std::string second = trouble_of(other);
         const std::string said[2] = {first.get(), second};
@@ -471,7 +471,7 @@ TEST(cluster_tls, observers_show_a_certificate_of_the_authority) {
     const auto a = std::make_unique<node>(where.of(0));
     const auto b = second.get();
     const auto ask = [&where](const cluster::tls_options& shown) {
-        return cluster::query_nodes({.addresses = where.of(0).addresses, .within = 20s, .tls = shown});
+        return cluster::query_nodes({.addresses = where.of(0).addresses, .timeout = 20s, .tls = shown});
     };
     for (const cluster::node_reply& answer : ask(ours().options(1))) {
         ASSERT_TRUE(answer.status.has_value()) << answer.error;
@@ -545,7 +545,7 @@ TEST(cluster_limits, a_block_that_fits_into_no_message_is_told_so) {
     const auto of = [&](unsigned self) {
         node_options how = where.of(self);
         how.tls = {};
-        how.largest_message = 10'000;
+        how.max_message_bytes = 10'000;
         return how;
     };
     auto second = std::async(std::launch::async, [&] { return std::make_unique<node>(of(1)); });

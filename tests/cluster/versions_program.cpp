@@ -94,9 +94,9 @@ int be_later([[maybe_unused]] const ref<person>& ada, const ref<long>& at) {
 int main(int argc, char** argv) {
     if (argc != 4) return 2;
     try {
-        cluster::node here{{.self = static_cast<unsigned>(std::stoul(argv[1])),
+        cluster::node here{{.node_number = static_cast<unsigned>(std::stoul(argv[1])),
                             .addresses = {argv[2], argv[3]},
-                            .patience = std::chrono::seconds{20}}};
+                            .failure_timeout = std::chrono::seconds{20}}};
         const ref<person> ada{here, "ada"};
         const ref<long> at{here, "stage"};
         return std::string_view{argv[1]} == "0" ? be_first(ada, at) : be_later(ada, at);

@@ -165,7 +165,7 @@ int main(int argc, char** argv) {
     all.serve("run", frame(message_type::run, wants) + frame(message_type::run, wants, 7) + ids);
     for (const auto fate : {tutti::cluster::forwarded_outcome::ran, tutti::cluster::forwarded_outcome::declined,
                             tutti::cluster::forwarded_outcome::elsewhere}) {
-        const tutti::cluster::forwarded_reply is{.result = fate, .owner = 2, .ending = 1, .reply = "+OK\r\n"};
+        const tutti::cluster::forwarded_reply is{.result = fate, .owner = 2, .outcome = 1, .reply = "+OK\r\n"};
         all.serve("ran-" + std::to_string(static_cast<int>(fate)),
                   frame(message_type::run_reply, is) + frame(message_type::run_reply, is, 7));
     }

@@ -106,13 +106,13 @@ TEST(cluster_messages, decode_forwarded_calls) {
     EXPECT_FALSE(decode(whole + "x", got));
 
     const cluster::forwarded_reply answer{
-        .result = cluster::forwarded_outcome::elsewhere, .owner = 5, .ending = 6, .reply = "+OK"};
+        .result = cluster::forwarded_outcome::elsewhere, .owner = 5, .outcome = 6, .reply = "+OK"};
     std::string bytes = encode(answer);
     cluster::forwarded_reply read;
     ASSERT_TRUE(decode(bytes, read));
     EXPECT_EQ(read.result, answer.result);
     EXPECT_EQ(read.owner, answer.owner);
-    EXPECT_EQ(read.ending, answer.ending);
+    EXPECT_EQ(read.outcome, answer.outcome);
     EXPECT_EQ(read.reply, answer.reply);
     bytes[0] = '\x03';  // this fate does not exist
     EXPECT_FALSE(decode(bytes, read));
@@ -137,11 +137,11 @@ status_reply some_status() {
     told.status.nodes = 2;
     told.status.release = "1.2.3";
     std::uint64_t next = 1000;
-#define TUTTI_FIGURE(name, kind, what) told.status.name = next++;
-    TUTTI_CLUSTER_FIGURES(TUTTI_FIGURE)
-#undef TUTTI_FIGURE
+#define TUTTI_CLUSTER_COUNTER(name, kind, what) told.status.name = next++;
+    TUTTI_CLUSTER_COUNTERS(TUTTI_CLUSTER_COUNTER)
+#undef TUTTI_CLUSTER_COUNTER
     for (std::uint64_t& count : told.status.rolled_back) count = next++;
-    told.status.peers = {{cluster::peer_state::connected, 7}, {cluster::peer_state::itself, 0}};
+    told.status.peers = {{cluster::peer_state::connected, 7}, {cluster::peer_state::self, 0}};
     return told;
 }
 
@@ -152,9 +152,9 @@ TEST(cluster_messages, carry_a_node_status) {
     EXPECT_TRUE(got.admitted);
     EXPECT_EQ(got.status.release, "1.2.3");
     EXPECT_EQ(got.status.number, 1);
-#define TUTTI_FIGURE(name, kind, what) EXPECT_EQ(got.status.name, said.status.name);
-    TUTTI_CLUSTER_FIGURES(TUTTI_FIGURE)
-#undef TUTTI_FIGURE
+#define TUTTI_CLUSTER_COUNTER(name, kind, what) EXPECT_EQ(got.status.name, said.status.name);
+    TUTTI_CLUSTER_COUNTERS(TUTTI_CLUSTER_COUNTER)
+#undef TUTTI_CLUSTER_COUNTER
     EXPECT_EQ(got.status.rolled_back, said.status.rolled_back);
     ASSERT_EQ(got.status.peers.size(), 2u);
     EXPECT_EQ(got.status.peers[0].state, cluster::peer_state::connected);

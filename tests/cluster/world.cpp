@@ -135,7 +135,7 @@ private:
         interleaving::fiber::change(fiber_, world_.main_);
         if (has_ended_) throw node_has_ended{};
     }
-    [[nodiscard]] std::uint64_t patience() const noexcept override { return testing::patience; }
+    [[nodiscard]] std::uint64_t failure_timeout() const noexcept override { return testing::patience; }
     void live() {
         for (unsigned i = 0; i < world_.plan_.transactions; ++i) {
             const std::uint64_t what = world_.network().random_below(~std::uint64_t{0});
@@ -303,7 +303,7 @@ private:
         }
         if (!good && snapshot && !is_told_) {
             // A node that came back has not kept its former versions.
-            if (work_.why() != rollback_reason::too_old || work_.time() >= world_.latest_rejoin_version())
+            if (work_.why() != rollback_reason::snapshot_too_old || work_.time() >= world_.latest_rejoin_version())
                 world_.wrong_ = reader_starts_over;
             ++world_.readers_too_late_;
         }

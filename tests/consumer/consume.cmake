@@ -130,7 +130,7 @@ elseif(STEP STREQUAL "pkg_config_cluster")
   write_listing(docs/server-cluster.md ${WORK}/bank.cpp)
   ask_pkg_config(tutti-cluster flags)
   run(${CXX} -std=c++20 -shared -fPIC ${WORK}/bank.cpp ${flags} -o ${WORK}/bank.so)
-  run(${CMAKE_COMMAND} -E env LD_LIBRARY_PATH=${PREFIX}/${LIBDIR} TUTTI_CLUSTER_SELF=0 ${PREFIX}/bin/tutti serve
+  run(${CMAKE_COMMAND} -E env LD_LIBRARY_PATH=${PREFIX}/${LIBDIR} TUTTI_CLUSTER_NODE_NUMBER=0 ${PREFIX}/bin/tutti serve
       ${WORK}/bank.so --check --cluster ${TUTTI_SOURCE}/docs/nodes.toml)
 elseif(STEP STREQUAL "pkg_config_cpp")
   compile_by_pkg_config(tutti cpp/transfer.cpp ${CXX} -std=c++20 -O2 -Wall -Wextra -Werror)

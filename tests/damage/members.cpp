@@ -77,7 +77,7 @@ public:
             await_voter(all_[i]);
         }
         how_.address = all;
-        how_.patience = 20s;
+        how_.request_timeout = 20s;
         here_ = std::make_unique<cluster::node>(how_);
         atomically([&](tx& t) {
             for (std::size_t i = 0; i <= clients; ++i) at(i).publish(t, 0);
@@ -125,8 +125,8 @@ private:
         return {"--join", others};
     }
     void start(member& m, const std::vector<std::string>& more) {
-        std::vector<std::string> words{tutti_,     "member",  "run",        "--folder", m.folder,
-                                       "--listen", m.address, "--election", "0.15"};
+        std::vector<std::string> words{
+            tutti_, "member", "run", "--data-dir", m.folder, "--listen", m.address, "--election-timeout", "0.15"};
         words.insert(words.end(), more.begin(), more.end());
         m.process = child_process{words, m.output};
         counts_.add("1 rounds", "starts", "number");
@@ -221,7 +221,7 @@ private:
         await(
             60s, 20ms,
             [&] {
-                return ask({"member", "remove", m.address, "--group", others, "--within", "20"}, said) == 0 ||
+                return ask({"member", "remove", m.address, "--group", others, "--timeout", "20"}, said) == 0 ||
                        has(said, "is no member of the group:");
             },
             [&] { return violated{"a member cannot be removed: " + said}; });

@@ -168,9 +168,9 @@ private:
                                        "threads",
                                        "--workers",
                                        "1",
-                                       "--replicas",
+                                       "--wait-followers",
                                        "1",
-                                       "--replicas-timeout",
+                                       "--wait-followers-timeout",
                                        "300",
                                        "--snapshot-after",
                                        std::to_string(plan_ ? plan_->snapshot_after : 20'000)};
@@ -425,7 +425,7 @@ private:
         for (std::size_t i = 1; i < replicas;) {
             replica_server& f = follower(i);
             const std::string info = client{f.socket()}({"INFO"});
-            const std::string trouble = value_of(info, "leader_trouble");
+            const std::string trouble = value_of(info, "leader_link_error");
             if (has(trouble, "STALE") || has(trouble, "has been promoted since")) return end_stale_leader();
             if (has(trouble, "DIVERGED")) look_after(f);
             else if (value_of(info, "leader_connected") == "1") ++i;
@@ -439,7 +439,7 @@ private:
     /// So the leader is promoted and gives these calls up.
     void lead_without_lost_calls() {
         client operating{leader().socket()};
-        if (value_of(operating({"INFO"}), "takes_writes") == "1") return;
+        if (value_of(operating({"INFO"}), "accepts_writes") == "1") return;
         counts_.add("3 reports", "a repaired leader that lacks calls of a follower", "damaged");
         const std::string said = operating({"REPLICAOF", "NO", "ONE"});
         if (said != "OK") throw violated{"a leader that has lost calls is not promoted: " + said};
@@ -527,7 +527,7 @@ private:
     /// Copies the leader's log anew if a follower is refused because it has more. Returns the follower's trouble
     /// message.
     std::string look_after(replica_server& f) {
-        std::string trouble = value_of(client{f.socket()}({"INFO"}), "leader_trouble");
+        std::string trouble = value_of(client{f.socket()}({"INFO"}), "leader_link_error");
         if (!has(trouble, "DIVERGED")) return trouble;
         if (!may_have_more()) throw violated{"a follower has more than its leader: " + trouble};
         counts_.add("3 reports", "a log that has gone another way", "whole");

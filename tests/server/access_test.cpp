@@ -29,9 +29,12 @@ std::string hashed(const char* password) {
 settings with_users() {
     settings how;
     how.users = {
-        {.name = "clerk", .password = hashed("secret"), .calls = {"bal*", "count", "how"}, .highest = 3},
-        {.name = "default", .password = hashed("open"), .calls = {}},
-        {.name = "chief", .password = hashed("more"), .operates = true},
+        {.name = "clerk",
+         .password = hashed("secret"),
+         .allowed_procedures = {"bal*", "count", "how"},
+         .max_priority = 3},
+        {.name = "default", .password = hashed("open"), .allowed_procedures = {}},
+        {.name = "chief", .password = hashed("more"), .is_admin = true},
     };
     return how;
 }
@@ -45,7 +48,7 @@ TEST(access, invalid_users_are_refused) {
     EXPECT_THROW(made({{.name = "a", .password = "in the clear"}}), std::invalid_argument);
     EXPECT_THROW(made({{.name = "a", .password = ""}}), std::invalid_argument);
     EXPECT_THROW(made({{.name = "a", .password = "$1$salt$abcdefghijklmnopqrstuv"}}), std::invalid_argument);
-    EXPECT_THROW(made({{.name = "a", .password = good, .highest = 32}}), std::invalid_argument);
+    EXPECT_THROW(made({{.name = "a", .password = good, .max_priority = 32}}), std::invalid_argument);
     EXPECT_THROW(made({{.name = "a", .password = good}, {.name = "a", .password = good}}), std::invalid_argument);
     settings both = with_users();
     both.password = "too";
@@ -214,7 +217,7 @@ TEST(access, priorities_are_limited_by_user) {
 TEST(access, calls_beyond_the_rate_are_refused_on_all_connections) {
     settings how = with_users();
     how.users[0].rate = 1;
-    how.users[0].calls = {"*"};
+    how.users[0].allowed_procedures = {"*"};
     bank_server bank{how};
     client one{bank.port()}, two{bank.port()};
     ASSERT_EQ(one({"AUTH", "clerk", "secret"}), "OK");
@@ -224,7 +227,7 @@ TEST(access, calls_beyond_the_rate_are_refused_on_all_connections) {
     while (refused == 0) {
         for (client* const c : {&one, &two}) {
             const std::string answer = (*c)({"CALL", "count"});
-            if (answer.starts_with("-RATE")) ++refused;
+            if (answer.starts_with("-RATELIMIT")) ++refused;
             else ++run;
         }
     }

@@ -117,7 +117,7 @@ TUTTI_PROCEDURES(server) {
     });
     server.add("maybe", {}, [](std::optional<double> x) { return x; });
     server.add("how", {.priority = 2}, [](const call& how) { return std::pair{how.priority, how.deadline.exists()}; });
-    server.add("bounded", {.highest_of_clients = 3, .clients_set_deadline = false},
+    server.add("bounded", {.max_client_priority = 3, .clients_set_deadline = false},
                [](const call& how) { return std::pair{how.priority, how.deadline.exists()}; });
     server.add("echo_two", {}, [](const std::string& one, const std::string& two) { return one + " " + two; });
     server.add("large", {}, [](std::size_t bytes) { return std::string(bytes, 'x'); });

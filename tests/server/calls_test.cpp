@@ -431,7 +431,7 @@ TEST(calls, exec_has_no_effect_if_a_call_fails) {
 TEST(calls, queued_calls_count_as_buffered) {
     bank_server bank;
     client ask{bank.port()}, other{bank.port()};
-    const auto held = [&] { return number_of(other({"INFO"}), "bytes_held"); };
+    const auto held = [&] { return number_of(other({"INFO"}), "buffered_bytes"); };
     EXPECT_EQ(ask({"MULTI"}), "OK");
     EXPECT_EQ(ask({"CALL", "fail", std::string(100'000, 'x')}), "QUEUED");
     EXPECT_GT(held(), 100'000U);
@@ -445,7 +445,7 @@ TEST(calls, pipelined_calls_count_as_buffered) {
     client ask{bank.port()}, other{bank.port()};
     ask.send({"CALL", "gate"});
     ask.send({"CALL", "fail", std::string(100'000, 'x')});
-    while (number_of(other({"INFO"}), "bytes_held") < 200'000) std::this_thread::yield();
+    while (number_of(other({"INFO"}), "buffered_bytes") < 200'000) std::this_thread::yield();
     bank.held.open();
     EXPECT_EQ(ask.receive(), "OK");
     EXPECT_EQ(ask.receive().size(), std::string{"-EXCEPTION fail: "}.size() + 100'000);
@@ -488,7 +488,7 @@ TEST(calls, exec_is_atomic_for_readers) {
 }
 
 TEST(calls, calls_with_an_id_run_once) {
-    bank_server bank{{.workers = 2, .remembered = 3}};
+    bank_server bank{{.workers = 2, .max_cached_replies = 3}};
     client ask{bank.port()}, again{bank.port()};
     EXPECT_EQ(ask({"CALL", "ID", "a", "count"}), "1");
     EXPECT_EQ(again({"CALL", "ID", "a", "count"}), "1");
@@ -508,12 +508,12 @@ TEST(calls, calls_with_an_id_run_once) {
 
 // A call that has not run is not remembered.
 TEST(calls, refused_calls_with_an_id_may_be_repeated) {
-    bank_server bank{{.workers = 1, .queue = 1}};
+    bank_server bank{{.workers = 1, .max_queued_calls = 1}};
     client first{bank.port()}, second{bank.port()}, third{bank.port()};
     first.send({"CALL", "gate"});
     bank.held.await(1);
     second.send({"CALL", "noop"});
-    while (third({"INFO"}).find("\r\nwaiting_") == std::string::npos) {}
+    while (third({"INFO"}).find("\r\nqueued_") == std::string::npos) {}
     EXPECT_EQ(third({"CALL", "ID", "x", "count"}).substr(0, 5), "-BUSY");
     bank.held.open();
     EXPECT_EQ(first.receive(), "OK");
@@ -596,7 +596,7 @@ TEST(registration, mistakes_are_named) {
     EXPECT_EQ(refusal([&] { bank.load(BANK_PROCEDURES); }), BANK_PROCEDURES ": procedure 'noop' is registered twice");
     EXPECT_NE(refusal([&] { bank.procedures().add("two words", {}, [] {}); }).find("two words"), std::string::npos);
     EXPECT_NE(refusal([&] { bank.procedures().add("p", {.priority = 32}, [] {}); }).find("32"), std::string::npos);
-    EXPECT_NE(refusal([&] { bank.procedures().add("p", {.highest_of_clients = 32}, [] {}); }).find("32"),
+    EXPECT_NE(refusal([&] { bank.procedures().add("p", {.max_client_priority = 32}, [] {}); }).find("32"),
               std::string::npos);
     EXPECT_EQ(refusal([&] { bank.procedures().add("deadline", {}, [] {}); }),
               "procedure 'deadline' is named like an option of a call");

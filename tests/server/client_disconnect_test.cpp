@@ -38,7 +38,7 @@ TEST(client_disconnect_test, ends_a_waiting_call) {
         }
         until([&] { return number_of(stays({"INFO"}), "connected_clients") == many + 1; });
     }
-    until([&] { return ended(stays, "take", "GONE") == many; });
+    until([&] { return ended(stays, "take", "CLIENTGONE") == many; });
     until([&] { return number_of(stays({"INFO"}), "connected_clients") == 1; });
     EXPECT_EQ(stays({"CALL", "put", "1"}), "OK");
     EXPECT_EQ(stays({"CALL", "left"}), "1") << "nobody is there to take it";
@@ -59,7 +59,7 @@ TEST(client_disconnect_test, is_noticed_with_a_full_pipeline) {
     leaving.send(wire({"CALL", "ID", "k", "take"}));
     until([&] { return number_of(stays({"INFO"}), "running") + number_of(stays({"INFO"}), "parked") != 0; });
     leaving.half_close();
-    until([&] { return ended(stays, "take", "GONE") == 1; });
+    until([&] { return ended(stays, "take", "CLIENTGONE") == 1; });
     EXPECT_EQ(stays({"CALL", "put", "1"}), "OK");
     EXPECT_EQ(stays({"CALL", "ID", "k", "take"}), "OK") << "a call that its client has left may be made again";
 }
@@ -69,7 +69,7 @@ TEST(client_disconnect_test, half_closed_clients_get_an_error) {
     bare_socket leaving{bank.port()};
     leaving.send(wire({"CALL", "noop"}) + wire({"CALL", "take"}));
     leaving.half_close();
-    EXPECT_EQ(leaving.receive_all(), "+OK\r\n-GONE take: its client has gone, and it was waiting in `retry`\r\n");
+    EXPECT_EQ(leaving.receive_all(), "+OK\r\n-CLIENTGONE take: its client has gone, and it was waiting in `retry`\r\n");
 }
 
 // An interruption is an exception. Catches an interruption that ends the process at a noexcept function.
@@ -81,7 +81,7 @@ TEST(client_disconnect_test, ends_a_waiting_noexcept_call) {
             bare_socket leaving{bank.port()};
             leaving.send(wire({"CALL", name}));
             leaving.half_close();
-            const std::string expected = "-GONE " + name + ": its client has gone, ";
+            const std::string expected = "-CLIENTGONE " + name + ": its client has gone, ";
             EXPECT_EQ(leaving.receive_all().substr(0, expected.size()), expected);
         }
         EXPECT_EQ(stays({"CALL", "put", "1"}), "OK");
@@ -101,7 +101,7 @@ TEST(client_disconnect_test, leaves_procedures_that_outlive_their_client) {
     until([&] { return number_of(stays({"INFO"}), "connected_clients") == 1; });
     EXPECT_EQ(stays({"CALL", "put", "1"}), "OK");
     until([&] { return stays({"CALL", "left"}) == "0"; });
-    EXPECT_EQ(ended(stays, "take_anyway", "GONE"), 0U);
+    EXPECT_EQ(ended(stays, "take_anyway", "CLIENTGONE"), 0U);
 }
 
 TEST(client_disconnect_test, is_visible_to_the_procedure) {

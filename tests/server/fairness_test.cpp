@@ -35,16 +35,17 @@ std::string hash_of(const char* password) {
 }
 
 settings with_operator(settings how) {
-    how.users = {{.name = "clerk", .password = hash_of("secret"), .calls = {}, .highest = 0},
-                 {.name = "chief", .password = hash_of("more"), .operates = true}};
+    how.users = {{.name = "clerk", .password = hash_of("secret"), .allowed_procedures = {}, .max_priority = 0},
+                 {.name = "chief", .password = hash_of("more"), .is_admin = true}};
     return how;
 }
 
 /// Adds the users clerk and teller, who may call everything at the lowest priority.
 settings with_callers(settings how) {
     how = with_operator(std::move(how));
-    how.users.front().calls = {"*"};
-    how.users.push_back({.name = "teller", .password = hash_of("third"), .calls = {"*"}, .highest = 0});
+    how.users.front().allowed_procedures = {"*"};
+    how.users.push_back(
+        {.name = "teller", .password = hash_of("third"), .allowed_procedures = {"*"}, .max_priority = 0});
     return how;
 }
 
@@ -82,7 +83,7 @@ TEST(eviction, evicts_by_priority_and_spares_operators) {
 }
 
 TEST(fairness, silent_clients_do_not_make_other_calls_busy) {
-    bank_server bank{{.workers = 1, .max_held = 4'000'000}};
+    bank_server bank{{.workers = 1, .max_buffered_bytes = 4'000'000}};
     client other{bank.port()};
     std::deque<bare_socket> silent;
     constexpr std::size_t many = 12;
@@ -94,25 +95,25 @@ TEST(fairness, silent_clients_do_not_make_other_calls_busy) {
     wait_for([&] { return number_of(other({"INFO"}), "clients_evicted") >= many - 3; });
     EXPECT_EQ(other({"CALL", "noop"}), "OK");
     const std::string info = other({"INFO"});
-    EXPECT_LE(number_of(info, "bytes_held_by_clients"), 3'000'000U);
+    EXPECT_LE(number_of(info, "buffered_bytes_of_clients"), 3'000'000U);
     EXPECT_NE(info.find("latest_eviction:a client at 127.0.0.1:"), std::string::npos) << info;
     EXPECT_NE(info.find("(address 127.0.0.1) was closed: it held "), std::string::npos);
 }
 
 // Calls queued between MULTI and EXEC, and answers that a client does not read, count as well.
 TEST(fairness, all_bytes_of_a_client_count) {
-    bank_server bank{{.workers = 1, .max_held = 4'000'000}};
+    bank_server bank{{.workers = 1, .max_buffered_bytes = 4'000'000}};
     client watcher{bank.port()};
     bare_socket queues{bank.port()};
     std::string calls = wire({"MULTI"});
     for (int i = 0; i < 20; ++i) calls += wire({"CALL", "balance", std::string(40'000, '1')});
     queues.send(calls);
-    wait_for([&] { return number_of(watcher({"INFO"}), "bytes_held_by_clients") >= 700'000; });
+    wait_for([&] { return number_of(watcher({"INFO"}), "buffered_bytes_of_clients") >= 700'000; });
     bare_socket unread{bank.port(), 4096};
     unread.send(wire({"CALL", "large", "20000000"}));
     wait_for([&] { return number_of(watcher({"INFO"}), "clients_evicted") == 1; });
     EXPECT_EQ(watcher({"CALL", "noop"}), "OK");
-    EXPECT_GE(number_of(watcher({"INFO"}), "bytes_held_by_clients"), 700'000U) << "the smaller one is still there";
+    EXPECT_GE(number_of(watcher({"INFO"}), "buffered_bytes_of_clients"), 700'000U) << "the smaller one is still there";
 }
 
 // ---- memory of accepted calls
@@ -222,7 +223,7 @@ TEST(principals, keep_an_address_with_accepted_calls) {
 
 // The accepted calls of a client stay when the client is closed or leaves.
 TEST(fairness, calls_of_closed_clients_do_not_make_others_busy) {
-    bank_server bank{with_callers({.workers = 1, .max_held = 4'000'000})};
+    bank_server bank{with_callers({.workers = 1, .max_buffered_bytes = 4'000'000})};
     client chief{bank.port()}, teller{bank.port()};
     EXPECT_EQ(chief({"AUTH", "chief", "more"}), "OK");
     EXPECT_EQ(teller({"AUTH", "teller", "third"}), "OK");
@@ -238,8 +239,8 @@ TEST(fairness, calls_of_closed_clients_do_not_make_others_busy) {
         bool is_full = false;
         wait_for([&] {
             const std::string info = chief({"INFO"});
-            is_full = number_of(info, "bytes_held") > 4'000'000;
-            return is_full || number_of(info, "waiting_0") + refused(info) == all;
+            is_full = number_of(info, "buffered_bytes") > 4'000'000;
+            return is_full || number_of(info, "queued_0") + refused(info) == all;
         });
         return !is_full;
     };
@@ -254,7 +255,7 @@ TEST(fairness, calls_of_closed_clients_do_not_make_others_busy) {
     }
     wait_for([&] { return number_of(chief({"INFO"}), "connected_clients") == 3; });
     const std::string info = chief({"INFO"});
-    EXPECT_LE(number_of(info, "bytes_held_by_calls"), 500'000U) << "half of what is for calls";
+    EXPECT_LE(number_of(info, "buffered_bytes_of_calls"), 500'000U) << "half of what is for calls";
     EXPECT_EQ(number_of(info, "calls_beyond_share"), refused(info));
     // The user with too many calls gets an error, and other users do not.
     client clerk{bank.port()};
@@ -268,14 +269,14 @@ TEST(fairness, calls_of_closed_clients_do_not_make_others_busy) {
     EXPECT_EQ(holds.receive(), "OK");
     EXPECT_EQ(teller.receive(), std::string(bytes, 'y'));
     EXPECT_EQ(chief.receive(), std::string(2 * bytes, 'z'));
-    wait_for([&] { return number_of(chief({"INFO"}), "bytes_held_by_calls") == 0; });
+    wait_for([&] { return number_of(chief({"INFO"}), "buffered_bytes_of_calls") == 0; });
     EXPECT_EQ(clerk({"CALL", "join", "-", "a", "b"}), "a-b");
 }
 
 // Catches a share that a user's calls of the lowest priority use up.
 TEST(fairness, an_urgent_call_is_accepted_beyond_the_share) {
-    settings how = with_callers({.workers = 1, .max_held = 4'000'000});
-    how.users.front().highest = highest_priority;
+    settings how = with_callers({.workers = 1, .max_buffered_bytes = 4'000'000});
+    how.users.front().max_priority = highest_priority;
     bank_server bank{std::move(how)};
     client chief{bank.port()}, clerk{bank.port()}, holds{bank.port()};
     EXPECT_EQ(chief({"AUTH", "chief", "more"}), "OK");
@@ -288,13 +289,13 @@ TEST(fairness, an_urgent_call_is_accepted_beyond_the_share) {
     };
     const auto figure = [&](const std::string& name) { return number_of(chief({"INFO"}), name); };
     for (int i = 0; i < 10; ++i) send("0");
-    wait_for([&] { return figure("waiting_0") + figure("calls_beyond_share") == 10; });
+    wait_for([&] { return figure("queued_0") + figure("calls_beyond_share") == 10; });
     const std::size_t refused = figure("calls_beyond_share");
     EXPECT_GT(refused, 0U) << "the user has its share";
     send("31");
     send("0");
-    wait_for([&] { return figure("waiting_31") + figure("calls_beyond_share") == refused + 2; });
-    EXPECT_EQ(figure("waiting_31"), 1U);
+    wait_for([&] { return figure("queued_31") + figure("calls_beyond_share") == refused + 2; });
+    EXPECT_EQ(figure("queued_31"), 1U);
     bank.held.open();
     std::size_t busy = 0;
     for (int i = 0; i < 10; ++i) busy += clerk.receive().starts_with("-BUSY") ? 1 : 0;
@@ -302,18 +303,18 @@ TEST(fairness, an_urgent_call_is_accepted_beyond_the_share) {
     EXPECT_EQ(clerk.receive(), std::string(100'000, 'x'));
     EXPECT_TRUE(clerk.receive().starts_with("-BUSY"));
     EXPECT_EQ(holds.receive(), "OK");
-    wait_for([&] { return figure("bytes_held_by_calls") == 0; });
+    wait_for([&] { return figure("buffered_bytes_of_calls") == 0; });
 }
 
 // An operator's call is accepted and begins even if the server holds its maximum.
 TEST(fairness, calls_of_operators_run_without_free_memory) {
-    bank_server bank{with_callers({.workers = 1, .max_held = 2'000'000, .max_held_clients = 0})};
+    bank_server bank{with_callers({.workers = 1, .max_buffered_bytes = 2'000'000, .max_buffered_bytes_clients = 0})};
     client chief{bank.port()}, clerk{bank.port()};
     EXPECT_EQ(chief({"AUTH", "chief", "more"}), "OK");
     EXPECT_EQ(clerk({"AUTH", "clerk", "secret"}), "OK");
     bare_socket unread{bank.port(), 4096};
     unread.send(wire({"AUTH", "clerk", "secret"}) + wire({"CALL", "large", "20000000"}));
-    wait_for([&] { return number_of(chief({"INFO"}), "bytes_held") > 2'000'000; });
+    wait_for([&] { return number_of(chief({"INFO"}), "buffered_bytes") > 2'000'000; });
     EXPECT_EQ(clerk({"CALL", "noop"}).substr(0, 5), "-BUSY");
     EXPECT_EQ(chief({"CALL", "noop"}), "OK");
     EXPECT_EQ(chief({"CALL", "join", "-", std::string(100'000, 'z')}), std::string(100'000, 'z'));

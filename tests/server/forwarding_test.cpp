@@ -51,11 +51,11 @@ public:
 class fake_host final : public call_host {
 public:
     bool lacks_memory = false;
-    std::function<void(std::string_view, ending)> asked;
+    std::function<void(std::string_view, call_outcome)> asked;
     std::vector<unsigned> recalled;
 
     void host(const invocation&, std::vector<std::string>, call_origin,
-              std::function<void(std::string_view, ending)> then) override {
+              std::function<void(std::string_view, call_outcome)> then) override {
         if (lacks_memory) throw std::bad_alloc{};
         asked = std::move(then);
     }
@@ -115,8 +115,8 @@ TEST_F(forwarding_test, answers_after_a_node_loss_without_memory) {
     support::refuse_after = 0;
     for (const waiting_call* c : {&one, &three}) {
         EXPECT_EQ(c->endings, 1);
-        EXPECT_EQ(c->how_it_ended, ending::unknown);
-        EXPECT_EQ(c->answer.substr(0, 9), "-UNKNOWN ");
+        EXPECT_EQ(c->how_it_ended, call_outcome::outcome_unknown);
+        EXPECT_EQ(c->answer.substr(0, 9), "-INDOUBT ");
     }
     EXPECT_EQ(two.endings, 0);
     EXPECT_EQ(calls.statistics().awaited, 1u);
@@ -139,7 +139,7 @@ TEST_F(forwarding_test, reports_an_answer_lost_without_memory) {
         ask();
         const std::string text(length, 'x');
         support::refuse_after = 1;
-        EXPECT_NO_THROW(hosts.asked(text, ending::ok));
+        EXPECT_NO_THROW(hosts.asked(text, call_outcome::ok));
         support::refuse_after = 0;
         ASSERT_EQ(net.answers.size(), 1u);
         EXPECT_EQ(net.answers[0].result, forwarded_outcome::ran);
@@ -148,7 +148,7 @@ TEST_F(forwarding_test, reports_an_answer_lost_without_memory) {
     // The asking server reports the outcome:
     ASSERT_TRUE(calls.offer(one));
     net.whom->on_reply(1, net.sent[0].second, std::move(net.answers[0]));
-    EXPECT_EQ(one.how_it_ended, ending::unknown);
+    EXPECT_EQ(one.how_it_ended, call_outcome::outcome_unknown);
 }
 
 TEST_F(forwarding_test, ignores_unexpected_answers) {
@@ -171,7 +171,7 @@ TEST_F(forwarding_test, node_loss_during_a_send_leaves_the_call_unknown) {
     };
     ASSERT_TRUE(calls.offer(one));
     EXPECT_EQ(one.endings, 1);
-    EXPECT_EQ(one.how_it_ended, ending::unknown);
+    EXPECT_EQ(one.how_it_ended, call_outcome::outcome_unknown);
     EXPECT_EQ(calls.statistics().awaited, 0u);
 }
 

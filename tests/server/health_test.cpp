@@ -90,7 +90,7 @@ TEST(health, names_stuck_calls_and_fails_if_all_are_stuck) {
 }
 
 TEST(health, not_ready_while_a_call_would_be_refused) {
-    bank_server bank{with_pages({.workers = 1, .queue = 1})};
+    bank_server bank{with_pages({.workers = 1, .max_queued_calls = 1})};
     client running{bank.port()}, waiting{bank.port()};
     running.send({"CALL", "gate"});
     bank.held.await(1);
@@ -114,7 +114,8 @@ TEST(health, not_ready_while_a_client_would_be_refused) {
 }
 
 TEST(health, not_ready_while_memory_is_full) {
-    bank_server bank{with_pages({.workers = 1, .max_request = 4096, .max_held = 4096, .max_held_clients = 0})};
+    bank_server bank{
+        with_pages({.workers = 1, .max_request = 4096, .max_buffered_bytes = 4096, .max_buffered_bytes_clients = 0})};
     constexpr std::size_t bytes = 20'000'000;
     bare_socket greedy{bank.port(), 4096};
     greedy.send(wire({"CALL", "large", std::to_string(bytes)}));

@@ -235,14 +235,14 @@ TEST(run_clock, interrupts_at_growing_intervals) {
 
 TEST(counters, refused_calls_have_no_turnaround_time) {
     counters counted{1};
-    counted.count_call(0, 3, ending::busy, 1us);
-    counted.count_call(0, 3, ending::shutdown, 1us);
-    counted.count_call(0, 3, ending::ok, 5ms);
+    counted.count_call(0, 3, call_outcome::busy, 1us);
+    counted.count_call(0, 3, call_outcome::shutdown, 1us);
+    counted.count_call(0, 3, call_outcome::ok, 5ms);
     turnaround_sum sum;
     counted.add_to(sum, 0, 3);
     EXPECT_EQ(observe::count_of(sum.buckets), 1U);
     EXPECT_EQ(sum.microseconds, 5000U);
-    EXPECT_EQ(counted.endings(0, ending::busy), 1U);
+    EXPECT_EQ(counted.outcomes(0, call_outcome::busy), 1U);
 }
 
 TEST(workers, are_limited_by_the_executor) {

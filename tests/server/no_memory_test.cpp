@@ -58,7 +58,7 @@ TEST(no_memory, a_refused_program_call_leaks_nothing) {
     program_calls calls{how, full, known.all(), slow};
     const invocation what{.entry = known.find("noop"), .how = {}, .spoken = protocol::resp3};
     int told = 0;
-    const auto tell = [&](std::string_view, ending) { ++told; };
+    const auto tell = [&](std::string_view, call_outcome) { ++told; };
     full.spoils_memory = true;
     EXPECT_THROW(calls.call(what, {}, tell), std::bad_alloc);
     EXPECT_EQ(told, 0);
@@ -67,8 +67,8 @@ TEST(no_memory, a_refused_program_call_leaks_nothing) {
     calls.call(what, {}, tell);
     full.taken->run();
     EXPECT_EQ(told, 1);
-    EXPECT_EQ(calls.counts().endings(0, ending::busy), 1U);
-    EXPECT_EQ(calls.counts().endings(0, ending::ok), 1U);
+    EXPECT_EQ(calls.counts().outcomes(0, call_outcome::busy), 1U);
+    EXPECT_EQ(calls.counts().outcomes(0, call_outcome::ok), 1U);
 }
 
 /// An I/O thread for an executor that takes nothing.
@@ -115,7 +115,7 @@ TEST(no_memory, a_refused_call_is_answered) {
     s.full.spoils_memory = false;
     EXPECT_EQ(client{s.port()}({"CALL", "noop"}).substr(0, 5), "-BUSY");
     s.end();
-    EXPECT_EQ(s.serving->counts().endings(0, ending::busy), 2U);
+    EXPECT_EQ(s.serving->counts().outcomes(0, call_outcome::busy), 2U);
 }
 
 // Catches an ID that stays in progress forever because its accepted call could not be queued for lack of memory.
@@ -168,14 +168,15 @@ TEST(no_memory, a_failure_without_a_description_is_answered) {
     program_calls calls{how, full, known.all(), slow};
     full.takes = true;
     std::string answer;
-    calls.call({.entry = known.find("fail"), .how = {}}, {}, [&](std::string_view text, ending) { answer = text; });
+    calls.call({.entry = known.find("fail"), .how = {}}, {},
+               [&](std::string_view text, call_outcome) { answer = text; });
     full.taken->run();
     EXPECT_EQ(answer, "-EXCEPTION .\r\n");
 }
 
 TEST(no_memory, an_unstarted_call_is_answered) {
     const invocation what{};
-    for (const ending why : {ending::busy, ending::shutdown}) {
+    for (const call_outcome why : {call_outcome::busy, call_outcome::shutdown}) {
         std::string answer;
         support::refuse_after = 1;
         EXPECT_EQ(answer_refused(what, why, answer), why);
@@ -191,10 +192,10 @@ TEST(no_memory, a_terminated_call_is_answered) {
     for (std::uint64_t n = 1;; ++n) {
         std::string answer;
         support::refuse_after = n;
-        EXPECT_EQ(answer_stack_overflow(what, answer), ending::stack);
+        EXPECT_EQ(answer_stack_overflow(what, answer), call_outcome::stack_overflow);
         const bool refused = std::exchange(support::refuse_after, 0) == 0;
-        EXPECT_EQ(answer.substr(0, 7), "-STACK ");
-        EXPECT_EQ(answer == "-STACK .\r\n", refused);
+        EXPECT_EQ(answer.substr(0, 7), "-STACKOVERFLOW ");
+        EXPECT_EQ(answer == "-STACKOVERFLOW .\r\n", refused);
         if (!refused) break;
     }
 }

@@ -24,7 +24,7 @@ protected:
 // Only another call releases the workers, so without preemption no call is answered.
 TEST_F(preemptive_executor_test, runs_an_urgent_call_while_workers_are_busy) {
     for (const std::string ticks : {"on-demand", "periodic"}) {
-        bank_server bank{{.workers = 2, .preemption = {.ticks = ticks}}};
+        bank_server bank{{.workers = 2, .preemption = {.tick_source = ticks}}};
         client busy{bank.port()};
         busy.send({"CALL", "hold"});
         busy.send({"CALL", "hold_reading"});
@@ -44,7 +44,7 @@ TEST_F(preemptive_executor_test, gives_workers_real_time_priority_for_urgent_cal
     if (!support::may_have_realtime_threads()) GTEST_SKIP() << support::no_realtime_rights;
     const std::vector<std::string> usual{"tutti-io_thread 7"}, urgent{"tutti-io_thread 7", "tutti-worker 1"};
     for (const int priority : {3, 4}) {
-        bank_server bank{{.io_realtime = 7, .workers = 1, .preemption = {.realtime_from = 4}}};
+        bank_server bank{{.io_realtime = 7, .workers = 1, .preemption = {.realtime_min_priority = 4}}};
         client busy{bank.port()}, other{bank.port()};
         busy.send({"CALL", "hold", "PRIORITY", std::to_string(priority)});
         while (number_of(other({"INFO"}), "running") != 1) std::this_thread::yield();
@@ -159,25 +159,25 @@ TEST_F(preemptive_executor_test, reports_a_stack_overflow_as_an_error) {
         ask.send({"CALL", "dive"});
         ask.send({"CALL", "dive_reading"});
         ask.send({"CALL", "count"});
-        EXPECT_EQ(ask.receive().substr(0, 12), "-STACK dive:");
-        EXPECT_EQ(ask.receive().substr(0, 20), "-STACK dive_reading:");
+        EXPECT_EQ(ask.receive().substr(0, 12), "-STACKOVERFLOW dive:");
+        EXPECT_EQ(ask.receive().substr(0, 20), "-STACKOVERFLOW dive_reading:");
         EXPECT_EQ(ask.receive(), std::to_string(i));
     }
-    EXPECT_EQ(ask({"CALL", "dive_noexcept"}).substr(0, 21), "-STACK dive_noexcept:");
+    EXPECT_EQ(ask({"CALL", "dive_noexcept"}).substr(0, 21), "-STACKOVERFLOW dive_noexcept:");
     EXPECT_EQ(ask({"CALL", "total"}), "100000");
-    EXPECT_NE(ask({"INFO"}).find("SHUTDOWN=0,STACK=10"), std::string::npos);
+    EXPECT_NE(ask({"INFO"}).find("SHUTDOWN=0,STACKOVERFLOW=10"), std::string::npos);
     try {
         bank->call<void>("dive", {}).get();
         ADD_FAILURE() << "it came to its end";
     } catch (const call_error& e) {
-        EXPECT_EQ(e.code(), "STACK");
+        EXPECT_EQ(e.code(), "STACKOVERFLOW");
     }
     for (const std::string_view name : {"dive", "dive_reading"}) EXPECT_EQ(attempts_after(bank, name), 2) << name;
 }
 
 // Every call interrupts some calls and is interrupted by others, in the middle of a transaction on a shared counter.
 TEST_F(preemptive_executor_test, runs_and_answers_every_call_once) {
-    bank_server bank{{.workers = 2, .preemption = {.contexts = 64, .most_preemptions = 3, .lazy_promotion = true}}};
+    bank_server bank{{.workers = 2, .preemption = {.contexts = 64, .max_preemptions = 3, .lazy_priority_boost = true}}};
     expect_each_once(bank, {.connections = 3, .calls = 10'000, .ahead = 50, .request = [](std::mt19937& random) {
                                 return std::vector<std::string>{"CALL", "count", "PRIORITY",
                                                                 std::to_string(random() % 32)};
@@ -192,7 +192,7 @@ TEST_F(preemptive_executor_test, preempts_for_one_server_of_a_process) {
     EXPECT_NE(second.info().find("executor:threads"), std::string::npos);
     service third{{.executor = execution::preemptive}};
     EXPECT_THROW(third.start(), std::logic_error);
-    service senseless{{.preemption = {.ticks = "hourly"}}};
+    service senseless{{.preemption = {.tick_source = "hourly"}}};
     EXPECT_NO_THROW(senseless.start()) << "it has threads, which have no ticks";
 }
 

@@ -24,7 +24,7 @@ void until(F&& done) {
 }
 
 TEST(pressure, a_full_queue_answers_busy) {
-    bank_server bank{{.workers = 1, .queue = 4}};
+    bank_server bank{{.workers = 1, .max_queued_calls = 4}};
     client ask{bank.port()};
     ask.send({"CALL", "gate"});
     EXPECT_EQ(client{bank.port()}({"PING"}), "PONG");
@@ -66,7 +66,7 @@ public:
 private:
     static settings with_room_for_four(settings how) {
         how.workers = 1;
-        how.queue = 4;
+        how.max_queued_calls = 4;
         return how;
     }
     client holds_;
@@ -130,7 +130,7 @@ TEST(pressure, shed_calls_have_no_effect_and_may_be_repeated) {
 
 // Calls of one I/O thread are dropped for calls of another, and all of these for calls of the program.
 TEST(pressure, every_call_is_run_once_or_refused_once) {
-    bank_server bank{{.io_threads = 2, .workers = 1, .queue = 8}};
+    bank_server bank{{.io_threads = 2, .workers = 1, .max_queued_calls = 8}};
     const std::size_t calls = support::rounds(5000);
     std::atomic<std::size_t> ran{0}, refused{0};
     const auto count = [&](const std::string& answer) { ++(answer.find("BUSY") == 1 ? refused : ran); };
@@ -162,7 +162,7 @@ TEST(pressure, every_call_is_run_once_or_refused_once) {
 
 // A few small requests ask for large answers, which their client does not read.
 TEST(pressure, buffered_bytes_of_all_clients_are_bounded) {
-    bank_server bank{{.workers = 1, .max_held = 2'000'000, .max_held_clients = 0}};
+    bank_server bank{{.workers = 1, .max_buffered_bytes = 2'000'000, .max_buffered_bytes_clients = 0}};
     bare_socket greedy{bank.port(), 4096};
     constexpr std::size_t many = 50, bytes = 20'000'000;
     std::string all;
@@ -179,7 +179,7 @@ TEST(pressure, buffered_bytes_of_all_clients_are_bounded) {
     });
     EXPECT_GE(answered, 1U);
     EXPECT_LE(answered, 3U);
-    EXPECT_LT(number_of(watcher({"INFO"}), "bytes_held"), 3 * bytes);
+    EXPECT_LT(number_of(watcher({"INFO"}), "buffered_bytes"), 3 * bytes);
     EXPECT_EQ(watcher({"CALL", "noop"}).substr(0, 5), "-BUSY");
     bare_socket long_winded{bank.port()};
     long_winded.send("*2\r\n$4\r\nECHO\r\n$900000\r\n" + std::string(30'000, 'x'));
@@ -190,7 +190,7 @@ TEST(pressure, buffered_bytes_of_all_clients_are_bounded) {
 }
 
 TEST(pressure, clients_that_do_not_read_are_not_read) {
-    bank_server bank{{.max_unsent = 100'000, .write_timeout = 0ms}};
+    bank_server bank{{.max_output_buffer = 100'000, .write_timeout = 0ms}};
     bare_socket greedy{bank.port(), 4096};
     const std::string call = wire({"CALL", "large", "50000"});
     // The server stops reading, so at some time the client's own socket accepts no more bytes.
@@ -210,7 +210,7 @@ TEST(pressure, clients_that_do_not_read_are_not_read) {
 }
 
 TEST(pressure, clients_that_do_not_read_are_closed) {
-    bank_server bank{{.max_unsent = 1000, .write_timeout = 50ms}};
+    bank_server bank{{.max_output_buffer = 1000, .write_timeout = 50ms}};
     bare_socket greedy{bank.port(), 4096};
     greedy.send(wire({"CALL", "large", "50000000"}));
     client watcher{bank.port()};
@@ -337,7 +337,7 @@ TEST(pressure, idle_clients_are_closed) {
 }
 
 TEST(pressure, a_long_pipeline_is_read_in_portions) {
-    bank_server bank{{.workers = 2, .queue = 16, .max_pipeline = 8}};
+    bank_server bank{{.workers = 2, .max_queued_calls = 16, .max_pipeline = 8}};
     bare_socket talk{bank.port()};
     const std::size_t rounds = support::rounds(20'000);
     std::string all;

@@ -211,7 +211,7 @@ TEST_F(reading_order, skips_no_client_for_long) {
 
 class round_robin_reads_test : public reading_order {
 protected:
-    round_robin_reads_test() : reading_order{{.read_in_turn = true}} {}
+    round_robin_reads_test() : reading_order{{.round_robin_reads = true}} {}
 };
 
 TEST_F(round_robin_reads_test, read_the_longest_unread_client_first) {

@@ -56,11 +56,11 @@ TEST(endpoint, round_trips_through_text) {
 }
 
 TEST(settings, reserve_memory_for_accepted_calls) {
-    settings how{.max_held = 2'000'000, .max_held_clients = 1'999'999};
+    settings how{.max_buffered_bytes = 2'000'000, .max_buffered_bytes_clients = 1'999'999};
     EXPECT_NO_THROW(static_cast<void>(checked(how)));
-    how.max_held_clients = 2'000'000;
+    how.max_buffered_bytes_clients = 2'000'000;
     EXPECT_THROW(static_cast<void>(checked(how)), std::invalid_argument);
-    how.max_held_clients = 0;
+    how.max_buffered_bytes_clients = 0;
     EXPECT_NO_THROW(static_cast<void>(checked(how)));
 }
 
@@ -76,8 +76,8 @@ TEST(settings, refuse_durations_beyond_the_clock) {
         EXPECT_NO_THROW(static_cast<void>(checked(how)));
     };
     refused(&settings::stuck_after);
-    refused(&settings::brief_call);
-    refused(&settings::remember_for);
+    refused(&settings::short_call_limit);
+    refused(&settings::reply_cache_ttl);
     refused(&settings::shutdown_timeout);
     refused(&settings::time_limit);
     refused(&settings::idle_timeout);
@@ -86,7 +86,7 @@ TEST(settings, refuse_durations_beyond_the_clock) {
     refused(&settings::login_timeout);
     refused(&settings::request_timeout);
     settings how = usual;
-    how.log.replicas_timeout = std::chrono::milliseconds::max();
+    how.log.wait_followers_timeout = std::chrono::milliseconds::max();
     EXPECT_THROW(static_cast<void>(checked(how)), std::invalid_argument);
     how = usual;
     how.log.replay_limit = std::chrono::milliseconds::max();
@@ -238,7 +238,7 @@ TEST(io_thread, survives_a_client_without_memory) {
     serving.join();
     static_cast<void>(serving.responds());
     EXPECT_TRUE(serving.responds()) << "who has ended is missed by nobody";
-    EXPECT_EQ(serving.counts().clients_refused.get(), 1U);
+    EXPECT_EQ(serving.counts().rejected_connections.get(), 1U);
     pool.drain();
 }
 

@@ -43,14 +43,14 @@ public:
 
     /// Makes brief calls in a closed loop until a worker replaces the I/O thread.
     void await_worker_io(client& by) {
-        const std::size_t before = number_of(by({"INFO"}), "stand_ins");
+        const std::size_t before = number_of(by({"INFO"}), "io_handoffs");
         const auto until = std::chrono::steady_clock::now() + timeout;
         do {
             for (int i = 0; i < 100; ++i) EXPECT_EQ(by({"CALL", "act", "0"}), "OK");
             // An exception ends the test instead of a hang.
             if (std::chrono::steady_clock::now() > until)
                 throw std::runtime_error{"no worker takes the I/O thread's place"};
-        } while (number_of(by({"INFO"}), "stand_ins") < before + 50);
+        } while (number_of(by({"INFO"}), "io_handoffs") < before + 50);
     }
 
     std::atomic<int> acting{0};
@@ -59,7 +59,7 @@ private:
     static settings prepared(settings how) {
         how.port = 0;
         // With this limit, a call also counts as brief on a busy machine or in a sanitizer build.
-        if (how.brief_call.count() != 0) how.brief_call = 5ms;
+        if (how.short_call_limit.count() != 0) how.short_call_limit = 5ms;
         if (std::getenv("TUTTI_TEST_THREADS") != nullptr) how.executor = execution::threads;
         return how;
     }
@@ -82,23 +82,23 @@ TEST(worker_io_test, answers_calls_and_is_counted) {
     EXPECT_EQ(other({"PING"}), "PONG");
     EXPECT_EQ(other({"CALL", "act", "0"}), "OK");
     EXPECT_EQ(other({"CALL", "act"}).substr(0, 9), "-ARGUMENT");
-    EXPECT_EQ(number_of(one({"INFO"}), "stand_ins_called_off"), number_of(other({"INFO"}), "stand_ins_called_off"));
+    EXPECT_EQ(number_of(one({"INFO"}), "io_handoffs_reclaimed"), number_of(other({"INFO"}), "io_handoffs_reclaimed"));
 }
 
 TEST(worker_io_test, is_off_without_short_calls) {
-    worker_io_server server{{.workers = 1, .brief_call = 0us}};
+    worker_io_server server{{.workers = 1, .short_call_limit = 0us}};
     client one{server.port()};
     for (int i = 0; i < 500; ++i) ASSERT_EQ(one({"CALL", "act", "0"}), "OK");
-    EXPECT_EQ(number_of(one({"INFO"}), "stand_ins"), 0U);
+    EXPECT_EQ(number_of(one({"INFO"}), "io_handoffs"), 0U);
 }
 
 // A worker that reads for the I/O thread has no real-time priority, so urgent calls would wait for other programs.
 TEST(worker_io_test, is_off_with_real_time_priorities) {
     if (!support::may_have_realtime_threads()) GTEST_SKIP() << support::no_realtime_rights;
-    worker_io_server server{{.io_realtime = 2, .workers = 1, .preemption = {.realtime_from = 4}}};
+    worker_io_server server{{.io_realtime = 2, .workers = 1, .preemption = {.realtime_min_priority = 4}}};
     client one{server.port()};
     for (int i = 0; i < 500; ++i) ASSERT_EQ(one({"CALL", "act", "0"}), "OK");
-    EXPECT_EQ(number_of(one({"INFO"}), "stand_ins"), 0U);
+    EXPECT_EQ(number_of(one({"INFO"}), "io_handoffs"), 0U);
 }
 
 // The call was expected to be brief, but keeps the only worker, which has read it in place of the I/O thread.
@@ -106,7 +106,7 @@ TEST(worker_io_test, returns_to_the_thread_during_a_long_call) {
     worker_io_server server{{.workers = 1}};
     client one{server.port()}, other{server.port()};
     server.await_worker_io(one);
-    const std::size_t before = number_of(one({"INFO"}), "stand_ins_called_off");
+    const std::size_t before = number_of(one({"INFO"}), "io_handoffs_reclaimed");
     one.send({"CALL", "act", "1"});
     const bool answered = answers(other, {"PING"});
     EXPECT_TRUE(answered) << "nobody reads while the worker is at it";
@@ -114,7 +114,7 @@ TEST(worker_io_test, returns_to_the_thread_during_a_long_call) {
         while (server.acting.load() == 0) std::this_thread::sleep_for(1ms);
         std::string info = other({"INFO"});
         EXPECT_EQ(number_of(info, "running"), 1U);
-        while (number_of(info, "stand_ins_called_off") <= before) info = other({"INFO"});
+        while (number_of(info, "io_handoffs_reclaimed") <= before) info = other({"INFO"});
     }
     server.release();
     EXPECT_EQ(one.receive(), "OK");
@@ -227,7 +227,7 @@ TEST(worker_io_test, loses_nothing_under_load) {
         const std::string info = ask({"INFO"});
         const std::string line = "procedure_act:OK=";
         EXPECT_EQ(std::stoul(info.substr(info.find(line) + line.size())), 2U * 400 * 41);
-        EXPECT_EQ(number_of(info, "bytes_held"), 0U) << "but for what this client makes it hold";
+        EXPECT_EQ(number_of(info, "buffered_bytes"), 0U) << "but for what this client makes it hold";
     }
 }
 

@@ -38,9 +38,9 @@ class Server:
     def configured(options, folder, number):
         if options.engine:
             # The check reads all rows in one block, which may take some time with an engine.
-            return f"[engine]\naddress = '{options.engine}'\nprefix = '{options.prefix}'\npatience = 60000\n"
+            return f"[engine]\naddress = '{options.engine}'\nprefix = '{options.prefix}'\nrequest-timeout = 60000\n"
         addresses = ", ".join(f"'unix:{folder}/node-{n}'" for n in range(options.servers))
-        return f"nodes = [{addresses}]\nself = {number}\npatience = 3000\nconnect-within = 60000\n"
+        return f"nodes = [{addresses}]\nnode-number = {number}\nfailure-timeout = 3000\nconnect-timeout = 60000\n"
 
     def address(self):
         """Once it serves."""

@@ -86,7 +86,7 @@ std::variant<program_options, cli::help_text> parse_command_line(int argc, const
 int run(const program_options& options) {
     const load_result r = generate_load(options.how);
     options.json ? print_json(r) : print_table(r);
-    if (r.first_failure.empty()) return cli::all_is_well;
+    if (r.first_failure.empty()) return cli::success;
     fmt::print(stderr, "tutti-tpcc-load: a call failed: {}\n", r.first_failure);
     return cli::failed;
 }

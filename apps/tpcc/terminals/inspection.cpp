@@ -87,7 +87,7 @@ std::vector<std::optional<warehouse_counts>> count_rows(const std::vector<load::
             });
             all.push_back(warehouse_counts{static_cast<std::uint64_t>(n[0]), static_cast<std::uint64_t>(n[1])});
         } catch (const load::refused& e) {
-            if (!std::string_view{e.what()}.starts_with("LOST")) throw;
+            if (!std::string_view{e.what()}.starts_with("UNREACHABLE")) throw;
             all.push_back(std::nullopt);
         }
     }

@@ -101,7 +101,7 @@ int run_terminals(wanted_run options) {
     for (server_report& s : servers) s.after = look_at(s.at);
     fmt::print("\n{}\n{}", profile_table(r, servers), server_table(servers));
     const bool well = inspect(how, r, servers, before);
-    return well && r.unanswered == 0 ? cli::all_is_well : cli::failed;
+    return well && r.unanswered == 0 ? cli::success : cli::failed;
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ using instant = clock::time_point;
 
 constexpr std::chrono::milliseconds rest{10};       // pause after an error
 constexpr std::chrono::seconds patience{60};        // time to wait for replies after the end
-constexpr const char* unknown_outcome = "UNKNOWN";  // the servers' error code
+constexpr const char* unknown_outcome = "INDOUBT";  // the servers' error code
 
 struct terminal {
     terminal(const load::address& server, warehouse_id home, district_id at)

@@ -41,11 +41,11 @@ constexpr forwarded_outcome last(forwarded_outcome) noexcept { return forwarded_
 struct forwarded_reply {
     forwarded_outcome result{};
     std::uint16_t owner = 0;
-    std::uint8_t ending = 0;  ///< how the call ended, as a number that servers use
+    std::uint8_t outcome = 0;  ///< how the call ended, as a number that servers use
     std::string reply;
     template <class V>
     void fields(V& v) {
-        v(result), v(owner), v(ending), v(reply);
+        v(result), v(owner), v(outcome), v(reply);
     }
 };
 

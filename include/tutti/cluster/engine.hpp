@@ -29,7 +29,8 @@ struct engine_options {
     std::string address = "memory:";
     /// A prefix of every key, so that several clusters can share an engine. Letters, digits, `-` and `_` are allowed.
     std::string prefix = "tutti";
-    std::chrono::milliseconds patience{5000};  ///< maximum wait for the engine; then the engine is lost to the block
+    std::chrono::milliseconds request_timeout{
+        5000};  ///< maximum wait for the engine; then the engine is lost to the block
     /// How long an irrevocable block may keep its objects locked. The block normally holds every object that it has
     /// opened until it ends. If its program is killed, other writers wait for this long. A block that takes longer
     /// while others wait loses its objects (node_lost).

@@ -1,9 +1,9 @@
 /// @file
 /// Groups that keep the objects of a prefix together. You can ask how many objects each group has, and move objects
-/// between groups while programs use them. `tutti member move` uses these functions.
+/// between groups while programs use them. `tutti member rebalance` uses these functions.
 ///
 ///     tutti::cluster::engine_options where{.address = "tutti://127.0.0.1:7001;127.0.0.1:7011"};
-///     tutti::cluster::move_objects(where, {.joins = {"127.0.0.1:7021"}});  // a third one gets its share
+///     tutti::cluster::rebalance(where, {.add = {"127.0.0.1:7021"}});  // a third one gets its share
 #pragma once
 
 #include <cstddef>
@@ -32,12 +32,12 @@ struct groups_status {
 };
 
 /// Groups to add and to remove. Each group is given by the addresses of some of its members, separated by commas.
-struct groups_change {
-    std::vector<std::string> joins;   ///< groups that get a share; existing groups also get a share
-    std::vector<std::string> leaves;  ///< groups that give away all their objects; you can stop them afterwards
+struct rebalance_request {
+    std::vector<std::string> add;     ///< groups that get a share; existing groups also get a share
+    std::vector<std::string> remove;  ///< groups that give away all their objects; you can stop them afterwards
 };
 
-/// Asks the groups of `where`. Of the other options, only prefix, patience and TLS are used.
+/// Asks the groups of `where`. Of the other options, only prefix, request_timeout and TLS are used.
 /// @throws connection_error  if a group does not answer, or the groups do not keep this prefix
 [[nodiscard]] TUTTI_EXPORT groups_status query_groups(const engine_options& where);
 
@@ -47,8 +47,8 @@ struct groups_change {
 /// the keys of the group that gives.
 /// @throws connection_error  if a group does not answer, or another call moves objects at the same time: then call
 /// again
-TUTTI_EXPORT groups_status move_objects(const engine_options& where, const groups_change& what,
-                                               const std::function<void(const groups_status&)>& tell = {});
+TUTTI_EXPORT groups_status rebalance(const engine_options& where, const rebalance_request& what,
+                                            const std::function<void(const groups_status&)>& tell = {});
 
 /// The objects that a call has saved, restored or exported.
 struct objects_status {

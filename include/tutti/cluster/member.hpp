@@ -2,7 +2,7 @@
 /// Members of a group that keeps objects on several disks, and functions that query and change a group. `tutti member`
 /// runs such a member.
 ///
-///     tutti::cluster::member one{{.folder = "/var/lib/tutti/a", .address = "127.0.0.1:7001", .founds = true}, say};
+///     tutti::cluster::member one{{.data_dir = "/var/lib/tutti/a", .address = "127.0.0.1:7001", .new_group = true}, say};
 ///     one.run();  // until one.stop() on another thread
 ///
 /// Programs reach the group through `engine_options::address`: `tutti://127.0.0.1:7001,127.0.0.1:7002,127.0.0.1:7003`.
@@ -22,15 +22,15 @@
 namespace tutti::cluster {
 
 struct member_options {
-    std::string folder;  ///< the folder of this member alone; created if missing
+    std::string data_dir;  ///< the folder of this member alone; created if missing
     /// The address on which the member listens: `host:port`. The host is a name, an IPv4 address, or an IPv6 address in
     /// brackets. Empty: the address of the member's last start. Others reach the member by this address if `advertise`
     /// is not set.
     std::string address;
-    bool founds = false;             ///< begins a new group; has no effect if the folder already belongs to a group
-    std::vector<std::string> joins;  ///< addresses of members of the group that this new member joins
+    bool new_group = false;         ///< begins a new group; has no effect if the folder already belongs to a group
+    std::vector<std::string> join;  ///< addresses of members of the group that this new member joins
     /// A leader that has been silent for this long, or up to twice as long, is replaced. At least 50 ms.
-    std::chrono::milliseconds election{300};
+    std::chrono::milliseconds election_timeout{300};
     /// TLS files. If set, members and programs must use TLS, and the address may be outside loopback. A member's
     /// certificate is made for the DNS name `member.<group_name>`. The member reads changed files before the next
     /// connection.
@@ -106,17 +106,18 @@ struct group_status {
     std::vector<member_status> members;
 };
 
-/// Asks one of `addresses` for the members, and each member for its status. Waits at most `within` for each answer. With
+/// Asks one of `addresses` for the members, and each member for its status. Waits at most `timeout` for each answer. With
 /// TLS, accepts the certificate of a program or of a member.
 /// @throws member_error  if the addresses or the files are invalid
 [[nodiscard]] TUTTI_EXPORT group_status query_group(const std::vector<std::string>& addresses,
-                                                          std::chrono::milliseconds within, const tls_options& tls = {},
+                                                          std::chrono::milliseconds timeout,
+                                                          const tls_options& tls = {},
                                                           const std::string& group_name = "tutti");
 
 /// Removes a member from the group. The member need not be running. With TLS, requires the certificate of a member.
 /// @throws member_error
 TUTTI_EXPORT void remove_member(const std::vector<std::string>& addresses, std::uint64_t id,
-                                       std::chrono::milliseconds within, const tls_options& tls = {},
+                                       std::chrono::milliseconds timeout, const tls_options& tls = {},
                                        const std::string& group_name = "tutti");
 
 /// Makes the member of a folder the only member of a new group, with the objects in its log. Use this function if a

@@ -28,7 +28,7 @@ enum class placement : std::uint8_t {
 
 struct node_options {
     std::string cluster = "tutti";  ///< name of the cluster; other names, or other lists of nodes, are refused
-    unsigned self = 0;              ///< index of this node in `addresses`
+    unsigned node_number = 0;       ///< index of this node in `addresses`
     /// The addresses of all nodes, in the same order at every node: `host:port` or `unix:/path`. For ZeroMQ, every
     /// address is `zmq:host:port`. Empty: a cluster of one process, without a socket. Addresses outside loopback
     /// require `tls`, or, with ZeroMQ, `curve`.
@@ -39,9 +39,9 @@ struct node_options {
     /// The maximum silence. A block treats a node as lost if the node has not answered a question for this long. A node
     /// is lost for good if it has sent nothing at all for this long. Every node sends at least eight messages in this
     /// time.
-    std::chrono::milliseconds patience{5000};
-    std::chrono::milliseconds connect_within{10000};  ///< all other nodes must be connected within this time
-    std::size_t largest_message = 16u << 20;          ///< bytes; a node that announces more is disconnected
+    std::chrono::milliseconds failure_timeout{5000};
+    std::chrono::milliseconds connect_timeout{10000};  ///< all other nodes must be connected within this time
+    std::size_t max_message_bytes = 16u << 20;         ///< bytes; a node that announces more is disconnected
     /// Size limit of this node's cache, in bytes. The cache holds copies of other nodes' objects that are read often
     /// and written rarely. Blocks read these copies without a message. 0: no cache.
     std::size_t cache = 64u << 20;
@@ -50,7 +50,7 @@ struct node_options {
     std::string metrics{};
 
     /// Returns configuration::from_environment().node. The environment sets TUTTI_CLUSTER_NODES=address,address,… and
-    /// TUTTI_CLUSTER_SELF=number, or names a file in TUTTI_CLUSTER_CONFIG. Without these variables, the cluster is one
+    /// TUTTI_CLUSTER_NODE_NUMBER=number, or names a file in TUTTI_CLUSTER_CONFIG. Without these variables, the cluster is one
     /// process. Throws configuration_error if the variables are invalid or name an engine.
     [[nodiscard]] TUTTI_EXPORT static node_options from_environment();
 };
@@ -62,10 +62,10 @@ struct node_statistics {
     std::uint64_t round_trips = 0;  ///< number of times that a block waited for other nodes
     std::uint64_t messages_sent = 0;
     std::uint64_t bytes_sent = 0;
-    std::uint64_t system_calls = 0;   ///< to send messages; fewer than messages if several went together
-    std::uint64_t reader_aborts = 0;  ///< those of `aborts` in blocks that had promised to write nothing (read_only)
-    std::uint64_t rewinds = 0;        ///< partial roll-backs to a nested block, caused by objects
-    std::uint64_t cached_reads = 0;   ///< objects opened from copies; over an engine also prefetches
+    std::uint64_t system_calls = 0;      ///< to send messages; fewer than messages if several went together
+    std::uint64_t read_only_aborts = 0;  ///< those of `aborts` in blocks that had promised to write nothing (read_only)
+    std::uint64_t partial_rollbacks = 0;      ///< partial roll-backs to a nested block, caused by objects
+    std::uint64_t cached_reads = 0;           ///< objects opened from copies; over an engine also prefetches
     std::uint64_t transactions_in_doubt = 0;  ///< transactions of lost nodes that still hold objects here (doubts.hpp)
 };
 

@@ -21,79 +21,81 @@ namespace tutti::cluster {
 
 /// The reason why an attempt that had touched objects was rolled back.
 enum class rollback_reason : std::uint8_t {
-    busy,       ///< commits kept an object locked, or a block held an abstract lock, until the attempt stopped asking
-    changed,    ///< another block overwrote an object that the attempt had read
-    too_old,    ///< no owner keeps the object's value at the reader's time
-    refused,    ///< at commit, a lock was not free or a read object was not current any more
-    variables,  ///< a local variable that the attempt had read is not current any more
-    lost,       ///< a node that the attempt needs is lost (node_lost)
-    uncertain,  ///< a node was lost after it was asked to commit (outcome_unknown)
-    retry,      ///< the attempt called retry and waits for a change
-    other,      ///< a reason outside the cluster: a conflict over variables, an exception, cancel
+    busy,        ///< commits kept an object locked, or a block held an abstract lock, until the attempt stopped asking
+    validation,  ///< another block overwrote an object that the attempt had read
+    snapshot_too_old,  ///< no owner keeps the object's value at the reader's time
+    prepare_refused,   ///< at commit, a lock was not free or a read object was not current any more
+    local_validation,  ///< a local variable that the attempt had read is not current any more
+    node_lost,         ///< a node that the attempt needs is lost (node_lost)
+    outcome_unknown,   ///< a node was lost after it was asked to commit (outcome_unknown)
+    retry,             ///< the attempt called retry and waits for a change
+    other,             ///< a reason outside the cluster: a conflict over variables, an exception, cancel
 };
 inline constexpr std::size_t rollback_reasons = 9;
 [[nodiscard]] constexpr rollback_reason last(rollback_reason) noexcept { return rollback_reason::other; }
 
 [[nodiscard]] constexpr std::string_view name_of(rollback_reason r) noexcept {
     constexpr std::array<std::string_view, rollback_reasons> names{
-        "busy", "changed", "too_old", "refused", "variables", "lost", "uncertain", "retry", "other"};
+        "busy",  "validation", "snapshot_too_old", "prepare_refused", "local_validation", "lost", "outcome_unknown",
+        "retry", "other"};
     const auto i = static_cast<std::size_t>(r);
     return i < names.size() ? names[i] : "unknown";
 }
 
 /// The figures of a node: X(name, kind, description). A `counter` grows from the node's start on. A `gauge` is a
 /// present value. `node_status`, its message, its JSON form and the metrics are all generated from this list.
-#define TUTTI_CLUSTER_FIGURES(X)                                                                               \
-    X(begins, counter, "Attempts of blocks that have touched objects")                                         \
-    X(commits, counter, "Blocks that have touched objects and committed")                                      \
-    X(rewinds, counter, "Times that objects made an attempt go back to a block inside it")                     \
-    X(reader_aborts, counter, "Attempts of read-only blocks that objects made start over")                     \
-    X(conflict_waits, counter, "Times that a block has waited for another to let go of an object")             \
-    X(protected_attempts, counter, "Attempts whose objects were reserved, against blocks that they go before") \
-    X(locks_refused, counter, "Locks of objects here that a block did not get, as another goes first")         \
-    X(given_way, counter, "Times that a block here has lost its reservation to one that goes first")           \
-    X(round_trips, counter, "Times that a block has waited for other nodes")                                   \
-    X(messages_sent, counter, "Messages to other nodes")                                                       \
-    X(bytes_sent, counter, "Their bytes")                                                                      \
-    X(system_calls, counter, "System calls that have sent them")                                               \
-    X(messages_received, counter, "Messages from other nodes")                                                 \
-    X(bytes_received, counter, "Their bytes")                                                                  \
-    X(objects, gauge, "Objects that exist and are owned by this node")                                         \
-    X(entries, gauge, "Entries of the directory: objects, pointers to other owners, traces of erased ones")    \
-    X(old_values, gauge, "Old values of objects, kept for readers")                                            \
-    X(old_bytes, gauge, "Bytes that the old values take")                                                      \
-    X(cached_reads, counter, "Objects of other nodes that were read in copies here")                           \
-    X(copies, gauge, "Copies here of objects of other nodes")                                                  \
-    X(copy_bytes, gauge, "Bytes that the copies take")                                                         \
-    X(shared, gauge, "Objects of this node that others have copies of")                                        \
-    X(in_doubt, gauge, "Objects out of reach here: a node went in the middle of a commit of theirs")           \
-    X(transactions_in_doubt, gauge, "Transactions that these are of, which an operator may settle")            \
-    X(settled, counter, "Commits of nodes that had gone, of which another node knew what had become of them")  \
-    X(settled_by_hand, counter, "Transactions that were in doubt, and that an operator has settled")           \
-    X(sleepers, gauge, "Blocks of the process that sleep in retry")                                            \
-    X(contexts, gauge, "Threads and other contexts that have used the node")                                   \
-    X(clock, gauge, "The logical clock, which commits move")                                                   \
-    X(promise, gauge, "Logical time that no reader of this node will ask below")                               \
-    X(observers, gauge, "Observers that are connected")                                                        \
-    X(observers_refused, counter, "Observers that were too many")                                              \
-    X(observers_cut_off, counter, "Observers that have said something else than they may")
+#define TUTTI_CLUSTER_COUNTERS(X)                                                                                     \
+    X(attempts, counter, "Attempts of blocks that have touched objects")                                              \
+    X(commits, counter, "Blocks that have touched objects and committed")                                             \
+    X(partial_rollbacks, counter, "Times that objects made an attempt go back to a block inside it")                  \
+    X(read_only_aborts, counter, "Attempts of read-only blocks that objects made start over")                         \
+    X(conflict_waits, counter, "Times that a block has waited for another to let go of an object")                    \
+    X(reserving_attempts, counter, "Attempts whose objects were reserved, against blocks that they go before")        \
+    X(locks_refused, counter, "Locks of objects here that a block did not get, as another goes first")                \
+    X(reservations_lost, counter, "Times that a block here has lost its reservation to one that goes first")          \
+    X(round_trips, counter, "Times that a block has waited for other nodes")                                          \
+    X(messages_sent, counter, "Messages to other nodes")                                                              \
+    X(bytes_sent, counter, "Their bytes")                                                                             \
+    X(system_calls, counter, "System calls that have sent them")                                                      \
+    X(messages_received, counter, "Messages from other nodes")                                                        \
+    X(bytes_received, counter, "Their bytes")                                                                         \
+    X(objects, gauge, "Objects that exist and are owned by this node")                                                \
+    X(directory_entries, gauge, "Entries of the directory: objects, pointers to other owners, traces of erased ones") \
+    X(old_versions, gauge, "Old values of objects, kept for readers")                                                 \
+    X(old_version_bytes, gauge, "Bytes that the old values take")                                                     \
+    X(cached_reads, counter, "Objects of other nodes that were read in copies here")                                  \
+    X(cached_objects, gauge, "Copies here of objects of other nodes")                                                 \
+    X(cache_bytes, gauge, "Bytes that the copies take")                                                               \
+    X(objects_cached_elsewhere, gauge, "Objects of this node that others have copies of")                             \
+    X(in_doubt, gauge, "Objects out of reach here: a node went in the middle of a commit of theirs")                  \
+    X(transactions_in_doubt, gauge, "Transactions that these are of, which an operator may settle")                   \
+    X(in_doubt_resolved, counter,                                                                                     \
+      "Commits of nodes that had gone, of which another node knew what had become of them")                           \
+    X(in_doubt_resolved_by_hand, counter, "Transactions that were in doubt, and that an operator has settled")        \
+    X(retry_waiters, gauge, "Blocks of the process that sleep in retry")                                              \
+    X(contexts, gauge, "Threads and other contexts that have used the node")                                          \
+    X(clock, gauge, "The logical clock, which commits move")                                                          \
+    X(snapshot_low_watermark, gauge, "Logical time that no reader of this node will ask below")                       \
+    X(observers, gauge, "Observers that are connected")                                                               \
+    X(observers_refused, counter, "Observers that were too many")                                                     \
+    X(observers_disconnected, counter, "Observers that have said something else than they may")
 
 enum class peer_state : std::uint8_t {
-    itself,
-    awaited,  ///< the peer has not connected yet
+    self,
+    connecting,  ///< the peer has not connected yet
     connected,
     lost,  ///< lost until another process takes its place
 };
 [[nodiscard]] constexpr std::string_view name_of(peer_state s) noexcept {
-    constexpr std::array<std::string_view, 4> names{"itself", "awaited", "connected", "lost"};
+    constexpr std::array<std::string_view, 4> names{"self", "connecting", "connected", "lost"};
     const auto i = static_cast<std::size_t>(s);
     return i < names.size() ? names[i] : "unknown";
 }
 
 /// The data that a node has about another node.
 struct peer_status {
-    peer_state state = peer_state::awaited;
-    /// Time since the peer's last message, in steps of an eighth of `patience`. If the peer is lost, the time since its
+    peer_state state = peer_state::connecting;
+    /// Time since the peer's last message, in steps of an eighth of `failure_timeout`. If the peer is lost, the time since its
     /// loss.
     std::uint64_t silent_ms = 0;
     template <class V>
@@ -103,27 +105,27 @@ struct peer_status {
 };
 
 /// The counters and the present state of a node. The node keeps running while it reads the figures one after the other.
-/// So the figures describe a single moment only if no block runs. In this case `begins` is the sum of `commits` and all
+/// So the figures describe a single moment only if no block runs. In this case `attempts` is the sum of `commits` and all
 /// of `rolled_back`.
 struct node_status {
     std::uint16_t number = 0;
     std::uint16_t nodes = 1;
     std::string release;  ///< release of Tutti, such as 0.1.0
     std::uint64_t uptime_ms = 0;
-    std::uint64_t patience_ms = 0;
-#define TUTTI_FIGURE(name, kind, what) std::uint64_t name = 0;
-    TUTTI_CLUSTER_FIGURES(TUTTI_FIGURE)
-#undef TUTTI_FIGURE
+    std::uint64_t failure_timeout_ms = 0;
+#define TUTTI_CLUSTER_COUNTER(name, kind, what) std::uint64_t name = 0;
+    TUTTI_CLUSTER_COUNTERS(TUTTI_CLUSTER_COUNTER)
+#undef TUTTI_CLUSTER_COUNTER
     std::array<std::uint64_t, rollback_reasons> rolled_back{};  ///< indexed by rollback_reason
     std::vector<peer_status> peers{};                           ///< indexed by node number
 
     /// Calls v for each field, in the order of the message that carries them.
     template <class V>
     void fields(V& v) {
-        v(number), v(nodes), v(release), v(uptime_ms), v(patience_ms);
-#define TUTTI_FIGURE(name, kind, what) v(name);
-        TUTTI_CLUSTER_FIGURES(TUTTI_FIGURE)
-#undef TUTTI_FIGURE
+        v(number), v(nodes), v(release), v(uptime_ms), v(failure_timeout_ms);
+#define TUTTI_CLUSTER_COUNTER(name, kind, what) v(name);
+        TUTTI_CLUSTER_COUNTERS(TUTTI_CLUSTER_COUNTER)
+#undef TUTTI_CLUSTER_COUNTER
         for (std::uint64_t& count : rolled_back) v(count);
         v(peers);
     }
@@ -134,7 +136,7 @@ struct node_status {
 struct observer_options {
     std::string cluster = "tutti";
     std::vector<std::string> addresses{};  ///< addresses of all nodes, in the nodes' order
-    std::chrono::milliseconds within{1000};
+    std::chrono::milliseconds timeout{1000};
     /// TLS files, required if the nodes use TLS. The nodes' authority must have signed the certificate, which may be a
     /// node's or any other.
     tls_options tls{};
@@ -156,7 +158,7 @@ struct node_reply {
 };
 
 /// Asks all nodes at once for their status, over one new connection each, and closes each connection after the answer.
-/// Returns after at most `within`, in the order of the addresses. A node answers at most eight observers at a time,
+/// Returns after at most `timeout`, in the order of the addresses. A node answers at most eight observers at a time,
 /// also while it waits for other nodes to connect. Throws connection_error if an address is malformed. Reports every
 /// other error in the node's answer.
 [[nodiscard]] TUTTI_EXPORT std::vector<node_reply> query_nodes(const observer_options& options);

@@ -47,7 +47,7 @@ struct procedure_options {
     bool refuse_late = false;
     /// The highest priority that a client may set. A client that sets a higher one gets ARGUMENT. The program's own
     /// calls may set any priority.
-    int highest_of_clients = highest_priority;
+    int max_client_priority = highest_priority;
     /// True: a call that waits in `retry` goes on waiting after its client has disconnected or closed its sending side.
     /// The call then has no reply. False: tutti::interrupted ends such a call.
     bool outlives_client = false;

@@ -40,13 +40,14 @@ inline constexpr std::chrono::hours max_duration{24 * 36'525};
 /// A user: name, password and permissions.
 struct user {
     std::string name{};
-    std::string password{};               ///< hash of the password as in crypt(5); `mkpasswd -m yescrypt` makes one
-    std::vector<std::string> calls{"*"};  ///< procedures that the user may call, as patterns of fnmatch(3): *, ?, [a-z]
-    int highest = highest_priority;       ///< highest priority of the user's calls, also of more urgent procedures
+    std::string password{};  ///< hash of the password as in crypt(5); `mkpasswd -m yescrypt` makes one
+    std::vector<std::string> allowed_procedures{
+        "*"};                             ///< procedures that the user may call, as patterns of fnmatch(3): *, ?, [a-z]
+    int max_priority = highest_priority;  ///< highest priority of the user's calls, also of more urgent procedures
     unsigned rate = 0;                    ///< calls per second on average, and as many at once; 0: no limit
     /// True: the user may list and disconnect other clients (CLIENT LIST, CLIENT KILL), and record what runs
     /// (TIMELINE).
-    bool operates = false;
+    bool is_admin = false;
     /// True: the user may run the commands of followers (FOLLOW), which read the whole log and can end a leader.
     bool replicates = false;
 };
@@ -62,14 +63,14 @@ enum class execution : std::uint8_t {
 
 /// Settings of preemptive execution.
 struct preemption_settings {
-    std::string ticks = "automatic";  ///< source of interrupts: automatic, kernel, on-demand, periodic, none
-    unsigned contexts = 1024;         ///< maximum number of started calls that have not waited in retry; more wait
-    std::size_t stack = 256 * 1024;   ///< bytes per call; memory is used only when touched
+    std::string tick_source = "automatic";  ///< source of interrupts: automatic, kernel, on-demand, periodic, none
+    unsigned contexts = 1024;        ///< maximum number of started calls that have not waited in retry; more wait
+    std::size_t stack = 256 * 1024;  ///< bytes per call; memory is used only when touched
     /// Maximum number of preemptions of a call. After them, the call gets the highest priority of all procedures
     /// (C_max). Empty: no limit.
-    std::optional<unsigned> most_preemptions{};
-    bool lazy_promotion = false;  ///< each preemption raises a call's priority by one, up to C_max
-    bool migrate = false;         ///< a preempted call may continue on another worker; not with `shared_thread_locals`
+    std::optional<unsigned> max_preemptions{};
+    bool lazy_priority_boost = false;  ///< each preemption raises a call's priority by one, up to C_max
+    bool migrate = false;  ///< a preempted call may continue on another worker; not with `shared_thread_locals`
     /// True: calls use the thread-local variables of their worker. A call that is interrupted while it changes such a
     /// variable leaves the variable half changed to the next call. False: each started call has thread-local storage of
     /// its own, which takes one sleeping thread per call. Calls share the storage nevertheless if the processor or the
@@ -78,7 +79,7 @@ struct preemption_settings {
     /// The priority from which on calls run in real time. While a worker runs such a call, the worker has the lowest
     /// real-time priority, so other programs on its processor wait for the call. Empty: workers never have a real-time
     /// priority. Requires `io_realtime` of 2 or more, and its rights.
-    std::optional<unsigned> realtime_from{};
+    std::optional<unsigned> realtime_min_priority{};
 };
 
 /// The importance of a message to an operator.
@@ -105,18 +106,18 @@ struct log_settings {
     std::chrono::milliseconds replay_limit{60'000};
     /// Bytes of calls that the server keeps for followers after a snapshot has replaced them. A follower that was away
     /// for longer needs a copy of the snapshot.
-    std::size_t backlog = std::size_t{64} << 20;
+    std::size_t replication_backlog = std::size_t{64} << 20;
     /// The number of followers that must have a writing call on their disks before the server replies. The reply is
-    /// UNREPLICATED if this takes longer than `replicas_timeout`.
-    unsigned replicas = 0;
-    std::chrono::milliseconds replicas_timeout{1'000};
+    /// UNREPLICATED if this takes longer than `wait_followers_timeout`.
+    unsigned wait_followers = 0;
+    std::chrono::milliseconds wait_followers_timeout{1'000};
     /// The number of followers that a starting server waits for, if it follows no leader. Until that many followers
     /// have reported their logs, the server accepts no calls that write. So the server detects that its own log has
     /// lost calls before other calls replace them. A promotion ends the wait.
     unsigned await_followers = 0;
     // The server sets these two from `settings`: number of kept replies to calls with an ID, and for how long.
-    std::size_t answers = 10'000;
-    std::chrono::milliseconds answers_for{600'000};
+    std::size_t max_cached_replies = 10'000;
+    std::chrono::milliseconds reply_cache_ttl{600'000};
 };
 
 /// The leader whose log this server follows, and the credentials for it.
@@ -175,17 +176,17 @@ struct settings {
     unsigned workers = 0;
     /// A worker may itself read and run calls of procedures that usually take less than this, so that the server need
     /// not wake another thread. The default is about the time to wake a thread. Zero: only I/O threads read.
-    std::chrono::microseconds brief_call{20};
+    std::chrono::microseconds short_call_limit{20};
 
     /// True: the server reads clients in turn, instead of reading the client with the most urgent call first.
-    bool read_in_turn = false;
+    bool round_robin_reads = false;
 
     execution executor = execution::automatic;
     preemption_settings preemption{};
 
     /// Maximum number of calls that wait for a worker. If the queue is full, the least urgent call gets BUSY. This is a
     /// waiting call if the new one has a higher priority, and the new one otherwise.
-    std::size_t queue = 10'000;
+    std::size_t max_queued_calls = 10'000;
     /// Maximum number of connections. A further connection gets MAXCLIENTS and is closed. One more may connect through
     /// a Unix socket, so that an operator can always look at the server.
     std::size_t max_clients = 10'000;
@@ -198,11 +199,11 @@ struct settings {
     std::size_t max_pipeline = 1024;      ///< maximum number of requests of a connection without a reply
     /// Maximum number of bytes of finished replies that a connection may leave unread. Beyond this limit, the server
     /// does not read from the connection.
-    std::size_t max_unsent = 1'048'576;
-    /// Maximum number of remembered replies to calls with an ID. The server keeps each for `remember_for`, and uses at
-    /// most a quarter of max_held for them.
-    std::size_t remembered = 10'000;
-    std::chrono::milliseconds remember_for{600'000};
+    std::size_t max_output_buffer = 1'048'576;
+    /// Maximum number of remembered replies to calls with an ID. The server keeps each for `reply_cache_ttl`, and uses at
+    /// most a quarter of max_buffered_bytes for them.
+    std::size_t max_cached_replies = 10'000;
+    std::chrono::milliseconds reply_cache_ttl{600'000};
     /// Receives messages for the operator, one line each, on any thread. Null: the server writes them to standard
     /// error. The function must neither throw nor wait for a reader of the line: the caller may be a thread that serves
     /// clients (line_writer).
@@ -217,18 +218,18 @@ struct settings {
     /// True: the server forwards calls to the server whose node owns their object (registry::add), and runs forwarded
     /// calls of other servers.
     bool forward = true;
-    log_settings log{};  ///< `answers` and `answers_for` are set from `remembered` and `remember_for`
+    log_settings log{};  ///< its limits of the reply cache are set from those above
     /// A leader to follow. If set, this server appends the leader's log to its own, runs the calls in it, and serves
     /// read-only procedures, until it is promoted. Requires a log.
     leader_settings follow{};
     /// Maximum number of bytes of requests and replies that the server holds for all clients together. Beyond this
     /// limit, new calls of clients get BUSY. Calls that already run may exceed the limit.
-    std::size_t max_held = std::size_t{1} << 30;
+    std::size_t max_buffered_bytes = std::size_t{1} << 30;
     /// Maximum number of bytes of requests and replies that connections hold. Beyond this limit, the server closes the
-    /// largest connections of those users that hold the most for their highest priority. The rest of max_held is for
-    /// the arguments of accepted calls: a user that holds its share of the rest gets BUSY. Must be less than max_held.
-    /// Zero: the server closes no connections and divides no memory. Empty: three quarters of max_held.
-    std::optional<std::size_t> max_held_clients{};
+    /// largest connections of those users that hold the most for their highest priority. The rest of max_buffered_bytes is for
+    /// the arguments of accepted calls: a user that holds its share of the rest gets BUSY. Must be less than max_buffered_bytes.
+    /// Zero: the server closes no connections and divides no memory. Empty: three quarters of max_buffered_bytes.
+    std::optional<std::size_t> max_buffered_bytes_clients{};
     std::chrono::milliseconds time_limit{0};    ///< limit of procedures without their own; zero: no limit
     std::chrono::milliseconds idle_timeout{0};  ///< maximum time without a request; zero: no limit
     /// Maximum time without progress of a reply, and of the end of a connection. Zero: no limit until the server ends,
@@ -347,7 +348,7 @@ public:
     /// cases, `then` runs on a thread of the server. First, a more urgent call may displace the call before its begin.
     /// Second, the call may not end after its time limit. `then` may run transactions. `then` must not throw, because
     /// an exception terminates the program. `then` must not wait for another call, because `then` may block that call's
-    /// worker. After the error STACK, `then` may use at most 64 KiB of stack.
+    /// worker. After the error STACKOVERFLOW, `then` may use at most 64 KiB of stack.
     /// REQUIRES: the service has started. @throws std::bad_alloc  in this case `then` is not called
     void call_raw(std::string_view name, std::vector<std::string> arguments, const call_options& how,
                   std::function<void(std::string_view)> then);

@@ -8,7 +8,7 @@ namespace tutti::cluster::backend {
 
 struct settings {
     std::string prefix;
-    std::chrono::milliseconds patience{5000};
+    std::chrono::milliseconds request_timeout{5000};
     bool batch = false;  ///< combines concurrent requests into one (batching_engine.hpp), if the engine supports this
     group::tls_settings tls{};  ///< for groups only: connections to other engines are in the clear
 };

@@ -27,7 +27,7 @@
 //       wrote, each request as a whole. A request reaches the observer before the watermark shows the request, and before the
 //       request's callers return.
 //
-// get, commit, open_key_feed and follow return within the engine's patience, or not much later.
+// get, commit, open_key_feed and follow return within the engine's request timeout, or not much later.
 //
 // Thread safety: every member may be called from any thread. A snapshot belongs to one caller.
 #pragma once

@@ -11,8 +11,8 @@ namespace tutti::cluster::backend {
 class backoff_timer {
 public:
     using clock = runtime_env::clock;
-    explicit backoff_timer(std::chrono::milliseconds patience, const runtime_env& env = runtime_env::real())
-        : env_{env}, deadline_{env.now() + patience} {}
+    explicit backoff_timer(std::chrono::milliseconds timeout, const runtime_env& env = runtime_env::real())
+        : env_{env}, deadline_{env.now() + timeout} {}
 
     [[nodiscard]] clock::time_point deadline() const noexcept { return deadline_; }
     /// Returns the remaining time, at least one millisecond: many libraries take zero as unlimited.

@@ -49,8 +49,8 @@ member connect(const std::string& to) {
 
 /// Returns a deadline by the monotonic clock. With a wall-clock deadline, gRPC would wait longer if an operator sets
 /// the clock back.
-gpr_timespec in(std::chrono::milliseconds patience) {
-    return gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), gpr_time_from_millis(patience.count(), GPR_TIMESPAN));
+gpr_timespec in(std::chrono::milliseconds timeout) {
+    return gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), gpr_time_from_millis(timeout.count(), GPR_TIMESPAN));
 }
 
 void set_record(record& to, const KeyValue& from) {
@@ -75,8 +75,8 @@ public:
     explicit watcher(std::size_t prefix) : prefix_{prefix} {}
     /// Watches the keys in [from, to) from revision `first` on, or from now on if `first` is 0.
     bool open(Watch::Stub& at, const std::string& from, const std::string& to, version first,
-              std::chrono::milliseconds patience) {
-        const gpr_timespec deadline = in(patience);
+              std::chrono::milliseconds timeout) {
+        const gpr_timespec deadline = in(timeout);
         const auto done = [&] {
             void* what = nullptr;
             bool good = false;
@@ -235,7 +235,7 @@ public:
         }
         TxnResponse answer;
         const std::size_t member = latest_.load(std::memory_order_relaxed) % members_.size();
-        const grpc::Status said = send(member, ask, answer, how_.patience);
+        const grpc::Status said = send(member, ask, answer, how_.request_timeout);
         for (std::size_t i = 0; i < all.size(); ++i) {
             request& r = *all[i];
             if (!said.ok()) {
@@ -260,7 +260,7 @@ public:
                 for (const std::size_t end = std::min(all.size(), i + operations); i < end; ++i)
                     ask.add_success()->mutable_request_delete_range()->set_key(prefix_ + all[i]);
                 TxnResponse ignored;
-                if (!send(member, ask, ignored, how_.patience).ok()) return;
+                if (!send(member, ask, ignored, how_.request_timeout).ok()) return;
             }
         } catch (const std::bad_alloc&) {  // the records stay
         }
@@ -278,12 +278,12 @@ public:
 
 private:
     std::unique_ptr<watcher> watch(const char* from, version first) {
-        backoff_timer all{how_.patience};
+        backoff_timer all{how_.request_timeout};
         do {
             const std::size_t member = latest_.load(std::memory_order_relaxed) % members_.size();
             auto w = std::make_unique<watcher>(prefix_.size());
             if (w->open(*members_[member].watch, prefix_ + from, prefix_ + "p", first,
-                        how_.patience / static_cast<int>(members_.size())))
+                        how_.request_timeout / static_cast<int>(members_.size())))
                 return w;
             switch_from(member);
         } while (wait_to_retry(all));
@@ -314,9 +314,9 @@ private:
         }
     }
     grpc::Status send(std::size_t member, const TxnRequest& ask, TxnResponse& answer,
-                      std::chrono::milliseconds patience) {
+                      std::chrono::milliseconds timeout) {
         grpc::ClientContext context;
-        context.set_deadline(in(patience));
+        context.set_deadline(in(timeout));
         return members_[member].kv->Txn(&context, ask, &answer);
     }
     engine_status ask_until_answered(const TxnRequest& ask, TxnResponse& answer) {
@@ -325,8 +325,8 @@ private:
     }
     /// Asks one member after the other. Only for requests that may be sent twice.
     engine_status ask_until_answered(const TxnRequest& ask, TxnResponse& answer, grpc::Status& said) {
-        backoff_timer all{how_.patience};
-        const auto each = how_.patience / static_cast<int>(members_.size());
+        backoff_timer all{how_.request_timeout};
+        const auto each = how_.request_timeout / static_cast<int>(members_.size());
         do {
             const std::size_t member = latest_.load(std::memory_order_relaxed) % members_.size();
             said = send(member, ask, answer, each);

@@ -84,7 +84,7 @@ engine_status exactly_once::commit(std::vector<check>& checks, std::vector<write
 }
 
 engine_status exactly_once::query_outcome(commit_record& m, version& at) {
-    backoff_timer timer{patience_, engine_.env()};
+    backoff_timer timer{request_timeout_, engine_.env()};
     std::vector<record> found;
     do {
         read_snapshot any;

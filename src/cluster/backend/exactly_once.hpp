@@ -4,7 +4,7 @@
 // If the answer of a commit is lost (ENG4), its commit record is read. If the commit record does not name the commit, a second commit aborts
 // it by writing the commit record. The version that the first commit checks is gone then, so the first commit can never take
 // effect. The result is therefore known as soon as the engine answers again. If the engine does not answer within the
-// patience, the result is `unknown`.
+// request timeout, the result is `unknown`.
 //
 //   EXO1  A commit record is used by one commit at a time. Every commit that uses it checks the version that its owner knows.
 //   EXO2  The commit record's sequence grows with each use. A commit record whose last use stayed unknown is never used again.
@@ -26,7 +26,8 @@ namespace tutti::cluster::backend {
 
 class exactly_once {
 public:
-    exactly_once(engine& through, std::chrono::milliseconds patience) : engine_{through}, patience_{patience} {}
+    exactly_once(engine& through, std::chrono::milliseconds request_timeout)
+        : engine_{through}, request_timeout_{request_timeout} {}
     /// Forgets the commit records.
     /// REQUIRES: no commit runs.
     ~exactly_once();
@@ -52,7 +53,7 @@ private:
     engine_status query_outcome(commit_record& m, version& at);
 
     engine& engine_;
-    const std::chrono::milliseconds patience_;
+    const std::chrono::milliseconds request_timeout_;
     std::mutex guard_;
     std::vector<commit_record> free_;
 };

@@ -107,8 +107,8 @@ group_client::reply group_client::complete(pending_request& q) {
 }
 
 std::shared_ptr<group_client::pending_request> group_client::begin(std::string request, bool may_repeat,
-                                                                   std::chrono::milliseconds patience) {
-    const std::shared_ptr<pending_request> q{new pending_request{std::move(request), may_repeat, patience}};
+                                                                   std::chrono::milliseconds timeout) {
+    const std::shared_ptr<pending_request> q{new pending_request{std::move(request), may_repeat, timeout}};
     send(*q);
     return q;
 }
@@ -119,13 +119,13 @@ group_client::reply group_client::end(pending_request& q) {
     return reply;
 }
 
-group_client::reply group_client::ask(std::string request, bool may_repeat, std::chrono::milliseconds patience) {
-    return end(*begin(std::move(request), may_repeat, patience));
+group_client::reply group_client::ask(std::string request, bool may_repeat, std::chrono::milliseconds timeout) {
+    return end(*begin(std::move(request), may_repeat, timeout));
 }
 
 std::unique_ptr<member_connection> group_client::open_stream(const std::string& request,
-                                                             std::chrono::milliseconds patience) {
-    const std::shared_ptr<pending_request> q = begin(request, true, patience);
+                                                             std::chrono::milliseconds timeout) {
+    const std::shared_ptr<pending_request> q = begin(request, true, timeout);
     if (complete(*q).status != reply_status::done) return nullptr;
     return std::move(q->connection_);
 }
@@ -235,10 +235,10 @@ std::vector<std::vector<std::string>> parse_groups(std::string_view where, bool 
 
 bool request_member_change(const std::vector<std::string>& addresses, std::shared_ptr<credentials> secured,
                            std::uint64_t number, request_kind what, const change_request& change,
-                           std::chrono::milliseconds patience, std::string& reason) {
+                           std::chrono::milliseconds timeout, std::string& reason) {
     // The request may be sent twice: a member is added only once, and removed only once.
     group_client::reply reply =
-        group_client{addresses, std::move(secured), number}.ask(frame(what, change), true, patience);
+        group_client{addresses, std::move(secured), number}.ask(frame(what, change), true, timeout);
     reason = std::move(reply.message);
     return reply.status == reply_status::done;
 }

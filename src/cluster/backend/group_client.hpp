@@ -42,16 +42,16 @@ public:
         std::string message;           ///< the answer's bytes after its outcome; otherwise the reason
     };
     /// Asks the group. If the request may not be sent `may_repeat`, a lost answer makes the outcome `lost`.
-    [[nodiscard]] reply ask(std::string request, bool may_repeat, std::chrono::milliseconds patience);
+    [[nodiscard]] reply ask(std::string request, bool may_repeat, std::chrono::milliseconds timeout);
     /// Asks in two steps, so that several groups can be asked at once. Both run on one thread. Call `end` once, or
     /// never.
     class pending_request;
     [[nodiscard]] std::shared_ptr<pending_request> begin(std::string request, bool may_repeat,
-                                                         std::chrono::milliseconds patience);
+                                                         std::chrono::milliseconds timeout);
     [[nodiscard]] reply end(pending_request& q);
     /// Sends a request that has more than one answer. Returns the connection after the first answer, or null.
     [[nodiscard]] std::unique_ptr<member_connection> open_stream(const std::string& request,
-                                                                 std::chrono::milliseconds patience);
+                                                                 std::chrono::milliseconds timeout);
     /// Returns the group's number, or 0 until a member has answered.
     [[nodiscard]] std::uint64_t number() const;
 
@@ -97,8 +97,8 @@ private:
 class group_client::pending_request {
 private:
     friend class group_client;
-    pending_request(std::string request, bool may_repeat, std::chrono::milliseconds patience)
-        : request_{std::move(request)}, may_repeat_{may_repeat}, timer_{patience} {}
+    pending_request(std::string request, bool may_repeat, std::chrono::milliseconds timeout)
+        : request_{std::move(request)}, may_repeat_{may_repeat}, timer_{timeout} {}
 
     const std::string request_;
     const bool may_repeat_;
@@ -117,7 +117,7 @@ private:
 /// Changes the group's members. Returns false, and sets `reason`, if this fails.
 [[nodiscard]] bool request_member_change(const std::vector<std::string>& addresses,
                                          std::shared_ptr<credentials> secured, std::uint64_t number, request_kind what,
-                                         const change_request& change, std::chrono::milliseconds patience,
+                                         const change_request& change, std::chrono::milliseconds timeout,
                                          std::string& reason);
 
 }  // namespace tutti::cluster::backend::group

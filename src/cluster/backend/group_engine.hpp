@@ -38,13 +38,13 @@ public:
     /// the result is unknown, it may still be prepared later.
     /// REQUIRES: this group has never been asked for that id.
     [[nodiscard]] virtual std::function<void()> begin_prepare(const blocking_transaction& transaction, request& r,
-                                                              std::chrono::milliseconds patience) = 0;
+                                                              std::chrono::milliseconds timeout) = 0;
     /// Ends a prepared transaction: writes its part if it `commits`, and releases everything. Does nothing if it is not
     /// prepared. Returns false if the group does not answer; it may still finish later.
     [[nodiscard]] virtual std::function<bool()> begin_finish(const std::string& id, bool commits,
-                                                             std::chrono::milliseconds patience) = 0;
-    [[nodiscard]] bool finish(const std::string& id, bool commits, std::chrono::milliseconds patience) {
-        return begin_finish(id, commits, patience)();
+                                                             std::chrono::milliseconds timeout) = 0;
+    [[nodiscard]] bool finish(const std::string& id, bool commits, std::chrono::milliseconds timeout) {
+        return begin_finish(id, commits, timeout)();
     }
 
     // For moving slots. Each answer is of a state that was current between call and return.

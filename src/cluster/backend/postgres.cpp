@@ -83,9 +83,10 @@ std::int64_t number_in(const PGresult& r, int row, int column) {
 
 class listener final : public key_feed {
 public:
-    listener(std::unique_ptr<postgres_connection> l, const std::string& prefix, std::chrono::milliseconds patience)
+    listener(std::unique_ptr<postgres_connection> l, const std::string& prefix,
+             std::chrono::milliseconds request_timeout)
         : connection_{std::move(l)},
-          patience_{patience},
+          request_timeout_{request_timeout},
           extend_{with_prefix(postgres_tell, prefix)},
           drawn_{with_prefix(postgres_drawn, prefix)} {
         extend_.replace(extend_.find("$1"), 2, std::to_string(postgres_reach));
@@ -127,7 +128,7 @@ private:
     /// Returns true if all commits so far have notified, and many more will.
     bool check_notifications() {
         checked_at_ = clock::now();
-        const clock::time_point deadline = checked_at_ + patience_;
+        const clock::time_point deadline = checked_at_ + request_timeout_;
         std::int64_t last = 0, until = 0;
         if (!ask(drawn_, deadline, last)) return false;
         if (last < notified_until_ - postgres_reach / 2) return true;
@@ -149,7 +150,7 @@ private:
     }
 
     std::unique_ptr<postgres_connection> connection_;
-    const std::chrono::milliseconds patience_;
+    const std::chrono::milliseconds request_timeout_;
     std::string extend_, drawn_;
     std::int64_t notified_until_ = 0;
     clock::time_point checked_at_{};
@@ -172,7 +173,7 @@ public:
         commit_ = with_prefix(postgres_commit, how.prefix);
         quick_ = with_prefix(postgres_quick_commit, how.prefix);
         draw_ = with_prefix(postgres_draw, how.prefix);
-        const backoff_timer timer{how.patience};
+        const backoff_timer timer{how.request_timeout};
         std::string reason;
         std::unique_ptr<postgres_connection> l = open(timer.deadline(), reason);
         if (!l) throw engine_error{"PostgreSQL cannot be reached: " + reason};
@@ -242,7 +243,7 @@ public:
         }
         const bool quick =
             read.empty() && std::ranges::all_of(checked, [](const auto& v) { return v.value_or(0) != 0; });
-        backoff_timer timer{how_.patience};
+        backoff_timer timer{how_.request_timeout};
         std::unique_ptr<session> s;
         while (true) {
             s = acquire(timer.deadline());
@@ -271,17 +272,17 @@ public:
             std::string keys;
             for (const key& k : all) keys += (keys.empty() ? "'" : ", '") + k + "'";
             const std::string text = "DELETE FROM \"" + how_.prefix + "_records\" WHERE key IN (" + keys + ")";
-            static_cast<void>(s->connection->run(text.c_str(), clock::now() + how_.patience));
+            static_cast<void>(s->connection->run(text.c_str(), clock::now() + how_.request_timeout));
         } catch (const std::bad_alloc&) {  // they stay
         }
     }
 
     std::unique_ptr<key_feed> open_key_feed() override {
-        const backoff_timer timer{how_.patience};
+        const backoff_timer timer{how_.request_timeout};
         std::string reason;
         std::unique_ptr<postgres_connection> l = open(timer.deadline(), reason);
         if (!l) return nullptr;
-        auto f = std::make_unique<listener>(std::move(l), how_.prefix, how_.patience);
+        auto f = std::make_unique<listener>(std::move(l), how_.prefix, how_.request_timeout);
         if (!f->start(how_.prefix, timer.deadline())) return nullptr;
         return f;
     }
@@ -365,7 +366,7 @@ private:
 
     /// An idle connection may have ended, which is noticed only at its next use.
     result ask_until_answered(const char* statement, const postgres_parameters& asked) {
-        backoff_timer timer{how_.patience};
+        backoff_timer timer{how_.request_timeout};
         do {
             std::unique_ptr<session> s = acquire(timer.deadline());
             if (!s) continue;

@@ -57,7 +57,7 @@ bool prepared_resolver::finish_all(const std::string& id, const std::vector<std:
     bool all = true;
     for (const std::uint64_t number : groups) {
         const std::size_t i = groups_.index_of(number);
-        all &= i < groups_.size() && groups_[i].group->finish(id, true, patience_);
+        all &= i < groups_.size() && groups_[i].group->finish(id, true, request_timeout_);
     }
     return all;
 }
@@ -75,7 +75,8 @@ void prepared_resolver::resolve(const blocking_transaction& transaction, std::si
             if (known < grace || !abort_decision(deciding_group, transaction.id, d)) return;
             [[fallthrough]];
         case decision::state::aborted:
-            if (groups_[group].group->finish(transaction.id, false, patience_)) forget_transaction(transaction.id);
+            if (groups_[group].group->finish(transaction.id, false, request_timeout_))
+                forget_transaction(transaction.id);
             return;
         case decision::state::committed:
             if (!finish_all(transaction.id, d.prepared_in)) return;

@@ -28,8 +28,8 @@ class prepared_resolver {
 public:
     static constexpr std::chrono::milliseconds resolve_after{20}, grace{500};
 
-    prepared_resolver(const group_table& all, std::chrono::milliseconds patience, const runtime_env& env)
-        : groups_{all}, patience_{patience}, env_{env} {}
+    prepared_resolver(const group_table& all, std::chrono::milliseconds request_timeout, const runtime_env& env)
+        : groups_{all}, request_timeout_{request_timeout}, env_{env} {}
     /// Forgets the remaining decisions.
     ~prepared_resolver();
     prepared_resolver(const prepared_resolver&) = delete;
@@ -41,7 +41,7 @@ public:
     /// (`forget` of backend.hpp).
     void forget_decision(std::size_t deciding_group, std::string_view id);
 
-    [[nodiscard]] std::chrono::milliseconds patience() const noexcept { return patience_; }
+    [[nodiscard]] std::chrono::milliseconds request_timeout() const noexcept { return request_timeout_; }
     [[nodiscard]] const runtime_env& env() const noexcept { return env_; }
 
 private:
@@ -54,7 +54,7 @@ private:
     void forget_transaction(const std::string& id);
 
     const group_table& groups_;
-    const std::chrono::milliseconds patience_;
+    const std::chrono::milliseconds request_timeout_;
     const runtime_env& env_;
     std::mutex guard_;
     std::map<std::string, runtime_env::clock::time_point> since_;
@@ -65,8 +65,8 @@ private:
 class resolution_wait {
 public:
     explicit resolution_wait(prepared_resolver& resolver)
-        : resolver_{resolver}, timer_{resolver.patience(), resolver.env()} {}
-    /// Waits a moment for that transaction. Returns false if the patience is over.
+        : resolver_{resolver}, timer_{resolver.request_timeout(), resolver.env()} {}
+    /// Waits a moment for that transaction. Returns false if the request timeout is over.
     [[nodiscard]] bool wait(const blocking_transaction& transaction, std::size_t group) {
         resolver_.resolve(transaction, group);
         return timer_.wait();

@@ -76,7 +76,8 @@ public:
             abilities_.drops_erased = true;
         abilities_.max_operations = wire::max_elements;
         abilities_.max_bytes = max_commit_bytes;
-        const group_client::reply reply = client_.ask(frame(request_kind::get, get_request{}), true, how_.patience);
+        const group_client::reply reply =
+            client_.ask(frame(request_kind::get, get_request{}), true, how_.request_timeout);
         if (reply.status != reply_status::done)
             throw engine_error{abilities_.name + " does not answer: " + reply.message};
         watermark_ = watermark_of_group(client_.number());
@@ -103,7 +104,7 @@ public:
             ask.wanted.clear();
             for (std::size_t i = found.size(); i < wanted.size() && ask.wanted.size() < max_keys; ++i)
                 ask.wanted.push_back(prefix_ + wanted[i]);
-            const group_client::reply reply = client_.ask(frame(request_kind::get, ask), true, how_.patience);
+            const group_client::reply reply = client_.ask(frame(request_kind::get, ask), true, how_.request_timeout);
             if (reply.status != reply_status::done) return engine_status::unreachable;
             get_reply answer;
             if (!wire::decode(reply.message, answer) || answer.found.size() > ask.wanted.size())
@@ -130,21 +131,21 @@ public:
     void commit_all(std::span<request*> all) override {
         commit_request ask;
         for (const request* r : all) ask.all.push_back(to_wire(*r));
-        finish_commits(client_.ask(frame(request_kind::commit, ask), injected(fault::commit_twice), how_.patience),
-                       all);
+        finish_commits(
+            client_.ask(frame(request_kind::commit, ask), injected(fault::commit_twice), how_.request_timeout), all);
     }
 
     std::function<void()> begin_prepare(const blocking_transaction& transaction, request& r,
-                                        std::chrono::milliseconds patience) override {
+                                        std::chrono::milliseconds timeout) override {
         const prepare_request ask{{transaction.id, transaction.deciding_group}, to_wire(r)};
-        return [this, one = &r, asked = client_.begin(frame(request_kind::prepare, ask), false, patience)] {
+        return [this, one = &r, asked = client_.begin(frame(request_kind::prepare, ask), false, timeout)] {
             finish_commits(client_.end(*asked), {&one, 1});
         };
     }
 
     std::function<bool()> begin_finish(const std::string& id, bool commits,
-                                       std::chrono::milliseconds patience) override {
-        return [this, asked = client_.begin(frame(request_kind::finish, finish_request{id, commits}), true, patience)] {
+                                       std::chrono::milliseconds timeout) override {
+        return [this, asked = client_.begin(frame(request_kind::finish, finish_request{id, commits}), true, timeout)] {
             return client_.end(*asked).status == reply_status::done;
         };
     }
@@ -189,7 +190,7 @@ public:
         for (const change& c : records)
             ask.records.push_back({prefix_ + c.of, {c.value.exists, c.value.at, c.value.bytes}});
         request* one = &r;
-        finish_commits(client_.ask(frame(request_kind::import_records, ask), true, how_.patience), {&one, 1});
+        finish_commits(client_.ask(frame(request_kind::import_records, ask), true, how_.request_timeout), {&one, 1});
     }
 
     void forget(std::span<const key> all) noexcept override {
@@ -198,7 +199,8 @@ public:
             for (std::size_t i = 0; i < all.size(); ++i) {
                 ask.keys.push_back(prefix_ + all[i]);
                 if (ask.keys.size() < max_keys && i + 1 < all.size()) continue;
-                if (client_.ask(frame(request_kind::forget, ask), true, how_.patience).status != reply_status::done)
+                if (client_.ask(frame(request_kind::forget, ask), true, how_.request_timeout).status !=
+                    reply_status::done)
                     return;
                 ask.keys.clear();
             }
@@ -240,7 +242,7 @@ private:
     }
 
     engine_status request_list(const list_request& what, list_reply& answer, std::vector<change>& found) {
-        const group_client::reply reply = client_.ask(frame(request_kind::list, what), true, how_.patience);
+        const group_client::reply reply = client_.ask(frame(request_kind::list, what), true, how_.request_timeout);
         if (reply.status != reply_status::done || !wire::decode(reply.message, answer))
             return engine_status::unreachable;
         if (!answer.is_known) return engine_status::conflict;
@@ -250,7 +252,8 @@ private:
 
     std::unique_ptr<group_feed> follow_keys(const char* from, const char* to, version after, bool values) {
         const follow_request ask{prefix_ + from, prefix_ + to, after, values};
-        std::unique_ptr<member_connection> l = client_.open_stream(frame(request_kind::follow, ask), how_.patience);
+        std::unique_ptr<member_connection> l =
+            client_.open_stream(frame(request_kind::follow, ask), how_.request_timeout);
         return l ? std::make_unique<group_feed>(std::move(l), prefix_.size()) : nullptr;
     }
 

@@ -27,7 +27,7 @@ struct free_reply {
 };
 struct redis_connection {
     std::unique_ptr<redisContext, close_connection> context;
-    std::chrono::milliseconds patience;  // for each answer
+    std::chrono::milliseconds request_timeout;  // for each answer
 };
 using reply = std::unique_ptr<redisReply, free_reply>;
 
@@ -80,7 +80,7 @@ class redis final : public engine {
 public:
     redis(server_address at, const settings& how) : at_{std::move(at)}, how_{how}, prefix_{how.prefix + ":"} {
         abilities_.name = "Redis at " + (at_.port == 0 ? at_.host : at_.host + ":" + std::to_string(at_.port));
-        std::unique_ptr<redis_connection> l = connect(how.patience);
+        std::unique_ptr<redis_connection> l = connect(how.request_timeout);
         if (!l) throw_unanswered();
         check_settings(*l);
         pool_.release(std::move(l));
@@ -121,7 +121,7 @@ public:
             keys.push_back(prefix_ + w.of);
             values.push_back((w.exists ? "1" : "0") + w.bytes);
         }
-        backoff_timer timer{how_.patience};
+        backoff_timer timer{how_.request_timeout};
         std::unique_ptr<redis_connection> l;
         while (!(l = acquire(timer.remaining()))) {
             if (timer.wait()) continue;
@@ -158,7 +158,7 @@ public:
     }
 
     std::unique_ptr<key_feed> open_key_feed() override {
-        std::unique_ptr<redis_connection> l = connect(how_.patience);
+        std::unique_ptr<redis_connection> l = connect(how_.request_timeout);
         if (!l) return nullptr;
         const sigpipe_guard quiet;
         const reply r{static_cast<redisReply*>(redisCommand(l->context.get(), "SUBSCRIBE %s", channel().c_str()))};
@@ -169,10 +169,10 @@ public:
 private:
     [[nodiscard]] std::string channel() const { return prefix_ + "written"; }
 
-    std::unique_ptr<redis_connection> connect(std::chrono::milliseconds patience) const {
-        const timeval t = time_of(patience);
+    std::unique_ptr<redis_connection> connect(std::chrono::milliseconds timeout) const {
+        const timeval t = time_of(timeout);
         auto l = std::make_unique<redis_connection>();
-        l->patience = patience;
+        l->request_timeout = timeout;
         const bool has_brackets = at_.host.starts_with('[');  // hiredis does not accept brackets
         const std::string host = has_brackets ? at_.host.substr(1, at_.host.size() - 2) : at_.host;
         l->context.reset(at_.port == 0 ? redisConnectUnixWithTimeout(at_.host.c_str(), t)
@@ -180,16 +180,16 @@ private:
         if (!l->context || l->context->err != 0 || redisSetTimeout(l->context.get(), t) != REDIS_OK) return nullptr;
         return l;
     }
-    std::unique_ptr<redis_connection> acquire(std::chrono::milliseconds patience) {
+    std::unique_ptr<redis_connection> acquire(std::chrono::milliseconds timeout) {
         std::unique_ptr<redis_connection> l = pool_.acquire();
-        return l ? std::move(l) : connect(patience);
+        return l ? std::move(l) : connect(timeout);
     }
 
     /// Runs a script again until it is answered. An idle connection may have ended, which is noticed only at its next
     /// use. A server that was just started may still load its data.
     reply ask_until_answered(const char* script, std::string& known_as, const std::vector<std::string>& keys,
                              const std::vector<std::string>& values) {
-        backoff_timer timer{how_.patience};
+        backoff_timer timer{how_.request_timeout};
         do {
             std::unique_ptr<redis_connection> l = acquire(timer.remaining());
             if (!l) continue;
@@ -235,7 +235,7 @@ private:
             r = loaded ? ask("EVAL", script) : nullptr;
         }
         if (!r) pool_.close_all();
-        else if (l->patience == how_.patience) pool_.release(std::move(l));  // not one of a late try
+        else if (l->request_timeout == how_.request_timeout) pool_.release(std::move(l));  // not one of a late try
         return r;
     }
 

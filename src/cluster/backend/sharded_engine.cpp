@@ -83,7 +83,7 @@ sharded_engine::sharded_engine(std::vector<std::unique_ptr<group_engine>> groups
                                const settings& how, const backend::runtime_env& env, group_opener open)
     : open_{std::move(open)},
       batch_{how.batch},
-      resolver_{groups_, how.patience, env},
+      resolver_{groups_, how.request_timeout, env},
       committer_{groups_, resolver_},
       slot_map_{groups_, resolver_, initial_group_count, [this] { static_cast<void>(reload_layout()); }} {
     for (std::unique_ptr<group_engine>& g : groups) groups_.add(make_group_handle(std::move(g), batch_));
@@ -255,7 +255,7 @@ engine_status sharded_engine::read_from_all(read_snapshot& snapshot, const slot_
 }
 
 void sharded_engine::commit(request& r) {
-    backoff_timer timer{resolver_.patience(), resolver_.env()};
+    backoff_timer timer{resolver_.request_timeout(), resolver_.env()};
     while (true) {
         const auto known = slot_map_.locations();
         std::vector<group_request> requests = requests_by_group(*known, r.checks, r.writes, {});

@@ -61,7 +61,7 @@ slot_map::refresh_result slot_map::find_owners(std::span<const std::uint32_t> sl
     std::map<std::size_t, std::vector<std::uint32_t>> open;  // by groups
     const auto before = locations();
     for (const std::uint32_t s : slots) open[(*before)[s].group].push_back(s);
-    backoff_timer timer{resolver_.patience(), resolver_.env()};
+    backoff_timer timer{resolver_.request_timeout(), resolver_.env()};
     for (unsigned hops = 0; !open.empty(); ++hops) {
         if (hops >= max_hops && !timer.wait()) return refresh_result::unreachable;
         const auto [group, asked] = *open.begin();

@@ -63,7 +63,7 @@ engine_status slot_migrator::import_records(std::size_t group, const slot_checks
         }
         statistics_.bytes += bytes;
         resolution_wait resolution{resolver_};
-        backoff_timer repeat_timer{resolver_.patience(), resolver_.env()};
+        backoff_timer repeat_timer{resolver_.request_timeout(), resolver_.env()};
         while (true) {
             request r;
             r.checks = still;
@@ -246,7 +246,7 @@ slot_migrator::migration_result slot_migrator::migrate(const std::vector<std::ui
 bool slot_migrator::resolve_prepared(std::size_t group, const std::set<std::uint64_t>& deciding_groups) {
     const slot_set none;
     std::vector<change> nothing;
-    backoff_timer timer{resolver_.patience() + prepared_resolver::grace, resolver_.env()};
+    backoff_timer timer{resolver_.request_timeout() + prepared_resolver::grace, resolver_.env()};
     do {
         list_cursor now;
         if (groups_[group].group->list(now, none, nothing) != engine_status::good) return false;

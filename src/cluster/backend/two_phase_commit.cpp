@@ -18,7 +18,7 @@ void raise_if_injected(fault step, int signal) {
 }  // namespace
 
 void two_phase_commit::commit(request& r, std::vector<group_request>& requests, std::size_t deciding_group) {
-    backoff_timer timer{resolver_.patience(), resolver_.env()};
+    backoff_timer timer{resolver_.request_timeout(), resolver_.env()};
     prepare_mode mode = injected(fault::groups_one_by_one) ? prepare_mode::in_order : prepare_mode::at_once;
     while (true) {
         const attempt_result attempt = try_commit(r, requests, deciding_group, mode);
@@ -70,7 +70,7 @@ bool two_phase_commit::prepare_at_once(request& r, const std::vector<group_reque
     for (const group_request& s : requests) {
         if (groups_[s.group].group->number() == transaction.deciding_group) continue;
         pending_prepare& one = all.emplace_back(pending_prepare{s.group, s.as_request(), {}});
-        one.wait = groups_[s.group].group->begin_prepare(transaction, one.own_request, resolver_.patience());
+        one.wait = groups_[s.group].group->begin_prepare(transaction, one.own_request, resolver_.request_timeout());
     }
     bool failed = false;
     for (pending_prepare& one : all) {
@@ -99,7 +99,7 @@ bool two_phase_commit::prepare_in_order(request& r, const std::vector<group_requ
         request own_request = s.as_request();
         prepared.push_back(s.group);  // also if the answer is lost
         while (true) {
-            groups_[s.group].group->begin_prepare(transaction, own_request, resolver_.patience())();
+            groups_[s.group].group->begin_prepare(transaction, own_request, resolver_.request_timeout())();
             r.status = own_request.status;
             if (own_request.status == engine_status::good) break;
             r.reason = own_request.reason;
@@ -136,7 +136,7 @@ bool two_phase_commit::finish(const std::vector<std::size_t>& prepared, const st
     std::vector<std::function<bool()>> all;
     bool answered = true;
     for (const std::size_t p : prepared) {
-        all.push_back(groups_[p].group->begin_finish(id, commits, resolver_.patience()));
+        all.push_back(groups_[p].group->begin_finish(id, commits, resolver_.request_timeout()));
         if (injected(fault::groups_one_by_one)) answered &= std::exchange(all.back(), [] { return true; })();
     }
     for (const std::function<bool()>& wait : all) answered &= wait();

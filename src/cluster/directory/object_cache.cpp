@@ -168,7 +168,7 @@ object_cache::statistics object_cache::count() {
     statistics all;
     for (shard& s : shards_) {
         const base::lock_guard hold{s.guard};
-        all.copies += s.all.size();
+        all.objects += s.all.size();
         all.bytes += s.bytes;
         all.hits += s.hits;
     }

@@ -71,7 +71,7 @@ public:
     [[nodiscard]] std::vector<wire::owner_update> owners();
 
     struct statistics {
-        std::uint64_t copies = 0, bytes = 0;
+        std::uint64_t objects = 0, bytes = 0;
         std::uint64_t hits = 0;  ///< looks that found a copy
     };
     [[nodiscard]] statistics count();

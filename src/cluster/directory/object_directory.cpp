@@ -476,12 +476,12 @@ object_directory::statistics object_directory::count() {
     for (shard& s : shards_) {
         const base::lock_guard hold{s.guard};
         all.objects += s.count.objects;
-        all.entries += s.objects.size();
+        all.directory_entries += s.objects.size();
         all.old_versions += s.count.old_versions;
         all.old_version_bytes += s.count.old_version_bytes;
         all.outranked += s.count.outranked;
         all.reservations_lost += s.count.reservations_lost;
-        all.shared += s.copied.size();
+        all.cached_elsewhere += s.copied.size();
         all.transfers_lost += s.transfer_lost.size();
     }
     return all;

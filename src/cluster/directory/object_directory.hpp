@@ -281,14 +281,14 @@ public:
     [[nodiscard]] node_number owner_of(const object_id& id);
     /// Counts of the store. For each shard, a number is that of one moment.
     struct statistics {
-        std::uint64_t objects = 0;  ///< objects that exist here
-        std::uint64_t entries = 0;  ///< these objects, pointers, and traces of erased objects
+        std::uint64_t objects = 0;            ///< objects that exist here
+        std::uint64_t directory_entries = 0;  ///< these objects, pointers, and traces of erased objects
         std::uint64_t old_versions = 0, old_version_bytes = 0;
         std::uint64_t outranked = 0;  ///< locks that were refused because of a reservation
         std::uint64_t reservations_lost =
-            0;                     ///< reservations that a transaction which goes first has taken over or passed
-        std::uint64_t shared = 0;  ///< objects that other nodes have copies of
-        std::uint64_t transfers_lost = 0;  ///< objects that were to move here from a lost node
+            0;  ///< reservations that a transaction which goes first has taken over or passed
+        std::uint64_t cached_elsewhere = 0;  ///< objects that other nodes have copies of
+        std::uint64_t transfers_lost = 0;    ///< objects that were to move here from a lost node
     };
     [[nodiscard]] statistics count();
     /// Calls f(id, bytes) for each object that exists here. For checks when nothing runs.
@@ -368,7 +368,7 @@ private:
         std::uint64_t version_of_absent = 0;
         std::deque<seqlock_object> seqlock_objects;  ///< SEQ4
         seqlock_object* spare_seqlock_object = nullptr;
-        statistics count;  ///< without `entries`, which the map counts
+        statistics count;  ///< without `directory_entries`, which the map counts
     };
     /// Hides an object during its change, and updates the count of objects that exist here.
     class change_guard {

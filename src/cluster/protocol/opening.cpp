@@ -345,7 +345,7 @@ protocol_status distributed_transaction::take_view(const object_lookup& w, wire:
             again.push_back(w);
             again.back().busy = true;
             return protocol_status::good;
-        case wire::lookup_result::too_old: return fail_with(rollback_reason::too_old);
+        case wire::lookup_result::too_old: return fail_with(rollback_reason::snapshot_too_old);
         case wire::lookup_result::in_doubt:
             if (!w.guessed || w.at != w.owner) return fail_in_doubt(view, w.at);
             // This node's pointer may be older than the latest move of the object.

@@ -32,7 +32,7 @@ bool distributed_transaction::begin(bool snapshot, bool without_local_reads) {
     update_fast_path_limit();
     is_clean_ = !snapshot;
     if (without_local_reads || local_reads_ == nullptr || local_reads_->validate(time_)) return true;
-    why_ = rollback_reason::variables;
+    why_ = rollback_reason::local_validation;
     return false;
 }
 
@@ -101,7 +101,7 @@ protocol_status distributed_transaction::query_owners(wire::message_type what, C
         const std::size_t stale = asked[answer.current];
         current = injected(fault::last_stale_read) ? stale : std::min(current, stale);
     }
-    return current == used_ ? protocol_status::good : fail_with(rollback_reason::changed, current);
+    return current == used_ ? protocol_status::good : fail_with(rollback_reason::validation, current);
 }
 
 protocol_status distributed_transaction::watch() {
@@ -118,7 +118,7 @@ protocol_status distributed_transaction::extend_snapshot(std::uint64_t to, bool 
     }
     // Rule C: a node that is asked below raises its clock to `to` or more before it looks.
     node_.clock.raise_to(to);
-    if (local_reads_ != nullptr && !local_reads_->validate(to)) return fail_with(rollback_reason::variables);
+    if (local_reads_ != nullptr && !local_reads_->validate(to)) return fail_with(rollback_reason::local_validation);
     std::size_t current = used_;
     protocol_status o = protocol_status::good;
     if (!is_irrevocable()) {  // reserved objects stay current
@@ -306,7 +306,7 @@ protocol_status distributed_transaction::lock_all(bool decisive) {
         } else if (!answer.yes) {
             refused_by_ = c.to;
             refusal_ = std::max(refusal_, answer.why);
-            if (all == protocol_status::good) all = fail_with(rollback_reason::refused);
+            if (all == protocol_status::good) all = fail_with(rollback_reason::prepare_refused);
         } else if (one_message) {
             decided_ = true;
             version_ = answer.version;
@@ -323,7 +323,7 @@ protocol_status distributed_transaction::lock_all(bool decisive) {
     if (by_all && all == protocol_status::lost && !injected(fault::withdraw_alone) && !withdraw())
         all = protocol_status::uncertain;
     if (all == protocol_status::uncertain) {
-        why_ = rollback_reason::uncertain;
+        why_ = rollback_reason::outcome_unknown;
         for (const auto& e : entries()) {
             if (e->written && e->owner == lost_ && action_for(*e) == wire::action::leave)
                 node_.objects.transfer_lost(e->id, lost_);

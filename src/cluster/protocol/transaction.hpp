@@ -297,7 +297,7 @@ private:
         is_clean_ = false;
         refused_by_ = by;
         refusal_ = why;
-        return fail_with(rollback_reason::refused);
+        return fail_with(rollback_reason::prepare_refused);
     }
     /// Returns true if a message with that body and that many objects may be sent.
     [[nodiscard]] bool fits(const std::string& body, std::size_t objects) const noexcept {
@@ -315,7 +315,7 @@ private:
     }
     protocol_status fail_node_lost(node_number node) noexcept {
         lost_ = node;
-        why_ = rollback_reason::lost;
+        why_ = rollback_reason::node_lost;
         return protocol_status::lost;
     }
     /// Notes that an object is in doubt. A former process of this node may have locked it, if there was one. A node

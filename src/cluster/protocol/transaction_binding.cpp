@@ -24,7 +24,7 @@ protocol_status distributed_transaction::compare(const object_lookup& w, const w
         case wire::lookup_result::elsewhere:
         case wire::lookup_result::too_old: break;
     }
-    return fail_with(rollback_reason::changed);
+    return fail_with(rollback_reason::validation);
 }
 
 protocol_status distributed_transaction::reserve_open(named_lock_client& hold, bool irrevocable, bool before_write) {

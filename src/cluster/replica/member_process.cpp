@@ -30,7 +30,7 @@ member_process::member_process(const member_options& how, cluster::member::log_c
       }},
       event_loop_{clock_ms, [this] { on_clock_tick(); }, [this] { requests_->flush(); },
                   [this] { begin_shutdown({}); }} {
-    data_directory_.emplace(how.folder);
+    data_directory_.emplace(how.data_dir);
     load_identity(how);
     if (identity_.is_founding) {
         data_directory_->clear_log();
@@ -51,7 +51,7 @@ member_process::member_process(const member_options& how, cluster::member::log_c
         [this](const std::string& line) { log_callback_(severity::warning, line); });
     disk_.emplace(event_loop_.raw(), log, folder_names{data_directory_->folder()}.durable(), transport_->raft(),
                   [this](std::string line) { disk_error_ = std::move(line); });
-    const auto election = static_cast<unsigned>(std::max<long long>(how.election.count(), 50));
+    const auto election = static_cast<unsigned>(std::max<long long>(how.election_timeout.count(), 50));
     raft_settings node_settings;
     node_settings.self = {identity_.id, identity_.address};
     node_settings.election_ms = election;
@@ -84,7 +84,7 @@ member_process::member_process(const member_options& how, cluster::member::log_c
                                       std::to_string(identity_.group) + " on " + identity_.address +
                                       (credentials_ ? " under TLS" : "") +
                                       (identity_.listen.empty() ? "" : ", listening on " + identity_.listen));
-    if (!how.joins.empty()) joining_ = std::jthread{[this, to = how.joins](std::stop_token over) { join(to, over); }};
+    if (!how.join.empty()) joining_ = std::jthread{[this, to = how.join](std::stop_token over) { join(to, over); }};
 }
 
 member_process::~member_process() = default;
@@ -101,12 +101,13 @@ void member_process::load_identity(const member_options& how) {
         throw backend::engine_error{data_directory_->folder() +
                                     " is new, and a new member needs an address, such as 127.0.0.1:7001"};
     const bool elsewhere = !how.advertise.empty() && how.advertise != how.address;
-    identity_ = {random_number(), 0, elsewhere ? how.advertise : how.address, how.founds, elsewhere ? how.address : ""};
-    if (how.founds == !how.joins.empty()) {
+    identity_ = {random_number(), 0, elsewhere ? how.advertise : how.address, how.new_group,
+                 elsewhere ? how.address : ""};
+    if (how.new_group == !how.join.empty()) {
         throw backend::engine_error{data_directory_->folder() +
                                     " is new: say whether its member begins a group, or which one it joins"};
     }
-    if (how.founds) {
+    if (how.new_group) {
         identity_.group = random_number();
     } else {
         // A member that is busy or starting is asked again.
@@ -117,7 +118,7 @@ void member_process::load_identity(const member_options& how) {
                 identity_.group = to->group();
             return identity_.group != 0;
         };
-        while (std::ranges::none_of(how.joins, ask) && all.wait()) {}
+        while (std::ranges::none_of(how.join, ask) && all.wait()) {}
         if (identity_.group == 0)
             throw backend::engine_error{"no member of the group that is to be joined answers: " + why};
     }
@@ -134,7 +135,7 @@ void member_process::set_addresses(const member_options& how) {
         throw backend::engine_error{"the others know the member of " + data_directory_->folder() + " as " +
                                     identity_.address + ", and not as " + known_by +
                                     ": start it there; or, if it has moved, 'tutti member "
-                                    "readdress --folder " +
+                                    "readdress --data-dir " +
                                     data_directory_->folder() + " " + identity_.address + "=" + known_by + "' says so"};
     }
     if (!apart) return;

@@ -278,7 +278,8 @@ void simulated_thread::send_unanswered(std::uint64_t first) {
             const call& c = r.calls[i];
             if (!c.answered && !c.peer_lost) cluster_.send(home_, c.to, c.type, first + i, c.body, false);
         }
-        if (patience() != 0) cluster_.network().after(patience(), [this, first] { send_unanswered(first); });
+        if (failure_timeout() != 0)
+            cluster_.network().after(failure_timeout(), [this, first] { send_unanswered(first); });
     }
 }
 

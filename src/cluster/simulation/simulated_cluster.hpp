@@ -151,7 +151,7 @@ protected:
     /// Leaves the caller's stack until resume().
     virtual void suspend() = 0;
     /// Returns the virtual time after which an unanswered question is sent again; 0: never.
-    [[nodiscard]] virtual std::uint64_t patience() const noexcept { return 0; }
+    [[nodiscard]] virtual std::uint64_t failure_timeout() const noexcept { return 0; }
 
     simulated_cluster& cluster_;
 

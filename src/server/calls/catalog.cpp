@@ -28,9 +28,9 @@ void catalog::add(procedure p) {
         throw registration_error{"the priority of procedure '" + p.name + "' is " + std::to_string(p.options.priority) +
                                  ", which is not from 0 to " + std::to_string(highest_priority)};
     }
-    if (p.options.highest_of_clients < 0 || p.options.highest_of_clients > highest_priority) {
+    if (p.options.max_client_priority < 0 || p.options.max_client_priority > highest_priority) {
         throw registration_error{"the highest priority that clients may bring to procedure '" + p.name + "' is " +
-                                 std::to_string(p.options.highest_of_clients) + ", which is not from 0 to " +
+                                 std::to_string(p.options.max_client_priority) + ", which is not from 0 to " +
                                  std::to_string(highest_priority)};
     }
     if (p.options.deadline.count() < 0 || p.options.time_limit.count() < 0)

@@ -89,7 +89,7 @@ private:
 
 /// The load of an executor; each number is the current value.
 struct load {
-    std::array<std::size_t, priority_levels> waiting{};  ///< accepted and not begun, by priority
+    std::array<std::size_t, priority_levels> queued{};  ///< accepted and not begun, by priority
     std::size_t running = 0;
     std::size_t capacity = 0;  ///< maximum number of waiting and parked jobs
     /// Accepted jobs that gave way to more urgent ones since the start, by their priority.
@@ -98,15 +98,16 @@ struct load {
     // Only of an executor that preempts.
     std::size_t preempted = 0;  ///< begun, and ready to continue
     std::size_t parked = 0;     ///< begun, and waiting for another transaction or in `retry`
-    std::uint64_t preemptions = 0, promotions = 0, parkings = 0;  ///< since the start
-    std::uint64_t signals = 0, redirections = 0;  ///< ticks that came as a signal, and from the kernel module
-    std::uint64_t postponed = 0;                  ///< of both, those at a place where switching is not allowed
-    std::uint64_t loans = 0;                      ///< loans of a waiter's priority
+    std::uint64_t preemptions = 0, priority_boosts = 0, parkings = 0;  ///< since the start
+    std::uint64_t ticks_by_signal = 0,
+                  ticks_by_kernel = 0;        ///< ticks that came as a signal, and from the kernel module
+    std::uint64_t ticks_deferred = 0;         ///< of both, those at a place where switching is not allowed
+    std::uint64_t priority_inheritances = 0;  ///< loans of a waiter's priority
 
     /// Returns true if a new job finds no room, unless less urgent jobs wait. Jobs that wait in `retry` take up room,
     /// too.
     [[nodiscard]] bool is_full() const noexcept {
-        return std::accumulate(waiting.begin(), waiting.end(), parked) >= capacity;
+        return std::accumulate(queued.begin(), queued.end(), parked) >= capacity;
     }
 };
 

@@ -32,12 +32,13 @@ std::unique_ptr<executor> make_executor(execution chosen, const settings& how, u
                                         idle_work* idle) {
     if (chosen == execution::preemptive) {
 #if defined(TUTTI_PREEMPTS)
-        return std::make_unique<preemptive_executor>(workers, how.queue, how.preemption, procedures, recorder, idle);
+        return std::make_unique<preemptive_executor>(workers, how.max_queued_calls, how.preemption, procedures,
+                                                     recorder, idle);
 #else
         throw std::invalid_argument{"this build preempts nothing: that needs x86-64, and no ThreadSanitizer"};
 #endif
     }
-    return std::make_unique<thread_pool>(workers, how.queue, recorder, idle);
+    return std::make_unique<thread_pool>(workers, how.max_queued_calls, recorder, idle);
 }
 
 }  // namespace tutti::server

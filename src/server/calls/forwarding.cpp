@@ -113,14 +113,15 @@ void forwarding::end_unknown(timed_call& c, unsigned node) noexcept {
     unknown_.fetch_add(1, std::memory_order_relaxed);
     std::string answer;
     try {
-        reply{answer, c.what.spoken}.error(
-            code_of(ending::unknown), c.what.entry->definition.name + ": the server of node " + std::to_string(node) +
-                                          " went when it had been asked to run it: whether it has run is not "
-                                          "known. Look before it is called again");
+        reply{answer, c.what.spoken}.error(code_of(call_outcome::outcome_unknown),
+                                           c.what.entry->definition.name + ": the server of node " +
+                                               std::to_string(node) +
+                                               " went when it had been asked to run it: whether it has run is not "
+                                               "known. Look before it is called again");
     } catch (...) {
-        answer = "-UNKNOWN .\r\n";  // no memory for the text; any string has room for these few bytes
+        answer = "-INDOUBT .\r\n";  // no memory for the text; any string has room for these few bytes
     }
-    c.end_without_run(ending::unknown, std::move(answer));
+    c.end_without_run(call_outcome::outcome_unknown, std::move(answer));
 }
 
 void forwarding::cancel(timed_call& c, bool stranded) noexcept {
@@ -154,8 +155,8 @@ void forwarding::on_reply(unsigned from, std::uint64_t number, cluster::forwarde
     switch (how.result) {
         case cluster::forwarded_outcome::ran: {
             forwarded_.fetch_add(1, std::memory_order_relaxed);
-            const bool known = how.ending < ending_count && !how.reply.empty();
-            if (known) return s.what->end_without_run(static_cast<ending>(how.ending), std::move(how.reply));
+            const bool known = how.outcome < call_outcome_count && !how.reply.empty();
+            if (known) return s.what->end_without_run(static_cast<call_outcome>(how.outcome), std::move(how.reply));
             return end_unknown(*s.what, from);  // from a newer server, with endings unknown here
         }
         case cluster::forwarded_outcome::elsewhere:
@@ -226,7 +227,7 @@ void forwarding::run(unsigned from, std::uint64_t number, cluster::forwarded_cal
     }
     try {
         host_.host(i, std::move(what.arguments), {from, number},
-                   [this, from, number, spoken = i.spoken](std::string_view bytes, ending how) {
+                   [this, from, number, spoken = i.spoken](std::string_view bytes, call_outcome how) {
                        send_reply(from, number, bytes, how, spoken);
                    });
     } catch (const std::bad_alloc&) {
@@ -235,25 +236,25 @@ void forwarding::run(unsigned from, std::uint64_t number, cluster::forwarded_cal
 }
 
 /// Answers a call that was run for another server, or refused.
-void forwarding::send_reply(unsigned to, std::uint64_t number, std::string_view bytes, ending how,
+void forwarding::send_reply(unsigned to, std::uint64_t number, std::string_view bytes, call_outcome how,
                             protocol spoken) noexcept {
-    if (how == ending::busy || how == ending::shutdown)
+    if (how == call_outcome::busy || how == call_outcome::shutdown)
         return transport_.send_reply(to, number, {.result = cluster::forwarded_outcome::declined, .reply = {}});
     received_.fetch_add(1, std::memory_order_relaxed);
     cluster::forwarded_reply made{
-        .result = cluster::forwarded_outcome::ran, .ending = static_cast<std::uint8_t>(how), .reply = {}};
+        .result = cluster::forwarded_outcome::ran, .outcome = static_cast<std::uint8_t>(how), .reply = {}};
     try {
         if (bytes.size() <= transport_.max_bytes()) {
             made.reply = bytes;
         } else {
-            made.ending = static_cast<std::uint8_t>(ending::exception);
-            reply{made.reply, spoken}.error(code_of(ending::exception),
+            made.outcome = static_cast<std::uint8_t>(call_outcome::exception);
+            reply{made.reply, spoken}.error(code_of(call_outcome::exception),
                                             "it has run, on another server, and its answer of " +
                                                 std::to_string(bytes.size()) +
                                                 " bytes is longer than a message between nodes may be");
         }
     } catch (const std::bad_alloc&) {
-        made.reply.clear();  // without an answer, its client gets UNKNOWN
+        made.reply.clear();  // without an answer, its client gets INDOUBT
     }
     transport_.send_reply(to, number, made);
 }

@@ -5,7 +5,7 @@
 //   mine -> offer() takes it -> sent -> ran ----------------------> end_without_run() -> mine
 //                                   \-> declined ---> the executor's, as if it had never been offered
 //                                   \-> elsewhere --> sent once more, to the server it names -> ran, or declined
-//                                   \-> the node is gone -> UNKNOWN -> mine
+//                                   \-> the node is gone -> INDOUBT -> mine
 //
 // FWD1  A call is sent to a second server, or run here, only if the first server has not run it. The first server has
 //     said so, or the bytes were not sent. So a call runs at most once. It is unknown whether a call has run only if a
@@ -41,7 +41,7 @@ public:
     /// Runs a call. Calls `then` once, with the answer and how the call ended. BUSY and SHUTDOWN mean that the call has
     /// not begun.
     virtual void host(const invocation& what, std::vector<std::string> arguments, call_origin from,
-                      std::function<void(std::string_view, ending)> then) = 0;
+                      std::function<void(std::string_view, call_outcome)> then) = 0;
     /// Ends the call if it sleeps in `retry`, now or later.
     virtual void cancel(call_origin which, bool stranded) noexcept = 0;
     /// Does the same for all calls of a node that is gone.
@@ -95,7 +95,8 @@ private:
 
     void run(unsigned from, std::uint64_t number, cluster::forwarded_call&& what) override;
     void cancel(unsigned from, std::uint64_t number, bool stranded) override;
-    void send_reply(unsigned to, std::uint64_t number, std::string_view bytes, ending how, protocol spoken) noexcept;
+    void send_reply(unsigned to, std::uint64_t number, std::string_view bytes, call_outcome how,
+                    protocol spoken) noexcept;
     void on_reply(unsigned from, std::uint64_t number, cluster::forwarded_reply&& how) override;
     void on_node_lost(unsigned node) noexcept override;
 

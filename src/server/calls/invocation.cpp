@@ -43,8 +43,8 @@ void cancel_thread_exit() noexcept {
 }
 
 /// Turns the exception that is being handled into an answer. `passed`: the exception has passed a noexcept function.
-ending explain(const job& of, const std::string& name, bool passed, reply& to) {
-    const auto error = [&](ending e, std::string_view what) {
+call_outcome explain(const job& of, const std::string& name, bool passed, reply& to) {
+    const auto error = [&](call_outcome e, std::string_view what) {
         to.error(code_of(e), name + ": " + std::string{what} +
                                  (passed ? "; destructors did not run in a function that is noexcept" : ""));
         return e;
@@ -53,32 +53,33 @@ ending explain(const job& of, const std::string& name, bool passed, reply& to) {
         throw_what_ends_call();
     } catch (const abi::__forced_unwind&) {
         cancel_thread_exit();
-        return error(ending::exception, exits_thread);
+        return error(call_outcome::exception, exits_thread);
     } catch (const bad_argument& e) {
-        return error(ending::argument, e.what());
+        return error(call_outcome::argument, e.what());
     } catch (const tutti::stack_overflow_error&) {
-        return error(ending::stack, "its stack did not suffice; its transaction was rolled back");
+        return error(call_outcome::stack_overflow, "its stack did not suffice; its transaction was rolled back");
     } catch (const tutti::interrupted&) {
         if (of.is_interrupted_at_shutdown()) {
-            return error(ending::stranded,
+            return error(call_outcome::stranded,
                          "the server is ending, and nothing was left that could wake it from `retry`");
         }
-        if (of.abandon_flag()) return error(ending::gone, "its client has gone, and it was waiting in `retry`");
-        return error(ending::timeout, "it ran for longer than its time limit and was cancelled");
+        if (of.abandon_flag())
+            return error(call_outcome::client_gone, "its client has gone, and it was waiting in `retry`");
+        return error(call_outcome::timeout, "it ran for longer than its time limit and was cancelled");
     } catch (const tutti::deadline_missed&) {
-        return error(ending::deadline, "it could not meet its deadline");
+        return error(call_outcome::deadline, "it could not meet its deadline");
     } catch (const tutti::cancelled&) {
-        return error(ending::cancelled, "it cancelled its transaction");
+        return error(call_outcome::cancelled, "it cancelled its transaction");
     } catch (const tutti::unreachable_error& e) {
-        return error(e.outcome_known() ? ending::lost : ending::unknown, e.what());
+        return error(e.outcome_known() ? call_outcome::unreachable : call_outcome::outcome_unknown, e.what());
     } catch (const not_leader_error& e) {
-        return error(ending::read_only, e.what());
+        return error(call_outcome::read_only, e.what());
     } catch (const log_unwritable_error& e) {
-        return error(ending::no_log, e.what());
+        return error(call_outcome::misconf, e.what());
     } catch (const std::exception& e) {
-        return error(ending::exception, e.what());
+        return error(call_outcome::exception, e.what());
     } catch (...) {
-        return error(ending::exception, "it threw something that is not a std::exception");
+        return error(call_outcome::exception, "it threw something that is not a std::exception");
     }
 }
 
@@ -161,25 +162,25 @@ bool refuses_late(const invocation& i) noexcept {
 
 }  // namespace
 
-std::string_view code_of(ending e) noexcept {
+std::string_view code_of(call_outcome e) noexcept {
     switch (e) {
-        case ending::ok: return "OK";
-        case ending::busy: return "BUSY";
-        case ending::argument: return "ARGUMENT";
-        case ending::cancelled: return "CANCELLED";
-        case ending::deadline: return "DEADLINE";
-        case ending::exception: return "EXCEPTION";
-        case ending::timeout: return "TIMEOUT";
-        case ending::shutdown: return "SHUTDOWN";
-        case ending::stack: return "STACK";
-        case ending::stranded: return "STRANDED";
-        case ending::gone: return "GONE";
-        case ending::no_log: return "NOLOG";
-        case ending::read_only: return "READONLY";
-        case ending::unsaved: return "UNSAVED";
-        case ending::unreplicated: return "UNREPLICATED";
-        case ending::lost: return "LOST";
-        case ending::unknown: return "UNKNOWN";
+        case call_outcome::ok: return "OK";
+        case call_outcome::busy: return "BUSY";
+        case call_outcome::argument: return "ARGUMENT";
+        case call_outcome::cancelled: return "CANCELLED";
+        case call_outcome::deadline: return "DEADLINE";
+        case call_outcome::exception: return "EXCEPTION";
+        case call_outcome::timeout: return "TIMEOUT";
+        case call_outcome::shutdown: return "SHUTDOWN";
+        case call_outcome::stack_overflow: return "STACKOVERFLOW";
+        case call_outcome::stranded: return "STRANDED";
+        case call_outcome::client_gone: return "CLIENTGONE";
+        case call_outcome::misconf: return "MISCONF";
+        case call_outcome::read_only: return "READONLY";
+        case call_outcome::unsaved: return "UNSAVED";
+        case call_outcome::unreplicated: return "UNREPLICATED";
+        case call_outcome::unreachable: return "UNREACHABLE";
+        case call_outcome::outcome_unknown: return "INDOUBT";
     }
     return "ERR";
 }
@@ -203,13 +204,13 @@ bool accepts_arguments(const procedure_entry& which, std::size_t arguments, repl
     std::string wanted = std::to_string(p.min_arguments);
     if (p.max_arguments > p.min_arguments)
         wanted += p.max_arguments > 1000 ? " or more" : " to " + std::to_string(p.max_arguments);
-    to.error(code_of(ending::argument),
+    to.error(code_of(call_outcome::argument),
              p.name + ": it takes " + wanted + " arguments and was given " + std::to_string(arguments));
     return false;
 }
 
-ending run(const job& of, const invocation& i, std::span<const std::string_view> arguments, std::string& answer,
-           log_context& logged) noexcept {
+call_outcome run(const job& of, const invocation& i, std::span<const std::string_view> arguments, std::string& answer,
+                 log_context& logged) noexcept {
     const procedure& p = i.entry->definition;
     reply to{answer, i.spoken};
     const auto start_over = [&] {
@@ -220,8 +221,8 @@ ending run(const job& of, const invocation& i, std::span<const std::string_view>
     static_cast<void>(core::consume_passed_noexcept());  // resets the flag of an earlier call
     try {
         if (refuses_late(i) && i.due != no_deadline && std::chrono::steady_clock::now() > i.due) {
-            to.error(code_of(ending::deadline), p.name + ": its deadline passed before it began");
-            return ending::deadline;
+            to.error(code_of(call_outcome::deadline), p.name + ": its deadline passed before it began");
+            return call_outcome::deadline;
         }
         call how = i.how;
         how.gone = &of.abandon_flag();
@@ -230,7 +231,7 @@ ending run(const job& of, const invocation& i, std::span<const std::string_view>
             run_reading(i, how, arguments, answer, at);
         } else if (logged.log != nullptr) {
             if (logged.log->has_error()) throw log_unwritable_error{logged.log->error()};
-            if (logged.log->is_full()) return answer_refused(i, ending::busy, answer);
+            if (logged.log->is_full()) return answer_refused(i, call_outcome::busy, answer);
             how.began = time_of_day();
             log_participant in{logged, i, how, arguments, answer};
             run_as_one(i, how, arguments, answer, at, &in);
@@ -239,7 +240,7 @@ ending run(const job& of, const invocation& i, std::span<const std::string_view>
         } else {
             run_body(*i.entry, how, arguments, to);
         }
-        return ending::ok;
+        return call_outcome::ok;
     } catch (...) {
         start_over();
         try {
@@ -247,7 +248,7 @@ ending run(const job& of, const invocation& i, std::span<const std::string_view>
                            core::consume_passed_noexcept(), to);
         } catch (...) {
             answer = "-EXCEPTION .\r\n";  // no memory for the text; any string has room for these few bytes
-            return ending::exception;
+            return call_outcome::exception;
         }
     }
 }
@@ -274,78 +275,78 @@ void run_again(const invocation& i, const call& how, std::span<const std::string
     }
 }
 
-ending answer_unsaved(const invocation& i, const std::string& why, std::string& answer) noexcept {
+call_outcome answer_unsaved(const invocation& i, const std::string& why, std::string& answer) noexcept {
     answer.clear();
     try {
         reply{answer, i.spoken}.error(
-            code_of(ending::unsaved),
+            code_of(call_outcome::unsaved),
             i.entry->definition.name + ": it has run, but what it did or saw may not outlive the server: " + why);
     } catch (...) {
         answer = "-UNSAVED .\r\n";  // as in `run`
     }
-    return ending::unsaved;
+    return call_outcome::unsaved;
 }
 
-ending answer_unreplicated(const invocation& i, std::string& answer) noexcept {
+call_outcome answer_unreplicated(const invocation& i, std::string& answer) noexcept {
     answer.clear();
     try {
         reply{answer, i.spoken}.error(
-            code_of(ending::unreplicated),
+            code_of(call_outcome::unreplicated),
             i.entry->definition.name +
                 ": it has run and is in the log here, but too few followers had it in time; it may get lost with this "
                 "server");
     } catch (...) {
         answer = "-UNREPLICATED .\r\n";  // as in `run`
     }
-    return ending::unreplicated;
+    return call_outcome::unreplicated;
 }
 
-ending answer_refused(const invocation& i, ending why, std::string& answer) noexcept {
+call_outcome answer_refused(const invocation& i, call_outcome why, std::string& answer) noexcept {
     try {
         reply to{answer, i.spoken};
         write_refusal(why, to);
     } catch (...) {
-        answer = why == ending::busy ? "-BUSY .\r\n" : "-SHUTDOWN .\r\n";  // as in `run`
+        answer = why == call_outcome::busy ? "-BUSY .\r\n" : "-SHUTDOWN .\r\n";  // as in `run`
     }
     return why;
 }
 
-ending answer_stack_overflow(const invocation& i, std::string& answer) noexcept {
+call_outcome answer_stack_overflow(const invocation& i, std::string& answer) noexcept {
     answer.clear();
     try {
-        reply{answer, i.spoken}.error(code_of(ending::stack),
+        reply{answer, i.spoken}.error(code_of(call_outcome::stack_overflow),
                                       i.entry->definition.name +
                                           ": its stack did not suffice; it was ended where it stood, and "
                                           "what it held outside of transactions is lost");
     } catch (...) {
-        answer = "-STACK .\r\n";  // as in `run`
+        answer = "-STACKOVERFLOW .\r\n";  // as in `run`
     }
-    return ending::stack;
+    return call_outcome::stack_overflow;
 }
 
-ending answer_terminated(const invocation& i, std::string& answer) noexcept {
+call_outcome answer_terminated(const invocation& i, std::string& answer) noexcept {
     answer.clear();
     try {
-        reply{answer, i.spoken}.error(code_of(ending::timeout),
+        reply{answer, i.spoken}.error(code_of(call_outcome::timeout),
                                       i.entry->definition.name +
                                           ": it did not end when it was cancelled, and was ended where it stood; what "
                                           "it held outside of transactions is lost");
     } catch (...) {
         answer = "-TIMEOUT .\r\n";  // as in `run`
     }
-    return ending::timeout;
+    return call_outcome::timeout;
 }
 
 void write_overdue_error(const invocation& i, std::string& answer) {
     reply{answer, i.spoken}.error(
-        code_of(ending::timeout),
+        code_of(call_outcome::timeout),
         i.entry->definition.name +
             ": it runs for longer than its time limit and is being cancelled; it may have had effects");
 }
 
-void write_refusal(ending why, reply& to) {
-    to.error(code_of(why), why == ending::shutdown ? "the server is ending and takes no more calls"
-                                                   : "too many calls wait already; try again later");
+void write_refusal(call_outcome why, reply& to) {
+    to.error(code_of(why), why == call_outcome::shutdown ? "the server is ending and takes no more calls"
+                                                         : "too many calls wait already; try again later");
 }
 
 std::chrono::nanoseconds time_limit_of(const invocation& i, const settings& how) noexcept {

@@ -17,7 +17,7 @@ class journal;
 }
 
 /// How a call ended. The names are the codes of the errors that clients get, except for `ok`.
-enum class ending : std::uint8_t {
+enum class call_outcome : std::uint8_t {
     ok,
     busy,
     argument,
@@ -26,18 +26,18 @@ enum class ending : std::uint8_t {
     exception,
     timeout,
     shutdown,
-    stack,
+    stack_overflow,
     stranded,
-    gone,
-    no_log,
+    client_gone,
+    misconf,
     read_only,
     unsaved,
     unreplicated,
-    lost,
-    unknown
+    unreachable,
+    outcome_unknown
 };
-inline constexpr std::size_t ending_count = static_cast<std::size_t>(ending::unknown) + 1;
-[[nodiscard]] std::string_view code_of(ending e) noexcept;
+inline constexpr std::size_t call_outcome_count = static_cast<std::size_t>(call_outcome::outcome_unknown) + 1;
+[[nodiscard]] std::string_view code_of(call_outcome e) noexcept;
 
 /// Describes one call.
 struct invocation {
@@ -71,8 +71,8 @@ void set_priority_and_deadline(invocation& i, std::optional<int> priority,
 [[nodiscard]] bool accepts_arguments(const procedure_entry& which, std::size_t arguments, reply& to);
 
 /// Runs the call on this thread, as `of`. `answer` must be empty, and holds one value afterwards.
-[[nodiscard]] ending run(const job& of, const invocation& i, std::span<const std::string_view> arguments,
-                         std::string& answer, log_context& logged) noexcept;
+[[nodiscard]] call_outcome run(const job& of, const invocation& i, std::span<const std::string_view> arguments,
+                               std::string& answer, log_context& logged) noexcept;
 
 /// Runs a call from a log again, as one transaction whose outcome does not depend on the present. `answer` receives its
 /// answer. @throws std::runtime_error  if it did not commit; the message says how it ended
@@ -82,21 +82,21 @@ void run_again(const invocation& i, const call& how, std::span<const std::string
 [[nodiscard]] bool is_read_only(const invocation& i) noexcept;
 
 /// Writes the answer of a call that does not begin. Returns `why`.
-[[nodiscard]] ending answer_refused(const invocation& i, ending why, std::string& answer) noexcept;
+[[nodiscard]] call_outcome answer_refused(const invocation& i, call_outcome why, std::string& answer) noexcept;
 /// Writes the answer of a call that was given up in the middle of `run`. REQUIRES: `answer` is not the one that `run`
 /// was writing.
-[[nodiscard]] ending answer_stack_overflow(const invocation& i, std::string& answer) noexcept;
+[[nodiscard]] call_outcome answer_stack_overflow(const invocation& i, std::string& answer) noexcept;
 /// Does the same for a call that was given up because it did not end when it was interrupted.
-[[nodiscard]] ending answer_terminated(const invocation& i, std::string& answer) noexcept;
+[[nodiscard]] call_outcome answer_terminated(const invocation& i, std::string& answer) noexcept;
 /// Replaces the answer of a call that has run, but whose effects or reads may not outlive the server.
-[[nodiscard]] ending answer_unsaved(const invocation& i, const std::string& why, std::string& answer) noexcept;
+[[nodiscard]] call_outcome answer_unsaved(const invocation& i, const std::string& why, std::string& answer) noexcept;
 /// Does the same for a call that too few followers have.
-[[nodiscard]] ending answer_unreplicated(const invocation& i, std::string& answer) noexcept;
+[[nodiscard]] call_outcome answer_unreplicated(const invocation& i, std::string& answer) noexcept;
 /// Writes the answer of a call that has not ended although its time limit has passed.
 void write_overdue_error(const invocation& i, std::string& answer);
 
 /// Writes an answer that refuses a call.
-void write_refusal(ending why, reply& to);
+void write_refusal(call_outcome why, reply& to);
 
 /// Returns how long a call may run; zero: without a limit.
 [[nodiscard]] std::chrono::nanoseconds time_limit_of(const invocation& i, const settings& how) noexcept;

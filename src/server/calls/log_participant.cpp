@@ -20,7 +20,7 @@ void log_participant::join(tx& t) {
 
 vote log_participant::prepare() {
     if (!has_written()) return vote::commit;
-    if (how_.log->has_error() || !how_.log->followers().takes_writes()) [[unlikely]]
+    if (how_.log->has_error() || !how_.log->followers().accepts_writes()) [[unlikely]]
         refuse();
     const journal::recorded_call alone{what_.entry->definition.name, arguments_.size()};
     return (what_.queued_calls.empty() ? reserve_record({&alone, 1}) : reserve_record_of_all()) ? vote::commit

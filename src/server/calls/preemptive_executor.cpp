@@ -50,13 +50,13 @@ preempt::options options_of(unsigned workers, std::size_t capacity, const preemp
     o.max_waiting = capacity;
     o.sheds = true;
     o.highest_level = highest_priority;
-    o.boost = {.max_preemptions = how.most_preemptions.value_or(preempt::never),
-               .lazy = how.lazy_promotion,
+    o.boost = {.max_preemptions = how.max_preemptions.value_or(preempt::never),
+               .lazy = how.lazy_priority_boost,
                .max_level = static_cast<unsigned>(procedures.max_default_priority())};
     o.migrate = how.migrate;
     o.shared_thread_locals = how.shared_thread_locals;
-    o.realtime_min_priority = how.realtime_from;
-    o.tick_source = how.ticks;
+    o.realtime_min_priority = how.realtime_min_priority;
+    o.tick_source = how.tick_source;
     o.event_observer = {&recorder, record_event};
     if (idle != nullptr) o.idle = {idle, run_idle, wake_idle};
     return o;
@@ -101,7 +101,7 @@ load preemptive_executor::current_load() const {
     const preempt::counts c = scheduler_.statistics();
     load now;
     for (std::size_t p = 0; p < priority_levels; ++p) {
-        now.waiting[p] = c.unstarted_by_level[p];
+        now.queued[p] = c.unstarted_by_level[p];
         now.shed[p] = c.shed_by_level[p];
     }
     const std::uint64_t elsewhere = c.unstarted + c.without_context + c.active + c.parked;
@@ -112,12 +112,12 @@ load preemptive_executor::current_load() const {
     now.preempted = c.active;
     now.parked = c.parked;
     now.preemptions = c.preemptions;
-    now.promotions = c.priority_boosts;
+    now.priority_boosts = c.priority_boosts;
     now.parkings = c.parkings;
-    now.signals = c.ticks_by_signal;
-    now.redirections = c.ticks_by_kernel;
-    now.postponed = c.ticks_deferred;
-    now.loans = c.priority_inheritances;
+    now.ticks_by_signal = c.ticks_by_signal;
+    now.ticks_by_kernel = c.ticks_by_kernel;
+    now.ticks_deferred = c.ticks_deferred;
+    now.priority_inheritances = c.priority_inheritances;
     return now;
 }
 

@@ -305,7 +305,7 @@ load thread_pool::current_load() const {
     load now;
     const std::scoped_lock lock{mutex_};
     for (std::size_t p = 0; p < priority_levels; ++p) {
-        now.waiting[p] = queue_.size(p);
+        now.queued[p] = queue_.size(p);
         now.shed[p] = queue_.shed(p);
     }
     now.running = running_;

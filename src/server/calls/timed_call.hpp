@@ -31,8 +31,8 @@ public:
         TUTTI_PROBE3(dispatch, what.entry->definition.name.c_str(), priority, (start - arrived).count());
         // In a string of its own, because a call that is cut off leaves its half-written answer behind with the stack.
         std::string written;
-        const ending how = may_begin() ? server::run(*this, what, arguments, written, logged)
-                                       : answer_refused(what, ending::busy, written);
+        const call_outcome how = may_begin() ? server::run(*this, what, arguments, written, logged)
+                                             : answer_refused(what, call_outcome::busy, written);
         answer = std::move(written);
         run_ticks = base::ticks() - began;
         end(how);
@@ -44,13 +44,13 @@ public:
         end(overdue ? server::answer_terminated(what, answer) : server::answer_stack_overflow(what, answer));
     }
 
-    void reject() noexcept override { refuse(ending::busy); }
+    void reject() noexcept override { refuse(call_outcome::busy); }
 
     /// Ends the call instead of run(). REQUIRES: `why` is busy or shutdown.
-    void refuse(ending why) noexcept { end(answer_refused(what, why, answer)); }
+    void refuse(call_outcome why) noexcept { end(answer_refused(what, why, answer)); }
 
     /// Ends the call instead of run() and submit(), because another server has run it, or no server will.
-    void end_without_run(ending how, std::string made) noexcept {
+    void end_without_run(call_outcome how, std::string made) noexcept {
         answer = std::move(made);
         end(how);
     }
@@ -97,7 +97,7 @@ public:
     instant arrived;
     run_clock clock;
     std::uint64_t run_ticks = 0;  // in ticks of the base clock, from begin to end; 0: it has not run here
-    ending how_it_ended = ending::ok;
+    call_outcome how_it_ended = call_outcome::ok;
     // the number by which another server has the call (forwarding.hpp); 0: no server has it
     std::atomic<std::uint64_t> forwarded{0};
     timed_call* next_unknown = nullptr;  // used by forwarding, to list the calls that were lost with a node
@@ -119,11 +119,11 @@ private:
     static constexpr unsigned max_ignored_interrupts = 5;    // within a third of a second, with run_clock's pauses
     static constexpr unsigned interrupts_before_report = 8;  // within a second and a half
 
-    void end(ending how) noexcept {
+    void end(call_outcome how) noexcept {
         how_it_ended = how;
         TUTTI_PROBE3(answer, what.entry->definition.name.c_str(), priority, static_cast<int>(how));
-        const bool has_run =
-            how != ending::no_log && how != ending::read_only && how != ending::busy && how != ending::shutdown;
+        const bool has_run = how != call_outcome::misconf && how != call_outcome::read_only &&
+                             how != call_outcome::busy && how != call_outcome::shutdown;
         if (logged.log != nullptr && has_run) {
             // Set before the journal owns the call, which may end from there on. The time limit no longer applies.
             has_ended_.store(true, std::memory_order_relaxed);

@@ -218,7 +218,7 @@ void journal::checkpoint_file() {
     constexpr std::int64_t a_minute = 60'000'000;
     if (now - answers_forgotten_at_ <= a_minute) return;
     answers_forgotten_at_ = now;
-    store_.forget_answers(now - std::chrono::microseconds{how_.answers_for}.count(), how_.answers);
+    store_.forget_answers(now - std::chrono::microseconds{how_.reply_cache_ttl}.count(), how_.max_cached_replies);
 }
 
 std::size_t journal::pending() const noexcept {

@@ -70,7 +70,7 @@ void journal::write_snapshot() noexcept {
 std::string journal::finish_snapshot(std::uint64_t position) noexcept {
     try {
         const std::scoped_lock lock{file_mutex_};
-        store_.finish_snapshot(position, how_.backlog);
+        store_.finish_snapshot(position, how_.replication_backlog);
         bytes_to_replay_.store(store_.bytes());
         return {};
     } catch (const log_store_error& e) {

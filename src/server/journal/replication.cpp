@@ -172,9 +172,9 @@ void replication::submit(deferred_request& i) noexcept {
 }
 
 bool replication::hold_until_replicated(durability_waiter& w, std::uint64_t awaits) noexcept {
-    if (how_.replicas == 0 || replicated_.load(std::memory_order_acquire) >= awaits) return false;
+    if (how_.wait_followers == 0 || replicated_.load(std::memory_order_acquire) >= awaits) return false;
     w.awaits_ = awaits;
-    w.until_ = clock::now() + how_.replicas_timeout;
+    w.until_ = clock::now() + how_.wait_followers_timeout;
     push(held_, w, &durability_waiter::next_);
     wake_thread();
     return true;
@@ -243,7 +243,7 @@ void replication::check_requests(clock::time_point now, bool ending) noexcept {
         if (one.awaits_ <= replicated) {
             one.finish_wait(durability_waiter::durability_result::durable);
         } else if (ending || now >= one.until_) {
-            unreplicated_.fetch_add(1, std::memory_order_relaxed);
+            replication_timeouts_.fetch_add(1, std::memory_order_relaxed);
             one.finish_wait(durability_waiter::durability_result::unreplicated);
         } else {
             one.next_ = std::exchange(still, &one);
@@ -291,7 +291,7 @@ std::string replication::answer(const deferred_request& i) noexcept {
             reply{text}.error(why.code, why.text);
         } catch (const log_store_error& e) {
             text.clear();
-            reply{text}.error("NOLOG", e.what());
+            reply{text}.error("MISCONF", e.what());
         }
     } catch (...) {
         text = "-BUSY .\r\n";  // no memory for the text; any string has room for these few bytes
@@ -438,7 +438,7 @@ std::string replication::chunk_for(const fetch_request& from) {
 }
 
 void replication::count_replicas() noexcept {
-    if (how_.replicas == 0) return;
+    if (how_.wait_followers == 0) return;
     const std::scoped_lock lock{mutex_};
     const clock::time_point now = clock::now();
     // Finds the minimum of the n largest positions, without allocating: computes the rank of each.
@@ -446,7 +446,7 @@ void replication::count_replicas() noexcept {
     for (const follower& f : followers_) {
         const auto have = std::ranges::count_if(
             followers_, [&](const follower& g) { return g.upto >= f.upto && now - g.seen <= counts_as_connected; });
-        if (static_cast<std::uint64_t>(have) >= how_.replicas) best = std::max(best, f.upto);
+        if (static_cast<std::uint64_t>(have) >= how_.wait_followers) best = std::max(best, f.upto);
     }
     replicated_.store(best, std::memory_order_release);  // pairs with the acquire load in hold_until_replicated()
 }
@@ -467,7 +467,7 @@ replication_statistics replication::statistics() const {
     replication_statistics f;
     f.refuses = write_refusal_reason();
     f.position = of_.durable();
-    f.unreplicated = unreplicated_.load(std::memory_order_relaxed);
+    f.replication_timeouts = replication_timeouts_.load(std::memory_order_relaxed);
     const std::scoped_lock lock{mutex_};
     const clock::time_point now = clock::now();
     f.leads = leads_;

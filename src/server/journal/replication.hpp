@@ -141,7 +141,7 @@ struct replication_statistics {
     std::string handover{};  ///< step of the hand-over in progress; empty: none
     std::vector<follower> followers{};
     std::optional<leader_connection_status> link{};  ///< only on a server that follows
-    std::uint64_t unreplicated = 0;                  ///< calls that waited for followers until their timeout
+    std::uint64_t replication_timeouts = 0;          ///< calls that waited for followers until their timeout
 };
 
 class replication {
@@ -167,7 +167,7 @@ public:
     [[nodiscard]] bool is_undecided() const;
     /// Makes this server follow the server at this address.
     void follow(std::string leader);
-    [[nodiscard]] bool takes_writes() const noexcept { return writes_.load(std::memory_order_acquire); }
+    [[nodiscard]] bool accepts_writes() const noexcept { return writes_.load(std::memory_order_acquire); }
     /// Returns why this server does not accept calls that write.
     [[nodiscard]] std::string write_refusal_reason() const;
     /// Handles another server's statement that it leads, or follows, in this term. If the term is a later one, this
@@ -199,7 +199,7 @@ public:
     [[nodiscard]] bool hold_until_replicated(durability_waiter& w, std::uint64_t awaits) noexcept;
     /// Returns true if fewer followers have everything before `position` than the answer of a call needs.
     [[nodiscard]] bool lacks_followers_for(std::uint64_t position) const noexcept {
-        return how_.replicas != 0 && replicated_.load(std::memory_order_acquire) < position;
+        return how_.wait_followers != 0 && replicated_.load(std::memory_order_acquire) < position;
     }
     /// Reports that more positions are durable. The journal calls this after it has stored durable_.
     void on_durable() noexcept {
@@ -251,7 +251,7 @@ private:
     std::atomic<deferred_request*> submitted_{nullptr};
     std::atomic<bool> is_woken_{false};
     std::atomic<bool> awaits_durability_{false};  // an inquiry may be answered when more is durable
-    std::atomic<std::uint64_t> unreplicated_{0};
+    std::atomic<std::uint64_t> replication_timeouts_{0};
 
     // Used by the thread that answers.
     deferred_request* requests_ = nullptr;

@@ -38,21 +38,21 @@ public:
 
     /// Counts a call. `turnaround`: time from its arrival to its answer; ignored if the call was refused without
     /// running.
-    void count_call(std::size_t procedure, int priority, ending how, std::chrono::nanoseconds turnaround);
+    void count_call(std::size_t procedure, int priority, call_outcome how, std::chrono::nanoseconds turnaround);
 
     /// Adds the counts of a procedure and priority to `sum`.
     void add_to(turnaround_sum& sum, std::size_t procedure, std::size_t priority) const noexcept;
-    [[nodiscard]] std::uint64_t endings(std::size_t procedure, ending how) const noexcept {
-        return by_procedure_[procedure].endings[static_cast<std::size_t>(how)].get();
+    [[nodiscard]] std::uint64_t outcomes(std::size_t procedure, call_outcome how) const noexcept {
+        return by_procedure_[procedure].outcomes[static_cast<std::size_t>(how)].get();
     }
 
     counter clients;  ///< connected now
-    counter clients_in_all;
-    counter clients_refused;  ///< there were too many, or memory was exhausted
+    counter total_connections_received;
+    counter rejected_connections;  ///< there were too many, or memory was exhausted
     /// commands other than calls, including CALLs with an unknown procedure or wrong options
     counter commands;
     counter logins_failed;       ///< the name or the password was wrong
-    counter logins_turned_away;  ///< too many logins waited to be checked
+    counter logins_rejected;     ///< too many logins waited to be checked
     counter clients_evicted;     ///< closed because clients held too much memory
     counter clients_displaced;   ///< closed before they logged in, so that an operator may connect
     counter requests_timed_out;  ///< ended their connection, because the rest of them did not arrive in time
@@ -61,16 +61,16 @@ public:
     /// times that a command waited because its principal had used up its part of attention
     counter commands_delayed;
     counter malformed;  ///< requests that ended their connection
-    counter bytes_read;
-    counter bytes_written;
-    counter stand_ins;  ///< times that an idle worker took the I/O thread's place
+    counter total_net_input_bytes;
+    counter total_net_output_bytes;
+    counter io_handoffs;  ///< times that an idle worker took the I/O thread's place
     /// of those, the times that the thread took over again because the worker's call took long
-    counter stand_ins_called_off;
+    counter io_handoffs_reclaimed;
 
 private:
     struct procedure_counters {
         std::array<std::atomic<turnaround_histogram<counter>*>, priority_levels> by_priority{};
-        std::array<counter, ending_count> endings;
+        std::array<counter, call_outcome_count> outcomes;
         ~procedure_counters() {
             for (auto& p : by_priority) delete p.load(std::memory_order_relaxed);
         }

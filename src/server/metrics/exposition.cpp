@@ -43,13 +43,13 @@ ClientMetric histogram(labels of, const turnaround_sum& sum) {
     return m;
 }
 
-constexpr bool is_usual(ending e) {
+constexpr bool is_usual(call_outcome e) {
     switch (e) {
-        case ending::ok:
-        case ending::busy:
-        case ending::deadline:
-        case ending::exception:
-        case ending::timeout: return true;
+        case call_outcome::ok:
+        case call_outcome::busy:
+        case call_outcome::deadline:
+        case call_outcome::exception:
+        case call_outcome::timeout: return true;
         default: return false;
     }
 }
@@ -78,11 +78,11 @@ void add_procedures(std::vector<MetricFamily>& to, const server_statistics& s) {
             histogram({{"procedure", p.name}, {"priority", std::to_string(p.own_priority)}}, own));
         if (observe::count_of(chosen.buckets) != 0)
             turnaround.metric.push_back(histogram({{"procedure", p.name}, {"priority", "other"}}, chosen));
-        for (std::size_t e = 0; e < ending_count; ++e) {
-            if (p.endings[e] == 0 && !is_usual(static_cast<ending>(e))) continue;
+        for (std::size_t e = 0; e < call_outcome_count; ++e) {
+            if (p.outcomes[e] == 0 && !is_usual(static_cast<call_outcome>(e))) continue;
             ended.metric.push_back(
-                metric({{"procedure", p.name}, {"ending", std::string{code_of(static_cast<ending>(e))}}},
-                       static_cast<double>(p.endings[e]), MetricType::Counter));
+                metric({{"procedure", p.name}, {"outcome", std::string{code_of(static_cast<call_outcome>(e))}}},
+                       static_cast<double>(p.outcomes[e]), MetricType::Counter));
         }
     }
     to.push_back(std::move(turnaround));
@@ -107,8 +107,8 @@ void add_blocks(std::vector<MetricFamily>& to, const server_statistics& s) {
 
 void add_replication(std::vector<MetricFamily>& to, const journal::replication_statistics& f) {
     to.push_back(
-        single("tutti_leads", "1 where the server leads, 0 where it follows", MetricType::Gauge, f.leads ? 1 : 0));
-    to.push_back(single("tutti_takes_writes", "0 where calls that write are refused, because it does not lead",
+        single("tutti_is_leader", "1 where the server leads, 0 where it follows", MetricType::Gauge, f.leads ? 1 : 0));
+    to.push_back(single("tutti_accepts_writes", "0 where calls that write are refused, because it does not lead",
                         MetricType::Gauge, f.refuses.empty() ? 1 : 0));
     to.push_back(single("tutti_log_position", "The first position of the log that is not on disk", MetricType::Gauge,
                         f.position));
@@ -116,13 +116,14 @@ void add_replication(std::vector<MetricFamily>& to, const journal::replication_s
         to.push_back(single("tutti_leader_connected", "1 while the leader answers", MetricType::Gauge,
                             f.link->is_connected ? 1 : 0));
         if (f.link->behind_bytes) {
-            to.push_back(single("tutti_lag_bytes", "Bytes of the leader's log that this server has not run yet",
-                                MetricType::Gauge, *f.link->behind_bytes));
+            to.push_back(single("tutti_replication_lag_bytes",
+                                "Bytes of the leader's log that this server has not run yet", MetricType::Gauge,
+                                *f.link->behind_bytes));
         }
     }
     if (!f.leads) return;
-    to.push_back(single("tutti_unreplicated_total", "Calls that waited for followers in vain", MetricType::Counter,
-                        f.unreplicated));
+    to.push_back(single("tutti_replication_timeouts_total", "Calls that waited for followers in vain",
+                        MetricType::Counter, f.replication_timeouts));
     MetricFamily connected = family("tutti_follower_connected", "1 while a follower asks", MetricType::Gauge);
     MetricFamily records = family("tutti_follower_lag_records", "Calls that a follower lacks", MetricType::Gauge);
     MetricFamily bytes =
@@ -163,12 +164,12 @@ std::vector<MetricFamily> families_of(const server_statistics& s) {
     std::vector<MetricFamily> all;
     add_procedures(all, s);
     add_blocks(all, s);
-    MetricFamily waiting = family("tutti_waiting_calls", "Calls that wait for a worker", MetricType::Gauge);
+    MetricFamily waiting = family("tutti_queued_calls", "Calls that wait for a worker", MetricType::Gauge);
     MetricFamily shed = family("tutti_shed_calls_total", "Accepted calls that were answered BUSY for more urgent ones",
                                MetricType::Counter);
     for (std::size_t p = 0; p < priority_levels; ++p) {
         const labels of{{"priority", std::to_string(p)}};
-        waiting.metric.push_back(metric(of, static_cast<double>(s.busy.waiting[p]), MetricType::Gauge));
+        waiting.metric.push_back(metric(of, static_cast<double>(s.busy.queued[p]), MetricType::Gauge));
         shed.metric.push_back(metric(of, static_cast<double>(s.busy.shed[p]), MetricType::Counter));
     }
     all.push_back(std::move(waiting));
@@ -180,25 +181,28 @@ std::vector<MetricFamily> families_of(const server_statistics& s) {
                          s.busy.parked));
     all.push_back(single("tutti_preemptions_total", "How often a call gave way to a higher priority",
                          MetricType::Counter, s.busy.preemptions));
-    all.push_back(single("tutti_promotions_total", "How often a call that gave way rose in priority",
-                         MetricType::Counter, s.busy.promotions));
+    all.push_back(single("tutti_priority_boosts_total", "How often a call that gave way rose in priority",
+                         MetricType::Counter, s.busy.priority_boosts));
     all.push_back(single("tutti_parkings_total", "How often a call gave its worker away to wait", MetricType::Counter,
                          s.busy.parkings));
-    all.push_back(single("tutti_loans_total", "How often a call was lent the priority of one that waits for it",
-                         MetricType::Counter, s.busy.loans));
-    all.push_back(
-        single("tutti_signals_total", "Ticks of workers that came as a signal", MetricType::Counter, s.busy.signals));
-    all.push_back(single("tutti_redirections_total", "Ticks of workers that came from the kernel module",
-                         MetricType::Counter, s.busy.redirections));
-    all.push_back(single("tutti_signals_postponed_total", "Of those, where none may switch", MetricType::Counter,
-                         s.busy.postponed));
+    all.push_back(single("tutti_priority_inheritances_total",
+                         "How often a call was lent the priority of one that waits for it", MetricType::Counter,
+                         s.busy.priority_inheritances));
+    all.push_back(single("tutti_ticks_by_signal_total", "Ticks of workers that came as a signal", MetricType::Counter,
+                         s.busy.ticks_by_signal));
+    all.push_back(single("tutti_ticks_by_kernel_total", "Ticks of workers that came from the kernel module",
+                         MetricType::Counter, s.busy.ticks_by_kernel));
+    all.push_back(single("tutti_ticks_deferred_total", "Of those, where none may switch", MetricType::Counter,
+                         s.busy.ticks_deferred));
     all.push_back(single("tutti_clients", "Connected clients", MetricType::Gauge, s.clients));
-    all.push_back(single("tutti_clients_total", "Clients that have connected", MetricType::Counter, s.clients_in_all));
-    all.push_back(single("tutti_clients_refused_total", "Clients too many", MetricType::Counter, s.clients_refused));
+    all.push_back(single("tutti_clients_total", "Clients that have connected", MetricType::Counter,
+                         s.total_connections_received));
+    all.push_back(
+        single("tutti_rejected_connections_total", "Clients too many", MetricType::Counter, s.rejected_connections));
     all.push_back(single("tutti_logins_failed_total", "Logins whose name or password was not right",
                          MetricType::Counter, s.logins_failed));
-    all.push_back(single("tutti_logins_turned_away_total", "Logins that were not looked at, because too many waited",
-                         MetricType::Counter, s.logins_turned_away));
+    all.push_back(single("tutti_logins_rejected_total", "Logins that were not looked at, because too many waited",
+                         MetricType::Counter, s.logins_rejected));
     MetricFamily closed =
         family("tutti_clients_closed_total", "Clients that the server closed, by reason", MetricType::Counter);
     for (const auto& [reason, count] : {std::pair{"memory", s.clients_evicted},
@@ -211,27 +215,29 @@ std::vector<MetricFamily> families_of(const server_statistics& s) {
                          MetricType::Counter, s.calls_beyond_share));
     all.push_back(single("tutti_commands_delayed_total", "Times that a command waited for its turn",
                          MetricType::Counter, s.commands_delayed));
-    all.push_back(single("tutti_stand_ins_total", "Times that an idle worker took an I/O thread's place",
-                         MetricType::Counter, s.stand_ins));
-    all.push_back(single("tutti_stand_ins_called_off_total", "Of those, ended because a call lasted unexpectedly",
-                         MetricType::Counter, s.stand_ins_called_off));
+    all.push_back(single("tutti_io_handoffs_total", "Times that an idle worker took an I/O thread's place",
+                         MetricType::Counter, s.io_handoffs));
+    all.push_back(single("tutti_io_handoffs_reclaimed_total", "Of those, ended because a call lasted unexpectedly",
+                         MetricType::Counter, s.io_handoffs_reclaimed));
     all.push_back(single("tutti_malformed_requests_total", "What was no request", MetricType::Counter, s.malformed));
     exposition::add_process(all, TUTTI_SERVER_VERSION, "server");
     if (s.log) {
         all.push_back(single("tutti_log_pending_bytes", "Bytes of the log that wait to be written", MetricType::Gauge,
                              s.log->pending_bytes));
-        all.push_back(single("tutti_log_trouble", "1 while the log cannot be written, and calls are refused",
+        all.push_back(single("tutti_log_error", "1 while the log cannot be written, and calls are refused",
                              MetricType::Gauge, s.log->error.empty() ? 0 : 1));
         add_snapshots(all, s.log->snapshots);
     }
     if (s.replication) add_replication(all, *s.replication);
-    all.push_back(single("tutti_held_bytes", "Bytes of requests and answers", MetricType::Gauge, s.held_bytes));
-    all.push_back(single("tutti_held_by_calls_bytes", "Bytes of arguments of accepted calls", MetricType::Gauge,
-                         s.held_by_calls));
-    all.push_back(single("tutti_held_by_clients_bytes", "Bytes of requests and answers that connections hold",
-                         MetricType::Gauge, s.held_by_clients));
-    all.push_back(single("tutti_read_bytes_total", "Bytes that clients have sent", MetricType::Counter, s.bytes_read));
-    all.push_back(single("tutti_written_bytes_total", "Bytes of answers", MetricType::Counter, s.bytes_written));
+    all.push_back(single("tutti_buffered_bytes", "Bytes of requests and answers", MetricType::Gauge, s.buffered_bytes));
+    all.push_back(single("tutti_buffered_bytes_of_calls", "Bytes of arguments of accepted calls", MetricType::Gauge,
+                         s.buffered_bytes_of_calls));
+    all.push_back(single("tutti_buffered_bytes_of_clients", "Bytes of requests and answers that connections hold",
+                         MetricType::Gauge, s.buffered_bytes_of_clients));
+    all.push_back(
+        single("tutti_read_bytes_total", "Bytes that clients have sent", MetricType::Counter, s.total_net_input_bytes));
+    all.push_back(
+        single("tutti_written_bytes_total", "Bytes of answers", MetricType::Counter, s.total_net_output_bytes));
     return all;
 }
 

@@ -12,7 +12,7 @@ std::string find_obstacle(const readiness& of) {
         case stage::ending: return "ending: no new calls are taken";
         case stage::serving: break;
     }
-    if (!of.log_trouble.empty()) return "log: calls that could write are refused: " + of.log_trouble;
+    if (!of.log_error.empty()) return "log: calls that could write are refused: " + of.log_error;
     if (!of.undecided.empty()) return "undecided: " + of.undecided;
     if (of.log_behind) return "busy: more of the log waits to be written than may";
     if (of.is_memory_full) return "busy: as many bytes of requests and answers are held as may";

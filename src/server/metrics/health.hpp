@@ -20,7 +20,7 @@ enum class stage : std::uint8_t { loading, serving, ending };
 /// The facts that decide how a new call would fare.
 struct readiness {
     stage at = stage::loading;
-    std::string log_trouble{};  ///< empty: no trouble
+    std::string log_error{};  ///< empty: no trouble
     /// why a leader refuses calls that write until an operator decides; empty: it accepts them
     std::string undecided{};
     bool log_behind = false;  ///< more of the log waits to be written than the limit allows

@@ -17,24 +17,25 @@ void add(turnaround_sum& to, const turnaround_sum& more) noexcept {
 
 void add(server_statistics& to, const counters& from) {
     to.clients += from.clients.get();
-    to.clients_in_all += from.clients_in_all.get();
-    to.clients_refused += from.clients_refused.get();
+    to.total_connections_received += from.total_connections_received.get();
+    to.rejected_connections += from.rejected_connections.get();
     to.logins_failed += from.logins_failed.get();
-    to.logins_turned_away += from.logins_turned_away.get();
+    to.logins_rejected += from.logins_rejected.get();
     to.clients_evicted += from.clients_evicted.get();
     to.clients_displaced += from.clients_displaced.get();
     to.requests_timed_out += from.requests_timed_out.get();
     to.commands_delayed += from.commands_delayed.get();
     to.calls_beyond_share += from.calls_beyond_share.get();
     to.commands += from.commands.get();
-    to.stand_ins += from.stand_ins.get();
-    to.stand_ins_called_off += from.stand_ins_called_off.get();
+    to.io_handoffs += from.io_handoffs.get();
+    to.io_handoffs_reclaimed += from.io_handoffs_reclaimed.get();
     to.malformed += from.malformed.get();
-    to.bytes_read += from.bytes_read.get();
-    to.bytes_written += from.bytes_written.get();
+    to.total_net_input_bytes += from.total_net_input_bytes.get();
+    to.total_net_output_bytes += from.total_net_output_bytes.get();
     for (std::size_t n = 0; n < to.procedures.size(); ++n) {
         server_statistics::procedure_statistics& p = to.procedures[n];
-        for (std::size_t e = 0; e < ending_count; ++e) p.endings[e] += from.endings(n, static_cast<ending>(e));
+        for (std::size_t e = 0; e < call_outcome_count; ++e)
+            p.outcomes[e] += from.outcomes(n, static_cast<call_outcome>(e));
         for (std::size_t level = 0; level < priority_levels; ++level) {
             turnaround_sum sum;
             from.add_to(sum, n, level);
@@ -94,20 +95,20 @@ void add_replication(std::string& text, const journal::replication_statistics& f
     };
     text.append("\r\n# replication\r\n");
     line("role", std::string{f.leads ? "leader" : "follower"});
-    line("takes_writes", f.refuses.empty() ? 1U : 0U);
+    line("accepts_writes", f.refuses.empty() ? 1U : 0U);
     if (f.leads && !f.refuses.empty()) line("refuses", f.refuses);
     line("term", f.link ? f.link->term : f.epoch.term);
     line("log_position", f.position);
     if (f.link) {
         line("leader", f.leader);
         line("leader_connected", f.link->is_connected ? 1U : 0U);
-        line("leader_trouble", f.link->error);
-        line("leader_silent_ms", f.link->silent.count());
+        line("leader_link_error", f.link->error);
+        line("leader_last_io_ms", f.link->silent.count());
         line("lag_bytes", f.link->behind_bytes ? std::to_string(*f.link->behind_bytes) : std::string{"unknown"});
     }
     if (!f.leads) return;
     line("handover", f.handover);
-    line("unreplicated", f.unreplicated);
+    line("replication_timeouts", f.replication_timeouts);
     line("followers", f.followers.size());
     for (std::size_t i = 0; i < f.followers.size(); ++i) {
         const auto& one = f.followers[i];
@@ -131,10 +132,10 @@ std::string to_text(const server_statistics& s) {
     text.append("executor:").append(s.executor).append("\r\n");
     text.append("\r\n# clients\r\n");
     line("connected_clients", s.clients);
-    line("clients_in_all", s.clients_in_all);
-    line("clients_refused", s.clients_refused);
+    line("total_connections_received", s.total_connections_received);
+    line("rejected_connections", s.rejected_connections);
     line("logins_failed", s.logins_failed);
-    line("logins_turned_away", s.logins_turned_away);
+    line("logins_rejected", s.logins_rejected);
     line("clients_evicted", s.clients_evicted);
     line("clients_displaced", s.clients_displaced);
     line("requests_timed_out", s.requests_timed_out);
@@ -143,31 +144,31 @@ std::string to_text(const server_statistics& s) {
     text.append("latest_eviction:").append(s.latest_eviction).append("\r\n");
     line("commands", s.commands);
     line("malformed_requests", s.malformed);
-    line("bytes_read", s.bytes_read);
-    line("bytes_written", s.bytes_written);
-    line("stand_ins", s.stand_ins);
-    line("stand_ins_called_off", s.stand_ins_called_off);
+    line("total_net_input_bytes", s.total_net_input_bytes);
+    line("total_net_output_bytes", s.total_net_output_bytes);
+    line("io_handoffs", s.io_handoffs);
+    line("io_handoffs_reclaimed", s.io_handoffs_reclaimed);
     text.append("\r\n# memory\r\n");
     line("used_memory_rss", s.resident_bytes);
-    line("bytes_held", s.held_bytes);
-    line("bytes_held_by_clients", s.held_by_clients);
-    line("bytes_held_by_calls", s.held_by_calls);
+    line("buffered_bytes", s.buffered_bytes);
+    line("buffered_bytes_of_clients", s.buffered_bytes_of_clients);
+    line("buffered_bytes_of_calls", s.buffered_bytes_of_calls);
     text.append("\r\n# queue\r\n");
     line("running", s.busy.running);
-    line("queue_bound", s.busy.capacity);
+    line("queue_capacity", s.busy.capacity);
     for (std::size_t level = 0; level < priority_levels; ++level) {
-        if (s.busy.waiting[level] != 0) line("waiting_" + std::to_string(level), s.busy.waiting[level]);
+        if (s.busy.queued[level] != 0) line("queued_" + std::to_string(level), s.busy.queued[level]);
         if (s.busy.shed[level] != 0) line("shed_" + std::to_string(level), s.busy.shed[level]);
     }
     line("preempted", s.busy.preempted);
     line("parked", s.busy.parked);
     line("preemptions", s.busy.preemptions);
-    line("promotions", s.busy.promotions);
+    line("priority_boosts", s.busy.priority_boosts);
     line("parkings", s.busy.parkings);
-    line("loans", s.busy.loans);
-    line("signals", s.busy.signals);
-    line("redirections", s.busy.redirections);
-    line("signals_postponed", s.busy.postponed);
+    line("priority_inheritances", s.busy.priority_inheritances);
+    line("ticks_by_signal", s.busy.ticks_by_signal);
+    line("ticks_by_kernel", s.busy.ticks_by_kernel);
+    line("ticks_deferred", s.busy.ticks_deferred);
     if (s.cluster) {
         text.append("\r\n# cluster\r\n");
         line("cluster_node", s.cluster->node);
@@ -193,7 +194,7 @@ std::string to_text(const server_statistics& s) {
         line("log_pending_bytes", s.log->pending_bytes);
         line("log_bytes_to_replay", s.log->bytes_to_replay);
         add_snapshots(text, s.log->snapshots);
-        text.append("log_trouble:").append(s.log->error).append("\r\n");
+        text.append("log_error:").append(s.log->error).append("\r\n");
     }
     if (s.replication) add_replication(text, *s.replication);
     if (!s.blocks.empty()) {
@@ -214,9 +215,9 @@ std::string to_text(const server_statistics& s) {
     text.append("\r\n# procedures\r\n");
     for (const server_statistics::procedure_statistics& p : s.procedures) {
         text.append("procedure_").append(p.name).append(":");
-        for (std::size_t e = 0; e < ending_count; ++e) {
+        for (std::size_t e = 0; e < call_outcome_count; ++e) {
             if (e != 0) text.push_back(',');
-            text.append(code_of(static_cast<ending>(e))).append("=").append(std::to_string(p.endings[e]));
+            text.append(code_of(static_cast<call_outcome>(e))).append("=").append(std::to_string(p.outcomes[e]));
         }
         text.append("\r\n");
     }

@@ -27,18 +27,20 @@ struct server_statistics {
         std::string name;
         int own_priority;
         std::vector<priority_statistics> priorities;  ///< the priorities that clients called it with
-        std::array<std::uint64_t, ending_count> endings{};
+        std::array<std::uint64_t, call_outcome_count> outcomes{};
     };
     std::chrono::seconds up{0};
     unsigned workers = 0;
     std::string_view executor = {};
     load busy;
-    std::uint64_t clients = 0, clients_in_all = 0, clients_refused = 0, logins_failed = 0;
-    std::uint64_t commands = 0, malformed = 0, resident_bytes = 0, held_bytes = 0, bytes_read = 0, bytes_written = 0;
-    std::uint64_t logins_turned_away = 0, clients_evicted = 0, clients_displaced = 0, requests_timed_out = 0;
-    std::uint64_t commands_delayed = 0, held_by_clients = 0, held_by_calls = 0, calls_beyond_share = 0;
+    std::uint64_t clients = 0, total_connections_received = 0, rejected_connections = 0, logins_failed = 0;
+    std::uint64_t commands = 0, malformed = 0, resident_bytes = 0, buffered_bytes = 0, total_net_input_bytes = 0,
+                  total_net_output_bytes = 0;
+    std::uint64_t logins_rejected = 0, clients_evicted = 0, clients_displaced = 0, requests_timed_out = 0;
+    std::uint64_t commands_delayed = 0, buffered_bytes_of_clients = 0, buffered_bytes_of_calls = 0,
+                  calls_beyond_share = 0;
     std::string latest_eviction{};  ///< the client and the reason; empty: no eviction
-    std::uint64_t stand_ins = 0, stand_ins_called_off = 0;
+    std::uint64_t io_handoffs = 0, io_handoffs_reclaimed = 0;
     std::vector<procedure_statistics> procedures;
 
     struct block_statistics {

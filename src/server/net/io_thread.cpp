@@ -78,7 +78,7 @@ io_thread::io_thread(io_shared_state& shared, std::size_t procedures)
       scratch_{std::make_unique_for_overwrite<char[]>(scratch_bytes)},
       now_{std::chrono::steady_clock::now()},
       next_check_{now_},
-      durations_{procedures, shared.how.brief_call, shared.workers},
+      durations_{procedures, shared.how.short_call_limit, shared.workers},
       next_offer_{now_},
       nanoseconds_per_tick_{base::nanoseconds_per_tick()} {
     spare_.reserve(spare_requests);  // so that putting away a request needs no memory
@@ -311,14 +311,14 @@ void io_thread::accept(const listening_socket& from) {
         const std::size_t most = shared_.how.max_clients + from.reserved, there = shared_.clients.fetch_add(1);
         if (there >= most && !has_reserved_place(from, socket, there - most)) {
             shared_.clients.fetch_sub(1);
-            counters_.clients_refused.add_one();
+            counters_.rejected_connections.add_one();
             send_too_many_clients(std::move(socket));
             continue;
         }
         if (!add_client(from, std::move(socket),
                         there >= most && shared_.known_commands.identifies_operators_by_login())) {
             shared_.clients.fetch_sub(1);
-            counters_.clients_refused.add_one();
+            counters_.rejected_connections.add_one();
         }
     }
 }
@@ -332,7 +332,7 @@ bool io_thread::reject_client(const listening_socket& from) noexcept {
     handle socket = accept_from(from.listener, {});
     const bool somebody = socket.is_open();
     if (somebody) {
-        counters_.clients_refused.add_one();
+        counters_.rejected_connections.add_one();
         send_too_many_clients(std::move(socket));
     }
     last_resort_ = handle{::open("/dev/null", O_RDONLY | O_CLOEXEC)};
@@ -360,7 +360,7 @@ bool io_thread::add_client(const listening_socket& from, handle socket, bool is_
             shared_.directory.set_provisional(*c.who.entry, client_directory::provisional_state::not_logged_in);
         if (add_to(epoll_, c.io->socket(), c.interest, &c)) {
             counters_.clients.add_one();
-            counters_.clients_in_all.add_one();
+            counters_.total_connections_received.add_one();
             return true;
         }
     } catch (const std::exception&) {
@@ -384,7 +384,7 @@ bool io_thread::handle_event(connection& c, std::uint32_t events) {
 
 /// Reads connections in order, until the round has enough requests. epoll reports the others again next time.
 void io_thread::read_in_order(std::span<connection*> readable) {
-    const bool in_turn = shared_.how.read_in_turn;
+    const bool in_turn = shared_.how.round_robin_reads;
     std::ranges::sort(
         readable, [in_turn](const connection* a, const connection* b) { return a->turn.is_before(b->turn, in_turn); });
     connection* late = nullptr;
@@ -417,7 +417,7 @@ void io_thread::read_from(connection& c) {
     }
     if (r.how == stream::state::broken) c.broken = true;
     if (r.how != stream::state::good) return;
-    counters_.bytes_read.add(r.bytes);
+    counters_.total_net_input_bytes.add(r.bytes);
     if (c.lingering || c.who.quit) return;
     const std::string_view fresh{scratch_.get(), r.bytes};
     // Cuts complete requests in place, and copies only the rest.
@@ -434,7 +434,7 @@ bool io_thread::may_take_request(const connection& c) const noexcept {
     constexpr std::size_t requests_before_login = 16, unsent_before_login = 16'384;
     if (c.who.quit || c.who.awaits_password_check || c.lingering || c.paused || c.awaits_handover) return false;
     if (!c.who.is_trusted && (c.in_flight >= requests_before_login || c.held() >= unsent_before_login)) return false;
-    return c.in_flight < shared_.how.max_pipeline && c.held() < shared_.how.max_unsent;
+    return c.in_flight < shared_.how.max_pipeline && c.held() < shared_.how.max_output_buffer;
 }
 
 /// Returns true if the connection's socket is to be read. Discarding input is reading, too.
@@ -468,7 +468,7 @@ std::size_t io_thread::parse_requests(connection& c, std::string_view input) {
     while (taken < input.size() && may_take_request(c)) {
         const auto outcome = c.parser.parse(input.substr(taken), c.who.is_trusted ? limits_ : limits_before_login);
         if (outcome == request_parser::parse_result::incomplete) {
-            if (input.size() - taken <= unfinished_in_need || !shared_.bytes.is_used_up() || c.who.owner->operates())
+            if (input.size() - taken <= unfinished_in_need || !shared_.bytes.is_used_up() || c.who.owner->is_admin())
                 break;
             end_with_error(c, "BUSY", "the server holds too much for a request of this length; try again later");
             return input.size();
@@ -522,7 +522,7 @@ std::size_t io_thread::parse_requests(connection& c, std::string_view input) {
                         c.who.awaits_password_check = true;
                         ++deferred_count_;
                         r.login.origin = c.who.owner;
-                        if (r.login.who != nullptr && r.login.who->configured.operates)
+                        if (r.login.who != nullptr && r.login.who->configured.is_admin)
                             shared_.directory.record_operator_login(*c.who.entry);
                         shared_.passwords.submit(r);
                         break;

@@ -65,9 +65,10 @@ struct io_shared_state {
     slow_log& slow;
     journal::journal* log = nullptr;  ///< null: calls are not logged
     forwarding* forwarder = nullptr;  ///< null: all calls run here
-    byte_budget bytes{how.max_held};
-    call_budget calls{how.max_held_clients.value_or(0) == 0 ? call_budget::unlimited
-                                                            : how.max_held - *how.max_held_clients};
+    byte_budget bytes{how.max_buffered_bytes};
+    call_budget calls{how.max_buffered_bytes_clients.value_or(0) == 0
+                          ? call_budget::unlimited
+                          : how.max_buffered_bytes - *how.max_buffered_bytes_clients};
     std::atomic<std::size_t> clients{0};
     principals known_principals{};
     eviction_log evictions{};

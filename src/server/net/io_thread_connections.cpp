@@ -80,7 +80,7 @@ void io_thread::write(connection& c) {
         }
         c.out.consume(r.bytes);
         c.last_progress = c.last_written = now_;
-        counters_.bytes_written.add(r.bytes);
+        counters_.total_net_output_bytes.add(r.bytes);
     }
     c.last_progress = now_;
 }

@@ -33,13 +33,13 @@ void io_thread::confirm_provisional_client(connection& c, request& r) {
         shared_.directory.set_owner(*c.who.entry, c.who.owner);
     }
     if (!shared_.directory.is_provisional(*c.who.entry)) return;
-    const bool operates = c.who.login == nullptr || c.who.login->configured.operates;
-    if (!operates && shared_.clients.load() > shared_.how.max_clients) {
+    const bool is_admin = c.who.login == nullptr || c.who.login->configured.is_admin;
+    if (!is_admin && shared_.clients.load() > shared_.how.max_clients) {
         r.answer.clear();
         reply{r.answer, c.who.spoken}.error("MAXCLIENTS", "max number of clients reached");
         c.who.is_trusted = false;
         c.who.quit = true;
-        counters_.clients_refused.add_one();
+        counters_.rejected_connections.add_one();
         return;
     }
     shared_.directory.set_provisional(*c.who.entry, client_directory::provisional_state::confirmed);
@@ -113,7 +113,7 @@ bool io_thread::end_if_request_timed_out(connection& c) noexcept try {
 }
 
 void io_thread::enforce_memory_limit() noexcept {
-    const std::size_t most = shared_.how.max_held_clients.value_or(0);
+    const std::size_t most = shared_.how.max_buffered_bytes_clients.value_or(0);
     if (most == 0 || shared_.directory.held() <= most) return;
     try {
         // Frees more than necessary, so that the next request does not cause another search of all connections.
@@ -127,7 +127,7 @@ void io_thread::enforce_memory_limit() noexcept {
 /// principal.
 void io_thread::count_accepted(const connection& c, request& r) noexcept {
     principal& owner = *c.who.owner;
-    r.is_of_operator = owner.operates();
+    r.is_of_operator = owner.is_admin();
     const std::size_t bytes = r.footprint();
     if (r.is_of_operator || bytes == 0) return;
     r.paid_from = shared_.calls.try_acquire(owner, bytes, r.priority);
@@ -144,16 +144,17 @@ void io_thread::uncount_accepted(request& r) noexcept {
 
 void io_thread::refuse_beyond_share(request& r) noexcept {
     counters_.calls_beyond_share.add_one();
-    if (r.client == nullptr) return r.refuse(ending::busy);
+    if (r.client == nullptr) return r.refuse(call_outcome::busy);
     try {
         std::string answer;
         reply{answer, r.what.spoken}.error(
-            code_of(ending::busy), "accepted calls of " + r.client->who.owner->name() +
-                                       " hold all the memory that is its share (--max-held less --max-held-clients); "
-                                       "try again when some of them have ended");
-        r.end_without_run(ending::busy, std::move(answer));
+            code_of(call_outcome::busy),
+            "accepted calls of " + r.client->who.owner->name() +
+                " hold all the memory that is its share (--max-buffered-bytes less --max-buffered-bytes-clients); "
+                "try again when some of them have ended");
+        r.end_without_run(call_outcome::busy, std::move(answer));
     } catch (const std::bad_alloc&) {
-        r.refuse(ending::busy);
+        r.refuse(call_outcome::busy);
     }
 }
 
@@ -165,7 +166,8 @@ void io_thread::log_eviction(const connection& c) noexcept try {
     const std::string who = "a client at " + e.address() + " (" + shared_.directory.owner_of(e) + ") was closed: ";
     const std::string why = e.close_reason() == reason::memory
                                 ? "it held " + std::to_string(e.held()) + " bytes, and all clients more than " +
-                                      std::to_string(shared_.how.max_held_clients.value_or(0)) + " (--max-held-clients)"
+                                      std::to_string(shared_.how.max_buffered_bytes_clients.value_or(0)) +
+                                      " (--max-buffered-bytes-clients)"
                                 : "it had not logged in, and its place is reserved for operators (--reserved-clients)";
     shared_.evictions.record(who + why, now_, shared_.how.log_callback);
 } catch (const std::bad_alloc&) {

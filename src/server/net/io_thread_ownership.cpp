@@ -33,7 +33,7 @@ void io_thread::offer_ownership() noexcept {
     runs_on_worker_ = false;
     now_ = std::chrono::steady_clock::now();
     if (how == io_ownership::regained::reclaimed) {
-        counters_.stand_ins_called_off.add_one();
+        counters_.io_handoffs_reclaimed.add_one();
         const bool again = now_ - offered < 8 * offer_pause_;
         offer_pause_ = again ? std::clamp(2 * offer_pause_, shortest_pause, max_pause) : shortest_pause;
         shared_.runs.wake_worker();  // wakes workers for calls behind one that was expected to be brief
@@ -45,7 +45,7 @@ void io_thread::offer_ownership() noexcept {
 // answers. If another thread takes the I/O ownership in between, that thread looks after them.
 bool io_thread::run_on_worker(const idle_wakeup& worker) noexcept {
     if (!ownership_.try_acquire()) return false;
-    counters_.stand_ins.add_one();
+    counters_.io_handoffs.add_one();
     runs_on_worker_ = true;
     for (;;) {
         end_round();

@@ -29,11 +29,11 @@ void io_thread::submit() {
         auto& r = static_cast<request&>(*j);
         if (draining_) {
             if (r.client != nullptr) r.client->got_shutdown_error = true;
-            r.refuse(ending::shutdown);
+            r.refuse(call_outcome::shutdown);
         } else if (r.is_beyond_share) {
             refuse_beyond_share(r);
         } else if (is_full && !r.is_of_operator) {
-            r.refuse(ending::busy);
+            r.refuse(call_outcome::busy);
         } else {
             return shared_.forwarder != nullptr && shared_.forwarder->offer(r);
         }
@@ -112,7 +112,7 @@ void io_thread::finish_login(request& r) noexcept {
     touch(c);
     try {
         shared_.known_commands.finish_login(c.who, r);
-        if (r.login.state == login_claim::login_result::busy) counters_.logins_turned_away.add_one();
+        if (r.login.state == login_claim::login_result::busy) counters_.logins_rejected.add_one();
         if (c.who.is_trusted) confirm_provisional_client(c, r);
         count_command(c);
     } catch (const std::exception&) {
@@ -123,9 +123,9 @@ void io_thread::finish_login(request& r) noexcept {
 
 void io_thread::cache_reply(const request& r) noexcept {
     // The call has not run, or its client had disconnected and may want to wait again.
-    const bool unanswered = r.how_it_ended == ending::busy || r.how_it_ended == ending::shutdown ||
-                            r.how_it_ended == ending::gone || r.how_it_ended == ending::no_log ||
-                            r.how_it_ended == ending::read_only;
+    const bool unanswered = r.how_it_ended == call_outcome::busy || r.how_it_ended == call_outcome::shutdown ||
+                            r.how_it_ended == call_outcome::client_gone || r.how_it_ended == call_outcome::misconf ||
+                            r.how_it_ended == call_outcome::read_only;
     if (unanswered) return shared_.replies.remove(r.key);
     try {
         // Too few followers had it in time. The call has run, and the followers may have it when the client asks again.

@@ -9,7 +9,7 @@
 namespace tutti::server {
 
 bool account::may_call(const std::string& procedure) const noexcept {
-    return std::ranges::any_of(configured.calls, [&](const std::string& pattern) {
+    return std::ranges::any_of(configured.allowed_procedures, [&](const std::string& pattern) {
         return ::fnmatch(pattern.c_str(), procedure.c_str(), 0) == 0;
     });
 }
@@ -35,11 +35,11 @@ accounts::accounts(const std::vector<user>& all) {
         };
         if (u.name.empty() || std::ranges::any_of(u.name, [](char c) { return c <= ' ' || c > '~'; }))
             refuse("a name is one printable word");
-        if (u.highest < 0 || u.highest > highest_priority)
+        if (u.max_priority < 0 || u.max_priority > highest_priority)
             refuse("the highest priority is from 0 to " + std::to_string(highest_priority));
         if (::crypt_checksalt(u.password.c_str()) != CRYPT_SALT_OK)
             refuse("the password is no hash that counts as safe; `mkpasswd -m yescrypt` makes one");
-        has_operators_ = has_operators_ || u.operates;
+        has_operators_ = has_operators_ || u.is_admin;
         if (!by_name_.try_emplace(u.name, u).second) refuse("there are two of that name");
     }
 }

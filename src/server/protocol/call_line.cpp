@@ -38,9 +38,9 @@ bool read_option(words& from, call_line& into) {
 void check(const call_line& l) {
     const procedure_options& allowed = l.entry->definition.options;
     const std::string& name = l.entry->definition.name;
-    if (l.priority.value_or(0) > allowed.highest_of_clients && *l.priority <= highest_priority) {
+    if (l.priority.value_or(0) > allowed.max_client_priority && *l.priority <= highest_priority) {
         throw bad_argument{name + ": clients may bring a PRIORITY from 0 to " +
-                           std::to_string(allowed.highest_of_clients)};
+                           std::to_string(allowed.max_client_priority)};
     }
     if (l.deadline && !allowed.clients_set_deadline) throw bad_argument{name + ": clients may bring no DEADLINE"};
 }

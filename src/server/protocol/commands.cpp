@@ -43,9 +43,9 @@ void apply_user_limits(const account& a, call_line& l) {
     const user& who = a.configured;
     if (!a.may_call(p.name))
         throw command_error{"NOPERM", "this user has no permissions to call the procedure '" + p.name + "'"};
-    if (l.priority.value_or(0) > who.highest)
-        throw bad_argument{p.name + ": you may bring a PRIORITY from 0 to " + std::to_string(who.highest)};
-    if (!l.priority && p.options.priority > who.highest) l.priority = who.highest;
+    if (l.priority.value_or(0) > who.max_priority)
+        throw bad_argument{p.name + ": you may bring a PRIORITY from 0 to " + std::to_string(who.max_priority)};
+    if (!l.priority && p.options.priority > who.max_priority) l.priority = who.max_priority;
 }
 
 /// Returns true for commands about other clients or other servers.
@@ -206,15 +206,15 @@ bool commands::is_costly(words given) noexcept {
 void commands::finish_login(session& who, request& r) const {
     reply to{r.answer, who.spoken};
     if (r.login.state == login_claim::login_result::unchecked)
-        return to.error(code_of(ending::shutdown), "the server is ending");
+        return to.error(code_of(call_outcome::shutdown), "the server is ending");
     if (r.login.state == login_claim::login_result::busy)
-        return to.error(code_of(ending::busy), "too many clients log in; try again in some seconds");
+        return to.error(code_of(call_outcome::busy), "too many clients log in; try again in some seconds");
     who.checked_login = &r.login;
     try {
         answer_command(who, r.arguments, to);
     } catch (const bad_argument& e) {
         r.answer.clear();
-        reply{r.answer, who.spoken}.error(code_of(ending::argument), e.what());
+        reply{r.answer, who.spoken}.error(code_of(call_outcome::argument), e.what());
     } catch (...) {
         who.checked_login = nullptr;
         throw;
@@ -298,7 +298,7 @@ bool commands::must_be_delayed(const session& who, words given) const noexcept {
 
 /// Throws if this server does not lead and the procedure may write.
 void commands::require_leader(const procedure_entry& which) const {
-    if (replication_.log == nullptr || replication_.log->followers().takes_writes() ||
+    if (replication_.log == nullptr || replication_.log->followers().accepts_writes() ||
         which.definition.options.read_only)
         return;
     throw command_error{"READONLY",
@@ -323,7 +323,7 @@ bool commands::prepare_call(session& who, words given, request& r) const {
     invocation what{.entry = line.entry, .how = {}, .spoken = who.spoken};
     set_priority_and_deadline(what, line.priority, line.deadline, r.arrived);
     if (who.login != nullptr && !who.login->try_admit(r.arrived))
-        throw command_error{"RATE",
+        throw command_error{"RATELIMIT",
                             "within a second you may make " + std::to_string(who.login->configured.rate) + " calls"};
     if (who.queued) {
         if (line.id) throw bad_argument{"the ID of several calls stands behind EXEC"};
@@ -361,9 +361,9 @@ bool commands::is_first_use(std::string_view key, request& r) const {
     if (known == reply_cache::state::answered) repeat_when_replicated(r);
     reply to{r.answer, r.what.spoken};
     if (known == reply_cache::state::in_progress)
-        to.error(code_of(ending::busy), "the call of this ID is still under way; ask again later");
+        to.error(code_of(call_outcome::busy), "the call of this ID is still under way; ask again later");
     if (known == reply_cache::state::another_call)
-        to.error(code_of(ending::argument), "this ID belongs to another call");
+        to.error(code_of(call_outcome::argument), "this ID belongs to another call");
     return false;
 }
 
@@ -375,8 +375,8 @@ void commands::repeat_when_replicated(request& r) const {
     const log_settings& how = replication_.log->settings();
     r.deferred.what = replication_command::kind::repeat;
     r.deferred.position = r.logged.awaited_position;
-    r.deferred.min_followers = how.replicas;
-    r.deferred.until = replication_command::clock::now() + how.replicas_timeout;
+    r.deferred.min_followers = how.wait_followers;
+    r.deferred.until = replication_command::clock::now() + how.wait_followers_timeout;
 }
 
 void commands::prepare(invocation what, words arguments, request& r) {
@@ -457,7 +457,7 @@ bool commands::may_follow(const session& who, words given, reply& to) const {
 }
 
 bool commands::check_rights(const session& who, words given, reply& to) {
-    if (who.login == nullptr || who.login->configured.operates || !is_operation(given)) return true;
+    if (who.login == nullptr || who.login->configured.is_admin || !is_operation(given)) return true;
     if (who.login->configured.replicates && equals_ignoring_case(given[0], "FOLLOW")) return true;
     std::string name{given[0].substr(0, 64)};
     std::ranges::transform(name, name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
@@ -515,7 +515,7 @@ commands::command_result commands::answer_or_prepare(session& who, words given, 
     } catch (const bad_argument& e) {
         if (who.queued) who.queued->mark_invalid();
         r.answer.clear();
-        reply{r.answer, who.spoken}.error(code_of(ending::argument), e.what());
+        reply{r.answer, who.spoken}.error(code_of(call_outcome::argument), e.what());
     }
     return command_result::answer;
 }

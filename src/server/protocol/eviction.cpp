@@ -17,7 +17,7 @@ struct principal_memory {
 
 /// Returns true if `a` loses a connection after `b`.
 bool is_spared(const principal_memory* a, const principal_memory* b) noexcept {
-    if (a->whose->operates() != b->whose->operates()) return a->whose->operates();
+    if (a->whose->is_admin() != b->whose->is_admin()) return a->whose->is_admin();
     return static_cast<double>(a->bytes) / a->whose->weight() < static_cast<double>(b->bytes) / b->whose->weight();
 }
 

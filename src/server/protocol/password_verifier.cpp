@@ -99,9 +99,9 @@ void password_verifier::submit(request& r) noexcept {
 }
 
 bool password_verifier::is_before(const request& a, const request& b) const noexcept {
-    const auto operates = [](const request& r) { return r.login.who != nullptr && r.login.who->configured.operates; };
+    const auto is_admin = [](const request& r) { return r.login.who != nullptr && r.login.who->configured.is_admin; };
     const bool turn_of_operators = check_number_ % 2 == 1;
-    if (turn_of_operators && operates(a) != operates(b)) return operates(a);
+    if (turn_of_operators && is_admin(a) != is_admin(b)) return is_admin(a);
     const auto origin = [](const request& r) { return r.login.origin == nullptr ? 0 : r.login.origin->latest_check; };
     if (origin(a) != origin(b)) return origin(a) < origin(b);
     return latest_.at(a.login.who) < latest_.at(b.login.who);

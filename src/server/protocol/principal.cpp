@@ -28,7 +28,7 @@ instant principal::next_command_at(instant now) const noexcept {
 
 void principal::charge(instant now, nanoseconds took) noexcept {
     const nanoseconds step =
-        std::clamp(took, nanoseconds{0}, max_charge) * (operates_ ? time_per_use_of_operator : time_per_use);
+        std::clamp(took, nanoseconds{0}, max_charge) * (is_admin_ ? time_per_use_of_operator : time_per_use);
     std::int64_t before = even_pace_.load(std::memory_order_relaxed);
     while (!even_pace_.compare_exchange_weak(before, std::max(before, steady_nanoseconds(now)) + step.count(),
                                              std::memory_order_relaxed)) {}
@@ -43,9 +43,9 @@ std::shared_ptr<principal> principals::of(const account& user) {
     std::shared_ptr<principal>& found = users_[user.configured.name];
     // A user with a higher maximum priority has a larger part of the memory.
     if (found == nullptr)
-        found =
-            std::make_shared<principal>("user '" + user.configured.name + "'",
-                                        1 + static_cast<unsigned>(user.configured.highest), user.configured.operates);
+        found = std::make_shared<principal>("user '" + user.configured.name + "'",
+                                            1 + static_cast<unsigned>(user.configured.max_priority),
+                                            user.configured.is_admin);
     return found;
 }
 

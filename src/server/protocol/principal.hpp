@@ -29,13 +29,13 @@ class account;
 class principal {
 public:
     /// `weight`: its part of the memory, relative to the weights of other principals.
-    principal(std::string name, unsigned weight, bool operates)
-        : name_{std::move(name)}, weight_{weight}, operates_{operates} {}
+    principal(std::string name, unsigned weight, bool is_admin)
+        : name_{std::move(name)}, weight_{weight}, is_admin_{is_admin} {}
 
     [[nodiscard]] const std::string& name() const noexcept { return name_; }
     [[nodiscard]] unsigned weight() const noexcept { return weight_; }
     /// Returns true if it is a user with the rights of an operator.
-    [[nodiscard]] bool operates() const noexcept { return operates_; }
+    [[nodiscard]] bool is_admin() const noexcept { return is_admin_; }
 
     /// Returns the earliest time at which the server runs a costly command for it: `now` or later.
     [[nodiscard]] instant next_command_at(instant now) const noexcept;
@@ -78,7 +78,7 @@ public:
 private:
     const std::string name_;
     const unsigned weight_;
-    const bool operates_;
+    const bool is_admin_;
     // The time at which its usage so far would be used up at its pace. account::admit counts the same way.
     std::atomic<std::int64_t> even_pace_{INT64_MIN / 2};  // nanoseconds of the steady clock
     std::atomic<unsigned> waiting_{0};

@@ -95,7 +95,7 @@ public:
         clock.reset();
         reset_marks();
         reset_run();
-        how_it_ended = ending::ok;
+        how_it_ended = call_outcome::ok;
         answered = is_long = discards_answer = false;
         charged = paid = 0;
         payer = nullptr;

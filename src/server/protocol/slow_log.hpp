@@ -26,7 +26,7 @@ public:
         std::chrono::nanoseconds ran{}, waited{};
         int priority = 0;
         unsigned interruptions = 0;
-        ending how = ending::ok;
+        call_outcome how = call_outcome::ok;
         std::vector<std::string> words{};
         std::string address{}, client{};
     };

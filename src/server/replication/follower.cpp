@@ -41,7 +41,7 @@ public:
 /// Returns true if the leader may answer differently later: it has too many clients, too much work, or no room on its
 /// disk.
 bool passes(const leader_refusal_error& e) {
-    return e.code() == "MAXCLIENTS" || e.code() == "BUSY" || e.code() == "NOLOG";
+    return e.code() == "MAXCLIENTS" || e.code() == "BUSY" || e.code() == "MISCONF";
 }
 
 /// Returns true if the leader hands over its lead to this server.

@@ -232,7 +232,7 @@ TEST_F(engine, is_not_waited_for_beyond_the_timeout) {
     cluster::engine_options how = which_.options();
     node near{how};
     how.address = server_->address_by_all(between.places());
-    how.patience = std::chrono::milliseconds{1000};
+    how.request_timeout = std::chrono::milliseconds{1000};
     node far{how};
     const ref<std::string> text{near, "text"}, text_there{far, "text"};
     atomically([&](tx& t) { text.publish(t, "short"); });

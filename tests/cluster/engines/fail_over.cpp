@@ -27,7 +27,7 @@ public:
     explicit load(const std::string& address) {
         engine_options how;
         how.address = address;
-        how.patience = 20s;
+        how.request_timeout = 20s;
         for (std::uint64_t i = 0; i < 4; ++i) {
             threads_.emplace_back([this, how, i] {
                 const node mine{how};

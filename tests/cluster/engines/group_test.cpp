@@ -279,7 +279,7 @@ TEST_F(raft_group_test, restarts_from_the_last_surviving_member) {
     const std::string address = "tutti://" + g.places()[kept];
     for (std::size_t i = 0; i < 3; ++i) g.at(i).end();
     cluster::member_options how;
-    how.folder = g.folder_of(kept);
+    how.data_dir = g.folder_of(kept);
     cluster::force_new_group(how);
     g.start_one(kept);
     const auto after = engine_at(address);
@@ -295,7 +295,7 @@ TEST_F(raft_group_test, restarts_from_the_last_surviving_member) {
     g.at(kept).end();
     g.start_one(kept);
     EXPECT_EQ(look(*engine_at(address), "o1").bytes, "new");
-    how.folder += "-nowhere";
+    how.data_dir += "-nowhere";
     EXPECT_THROW(cluster::force_new_group(how), cluster::member_error);
 }
 
@@ -371,14 +371,14 @@ TEST_F(raft_group_test, accepts_host_names_and_ipv6_addresses) {
     const std::string port = std::to_string(cli::free_port()), name = "LOCALHOST:" + port;
     const std::string second = (has_ipv6() ? "[::1]:" : "127.0.0.1:") + std::to_string(cli::free_port());
     cluster::member_options first;
-    first.folder = folder + "/0";
+    first.data_dir = folder + "/0";
     first.address = "127.0.0.1:" + port;
-    first.founds = true;
+    first.new_group = true;
     first.advertise = name;
     {
         cluster::member one{first, silent};
         std::thread runs_one{[&] { one.run(); }};
-        cluster::member two{{.folder = folder + "/1", .address = second, .founds = false, .joins = {name}}, silent};
+        cluster::member two{{.data_dir = folder + "/1", .address = second, .new_group = false, .join = {name}}, silent};
         std::thread runs_two{[&] { two.run(); }};
         const auto e = backend::open_raft_group({name}, {"g", 20s});
         until([&] { return put(*e, "o1", "x"); });
@@ -570,7 +570,7 @@ void expect_woken(const std::function<void(group_server&, std::size_t)>& go) {
     cluster::engine_options how;
     how.address = g.address();
     how.prefix = "sleep";
-    how.patience = 20s;
+    how.request_timeout = 20s;
     cluster::node here{how}, there{how};
     const cluster::ref<tagged> one{here, {0, 1}}, one_there{there, {0, 1}};
     atomically([&](tx& t) { one.publish(t, {0}); });
@@ -579,7 +579,7 @@ void expect_woken(const std::function<void(group_server&, std::size_t)>& go) {
             if (one.read(t).tag == 0) retry(t);
         });
     }};
-    until([&] { return here.status().sleepers != 0; });
+    until([&] { return here.status().retry_waiters != 0; });
     const std::size_t leads = g.leader();
     go(g, leads);
     atomically([&](tx& t) { one_there.write(t).tag = 1; });
@@ -720,24 +720,24 @@ TEST_F(raft_group_test, locks_the_data_directory_of_a_member) {
         return std::string{};
     };
     cluster::member_options how;
-    how.folder = g.folder_of(0);
+    how.data_dir = g.folder_of(0);
     EXPECT_NE(refused(how).find("another process"), std::string::npos) << refused(how);
-    how.folder += "-beside";
+    how.data_dir += "-beside";
     how.address = g.places()[0];
-    how.founds = true;
+    how.new_group = true;
     EXPECT_NE(refused(how).find("cannot listen"), std::string::npos) << refused(how);
-    how.founds = false;
-    how.folder = g.folder_of(0);
+    how.new_group = false;
+    how.data_dir = g.folder_of(0);
     g.at(0).end();
     how.address = "127.0.0.1:1";
     EXPECT_NE(refused(how).find("the others know"), std::string::npos) << refused(how);
     how.address = "10.0.0.1:7001";
     EXPECT_NE(refused(how).find("loopback"), std::string::npos) << refused(how);
-    how.folder += "-new";
+    how.data_dir += "-new";
     how.address = "127.0.0.1:7001";
     EXPECT_NE(refused(how).find("say whether"), std::string::npos) << refused(how);
     how.address = g.places()[0];
-    how.joins = {"127.0.0.1:1"};
+    how.join = {"127.0.0.1:1"};
     EXPECT_NE(refused(how).find("that is to be joined answers"), std::string::npos) << refused(how);
 }
 

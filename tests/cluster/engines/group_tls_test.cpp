@@ -84,9 +84,9 @@ TEST_F(group_tls, lets_members_listen_beyond_loopback) {
     const std::string host = address_beyond_loopback();
     const std::string somewhere = (host.empty() ? "192.0.2.1" : host) + ":" + std::to_string(cli::free_port());
     cluster::member_options how;
-    how.folder = ours().folder + "/beyond";
+    how.data_dir = ours().folder + "/beyond";
     how.address = somewhere;
-    how.founds = true;
+    how.new_group = true;
     const auto refused = [&how] {
         try {
             const cluster::member one{how, [](cluster::member::severity, const std::string&) {}};
@@ -125,9 +125,9 @@ TEST_F(group_tls, lets_members_listen_beyond_loopback) {
 
 TEST_F(group_tls, uses_the_configured_versions_and_ciphers) {
     cluster::member_options how;
-    how.folder = ours().folder + "/protocol";
+    how.data_dir = ours().folder + "/protocol";
     how.address = "127.0.0.1:" + std::to_string(cli::free_port());
-    how.founds = true;
+    how.new_group = true;
     how.tls = ours().options(ours().member(0));
     std::mutex guard;
     std::string told;
@@ -145,7 +145,7 @@ TEST_F(group_tls, uses_the_configured_versions_and_ciphers) {
     };
     how.tls.ciphers = "swordfish";
     EXPECT_SAYS(refused(), "TLS: ciphers of TLS 1.2 'swordfish': ");
-    EXPECT_FALSE(std::filesystem::exists(how.folder)) << "the start has ended before it made anything";
+    EXPECT_FALSE(std::filesystem::exists(how.data_dir)) << "the start has ended before it made anything";
     how.tls.ciphers.clear();
     how.tls.minimum_version = "1.1";
     EXPECT_SAYS(refused(), "the minimum version of TLS is 1.2 or 1.3");
@@ -287,9 +287,9 @@ TEST_F(group_tls, rejects_members_of_another_authority) {
     EXPECT_SAYS(why_not(engine_options_of(g.address(), theirs().options(theirs().program()))),
                 "shows a certificate that is refused");
     cluster::member_options how;
-    how.folder = ours().folder + "/joins";
+    how.data_dir = ours().folder + "/joins";
     how.address = "127.0.0.1:" + std::to_string(cli::free_port());
-    how.joins = g.places();
+    how.join = g.places();
     how.tls = theirs().options(theirs().member(1));
     std::string why;
     try {

@@ -48,13 +48,13 @@ status() { "$tutti" member status "$@" "${as_program[@]}"; }
 bank() { "$program" --engine "tutti://$1" "${as_program[@]}" --workload bank --objects 50 --seconds 0.3; }
 
 a=$home:7001 b=$home:7002 c=$home:7003
-"$tutti" member run --folder "$folder/a" --listen "$a" --new-group --metrics "$home:0" "${as_a[@]}" \
+"$tutti" member run --data-dir "$folder/a" --listen "$a" --new-group --metrics "$home:0" "${as_a[@]}" \
     >"$folder/a.log" 2>&1 &
 pids+=($!)
 until_well status --group "$a"
-"${as_b[@]}" "$tutti" member run --folder "$folder/b" --listen "$b" --join "$a" >"$folder/b.log" 2>&1 &
+"${as_b[@]}" "$tutti" member run --data-dir "$folder/b" --listen "$b" --join "$a" >"$folder/b.log" 2>&1 &
 pids+=($!)
-"$tutti" member run --folder "$folder/c" --listen "$c" --join "$a,$b" --json "${as_c[@]}" >"$folder/c.log" 2>&1 &
+"$tutti" member run --data-dir "$folder/c" --listen "$c" --join "$a,$b" --log-json "${as_c[@]}" >"$folder/c.log" 2>&1 &
 pids+=($!)
 three() { [[ $(status --group "$b" | grep -c -E 'leader|follower') == 3 ]]; }
 until_well three
@@ -63,7 +63,7 @@ says 0 "the invariant holds" bank "$a,$b,$c"
 # Saves the objects to a file, and restores them in another group.
 saved=$(bank "$a,$b,$c" | sed -n 's/.* under the prefix \([-a-z0-9]*\).*/\1/p')
 f=$home:7011
-"$tutti" member run --folder "$folder/f" --listen "$f" --new-group "${as_a[@]}" >"$folder/f.log" 2>&1 &
+"$tutti" member run --data-dir "$folder/f" --listen "$f" --new-group "${as_a[@]}" >"$folder/f.log" 2>&1 &
 pids+=($!)
 until_well status --group "$f"
 objects() { "$tutti" member "$1" --group "$2" --prefix "$saved" "${@:3}" "${as_program[@]}"; }
@@ -83,16 +83,16 @@ page() {
     cat <&3
 }
 page >"$folder/page"
-for name in 'tutti_member_leads 1' 'tutti_member_votes 1' tutti_member_objects process_cpu_seconds_total \
+for name in 'tutti_member_is_leader 1' 'tutti_member_is_voter 1' tutti_member_objects process_cpu_seconds_total \
     process_open_fds 'part="member"} 1'; do
     grep -qF -- "$name" "$folder/page" || fail "no '$name' among the metrics"
 done
-says 1 "loopback" "$tutti" member run --folder "$folder/m" --listen "$home:7010" --new-group --metrics 10.0.0.1:1 \
+says 1 "loopback" "$tutti" member run --data-dir "$folder/m" --listen "$home:7010" --new-group --metrics 10.0.0.1:1 \
     "${as_a[@]}"
 
 # Objects over two groups.
 d=$home:7005
-"$tutti" member run --folder "$folder/g" --listen "$d" --new-group "${as_a[@]}" >"$folder/g.log" 2>&1 &
+"$tutti" member run --data-dir "$folder/g" --listen "$d" --new-group "${as_a[@]}" >"$folder/g.log" 2>&1 &
 pids+=($!)
 until_well status --group "$d"
 says 0 "the invariant holds" bank "$a,$b,$c;$d"
@@ -101,20 +101,20 @@ says 0 '"prepared": 0' status --group "$d" --json
 
 # A third group joins, and the second leaves.
 e=$home:7008
-"$tutti" member run --folder "$folder/h" --listen "$e" --new-group "${as_a[@]}" >"$folder/h.log" 2>&1 &
+"$tutti" member run --data-dir "$folder/h" --listen "$e" --new-group "${as_a[@]}" >"$folder/h.log" 2>&1 &
 pids+=($!)
 until_well status --group "$e"
 prefix=$(bank "$a,$b,$c;$d" | sed -n 's/.* under the prefix \([-a-z0-9]*\).*/\1/p')
 groups() { "$tutti" member "$1" --groups "$a,$b,$c;$d" --prefix "$prefix" "${@:2}" "${as_program[@]}"; }
 says 0 "  128  " groups groups
-says 0 "slots moved" groups move --join "$e"
+says 0 "slots moved" groups rebalance --add "$e"
 says 0 "   85  $e" groups groups
-says 0 "    0  $d (has left)" groups move --leave "$d"
+says 0 "    0  $d (has left)" groups rebalance --remove "$d"
 says 0 '"left": true' groups groups --json
-says 1 "begin a new group in its place" groups move --join "$d"
+says 1 "begin a new group in its place" groups rebalance --add "$d"
 says 0 "  128  $e" groups move
 alone=$(bank "$e" | sed -n 's/.* under the prefix \([-a-z0-9]*\).*/\1/p')
-says 1 "in one group alone" "$tutti" member move --groups "$e" --prefix "$alone" "${as_program[@]}"
+says 1 "in one group alone" "$tutti" member rebalance --groups "$e" --prefix "$alone" "${as_program[@]}"
 says 1 "no program has used" "$tutti" member groups --groups "$e" --prefix nobody "${as_program[@]}"
 
 # The first member is killed. Another one leads, and the status reports the problem.
@@ -127,11 +127,11 @@ says 2 "is no member" "$tutti" member remove 127.0.0.1:1 --group "$b" "${as_prog
 if [[ -n $certificates ]]; then
     says 1 "the certificate of a member" "$tutti" member remove "$a" --group "$b" "${as_program[@]}"
     says 1 "speaks TLS, and this side does not" "$tutti" member status --group "$b"
-    says 1 "is made for program.tutti" "$tutti" member run --folder "$folder/d" --listen "$home:7006" --join "$b" \
+    says 1 "is made for program.tutti" "$tutti" member run --data-dir "$folder/d" --listen "$home:7006" --join "$b" \
         "${as_program[@]}"
     says 1 "three files" "$tutti" member status --group "$b" --certificate "$folder/program.pem"
     says 1 "must be made for program.bank" "$tutti" member status --group "$b" --name bank "${as_program[@]}"
-    says 1 "speaks TLS, and this side does not" "$program" --engine "tutti://$b" --workload bank --patience 1
+    says 1 "speaks TLS, and this side does not" "$program" --engine "tutti://$b" --workload bank --failure-timeout 1
 fi
 says 0 "is a member no more" "$tutti" member remove "$a" --group "$b" "${as_a[@]}"
 says 0 '"leader": "127.' status --group "$c" --json
@@ -148,11 +148,11 @@ cp -r "$folder/c" "$folder/damaged"
 logged=$(find "$folder/damaged/log" -name '0*-0*' | sort | tail -n 1)
 printf '\xff' | dd of="$logged" bs=1 seek=30 conv=notrunc status=none
 says 1 "is damaged at byte 8" "$tutti" log check "$folder/damaged"
-says 1 "$logged is damaged at byte 8" "$tutti" member run --folder "$folder/damaged" "${as_c[@]}"
+says 1 "$logged is damaged at byte 8" "$tutti" member run --data-dir "$folder/damaged" "${as_c[@]}"
 says 1 "no member lives in" "$tutti" log check "$folder"
 
 # A member that cannot be let in also ends on SIGTERM.
-"$tutti" member run --folder "$folder/e" --listen "$home:7004" --join "$b" "${as_c[@]}" >"$folder/e.log" 2>&1 &
+"$tutti" member run --data-dir "$folder/e" --listen "$home:7004" --join "$b" "${as_c[@]}" >"$folder/e.log" 2>&1 &
 pids+=($!)
 joins() { grep -q "not let in yet" "$folder/e.log"; }
 until_well joins
@@ -160,12 +160,12 @@ kill -TERM "${pids[-1]}"
 timeout 20 tail --pid="${pids[-1]}" -f /dev/null || fail "it does not end while it waits to be let in"
 
 # Changes the address of a member that does not run.
-says 1 "tutti member readdress" "$tutti" member run --folder "$folder/c" --listen "$home:7009" "${as_c[@]}"
-says 2 "give OLD=NEW" "$tutti" member readdress --folder "$folder/c" "$c"
-says 1 "has no member at 127.0.0.1:1" "$tutti" member readdress --folder "$folder/c" "127.0.0.1:1=$home:7009"
-says 0 "the member at $c is at $home:7009 now" "$tutti" member readdress --folder "$folder/c" "$c=$home:7009"
-says 1 "there is no folder" "$tutti" member readdress --folder "$folder/nobody" "$c=$home:7009"
-"$tutti" member run --folder "$folder/c" --listen "$home:7009" "${as_c[@]}" >"$folder/c2.log" 2>&1 &
+says 1 "tutti member readdress" "$tutti" member run --data-dir "$folder/c" --listen "$home:7009" "${as_c[@]}"
+says 2 "give OLD=NEW" "$tutti" member readdress --data-dir "$folder/c" "$c"
+says 1 "has no member at 127.0.0.1:1" "$tutti" member readdress --data-dir "$folder/c" "127.0.0.1:1=$home:7009"
+says 0 "the member at $c is at $home:7009 now" "$tutti" member readdress --data-dir "$folder/c" "$c=$home:7009"
+says 1 "there is no folder" "$tutti" member readdress --data-dir "$folder/nobody" "$c=$home:7009"
+"$tutti" member run --data-dir "$folder/c" --listen "$home:7009" "${as_c[@]}" >"$folder/c2.log" 2>&1 &
 pids+=($!)
 moved() { status --group "$b" | grep -q "$home:7009 .*follower\|$home:7009 .*leader"; }
 until_well moved
@@ -173,14 +173,14 @@ until_well moved
 # The member goes on without the other one.
 kill -9 "${pids[-1]}"
 wait "${pids[-1]}" 2>/dev/null || true
-says 0 "the only one of a new group" "$tutti" member force-new-group --folder "$folder/c" "${as_c[@]}"
-"$tutti" member run --folder "$folder/c" "${as_c[@]}" >"$folder/c3.log" 2>&1 &
+says 0 "the only one of a new group" "$tutti" member force-new-group --data-dir "$folder/c" "${as_c[@]}"
+"$tutti" member run --data-dir "$folder/c" "${as_c[@]}" >"$folder/c3.log" 2>&1 &
 pids+=($!)
 until_well status --group "$home:7009"
 says 0 "the invariant holds" bank "$home:7009"
 
-says 1 "say whether" "$tutti" member run --folder "$folder/d" --listen 127.0.0.1:1
-says 1 "loopback" "$tutti" member run --folder "$folder/d" --listen 10.0.0.1:7001 --new-group
-says 1 "another process" "$tutti" member run --folder "$folder/b" "${as_a[@]}"
+says 1 "say whether" "$tutti" member run --data-dir "$folder/d" --listen 127.0.0.1:1
+says 1 "loopback" "$tutti" member run --data-dir "$folder/d" --listen 10.0.0.1:7001 --new-group
+says 1 "another process" "$tutti" member run --data-dir "$folder/b" "${as_a[@]}"
 says 1 "cannot be reached" "$tutti" member status --group 127.0.0.1:1
 says 2 "--group" "$tutti" member status

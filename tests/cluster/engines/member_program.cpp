@@ -33,10 +33,10 @@ int main(int argc, char** argv) {
     ::sigaddset(&ends, SIGTERM);
     ::pthread_sigmask(SIG_BLOCK, &ends, nullptr);
     try {
-        how.folder = argv[1];
+        how.data_dir = argv[1];
         how.address = argv[2];
-        how.founds = std::string{argv[3]} == "new";
-        if (!how.founds) how.joins = {argv[3]};
+        how.new_group = std::string{argv[3]} == "new";
+        if (!how.new_group) how.join = {argv[3]};
         if (argc > 7 && *argv[5] != 0) {
             how.tls = {.certificate = argv[5] + std::string{".pem"},
                        .key = argv[5] + std::string{".key"},

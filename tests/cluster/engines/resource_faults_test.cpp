@@ -50,7 +50,7 @@ public:
     explicit flood(const std::string& address) { how_.address = address; }
     /// Writes until the engine refuses. Returns the error that the program gets.
     std::string until_refused() {
-        how_.patience = 700ms;
+        how_.request_timeout = 700ms;
         try {
             const cluster::node here{how_};
             while (true) {
@@ -69,7 +69,7 @@ public:
     }
     /// Checks that all written objects exist, and erases them, so that the next round needs no larger disk.
     std::string judge() {
-        how_.patience = 20s;
+        how_.request_timeout = 20s;
         const cluster::node here{how_};
         for (; written_ != 0; --written_) {
             if (!atomically([&](tx& t) { return at(here, written_ - 1).erase(t); })) return "a large object is lost";
@@ -173,7 +173,7 @@ class rally {
 public:
     explicit rally(const std::string& address) {
         how_.address = address;
-        how_.patience = 20s;
+        how_.request_timeout = 20s;
         how_.prefix = "rally";
         const cluster::node here{how_};
         atomically([&](tx& t) { ball(here).publish(t, {0}); });

@@ -59,7 +59,7 @@ inline engine_options engine_options_of(const std::string& address, const tls_op
     engine_options how;
     how.address = address;
     how.prefix = "g";
-    how.patience = std::chrono::seconds{20};
+    how.request_timeout = std::chrono::seconds{20};
     how.tls = tls;
     return how;
 }
@@ -74,7 +74,7 @@ inline std::unique_ptr<backend::engine> engine_at(const std::string& address, co
 
 /// Returns the error of a program that cannot use an engine, or an empty string if it can.
 inline std::string why_not(engine_options how) {
-    how.patience = std::chrono::milliseconds{1500};
+    how.request_timeout = std::chrono::milliseconds{1500};
     try {
         const node here{how};
     } catch (const connection_error& e) {

@@ -91,8 +91,10 @@ void wait_for(const std::string& address, const process& p, const tls_options& t
     while (true) {
         try {
             // A prefix of its own: a group that is one of several is used alone here.
-            const node here{engine_options{
-                .address = address, .prefix = "started", .patience = std::chrono::milliseconds{1000}, .tls = tls}};
+            const node here{engine_options{.address = address,
+                                           .prefix = "started",
+                                           .request_timeout = std::chrono::milliseconds{1000},
+                                           .tls = tls}};
             return;
         } catch (const connection_error& e) {
             if (p.has_ended() || std::chrono::steady_clock::now() > late)
@@ -286,7 +288,7 @@ void group_server::start_one(std::size_t i) {
 
 void group_server::start_one(std::size_t i, const std::string& files) {
     if (const char* const command = std::getenv("TUTTI_COMMAND")) {
-        std::vector<std::string> words{command, "member", "run", "--folder", folder_of(i), "--listen", places_[i]};
+        std::vector<std::string> words{command, "member", "run", "--data-dir", folder_of(i), "--listen", places_[i]};
         if (i == 0) words.push_back("--new-group");
         else words.insert(words.end(), {"--join", whom_to_join()});
         if (!files.empty()) {
@@ -325,17 +327,17 @@ void group_server::keep_log(std::size_t bytes) {
 void group_server::start() {
     for (std::size_t i = 0; i < members_.size(); ++i) {
         if (members_[i].running() || retired_.contains(i)) continue;
-        const bool joins = !std::filesystem::exists(folder_of(i));
+        const bool join = !std::filesystem::exists(folder_of(i));
         start_one(i);
         // the next member needs a running member to join
-        if (i == 0 && joins) wait_for(address_by(places_[0]), members_[0], tls());
+        if (i == 0 && join) wait_for(address_by(places_[0]), members_[0], tls());
         const auto is_voter = [&] {
             for (const member_status& m : query_group(places_, std::chrono::milliseconds{500}, tls()).members) {
                 if (m.address == places_[i]) return m.votes;
             }
             return false;
         };
-        while (joins && !is_voter()) std::this_thread::sleep_for(std::chrono::milliseconds{10});
+        while (join && !is_voter()) std::this_thread::sleep_for(std::chrono::milliseconds{10});
     }
     wait_for(address(), *std::ranges::find_if(members_, &process::running), tls());
 }
@@ -488,10 +490,10 @@ void process::end() {
     }
 }
 
-void process::ask_to_end(int signal, std::chrono::milliseconds patience) {
+void process::ask_to_end(int signal, std::chrono::milliseconds timeout) {
     if (id_ == 0) return;
     ::kill(id_, signal);
-    const auto late = std::chrono::steady_clock::now() + patience;
+    const auto late = std::chrono::steady_clock::now() + timeout;
     while (!has_ended() && std::chrono::steady_clock::now() < late)
         std::this_thread::sleep_for(std::chrono::milliseconds{1});
     end();

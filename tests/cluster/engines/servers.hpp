@@ -38,7 +38,7 @@ public:
     /// Kills the process with SIGKILL and waits for its end.
     void end();
     /// Sends a signal that ends the process cleanly. Sends SIGKILL if the process has not ended within the patience.
-    void ask_to_end(int signal, std::chrono::milliseconds patience);
+    void ask_to_end(int signal, std::chrono::milliseconds timeout);
     /// Waits until the process has ended by itself. Returns true for status 0.
     bool wait();
     /// Returns true if the process has ended, by itself or by `end`.

@@ -51,7 +51,7 @@ cluster::engine_options options(const std::string& address) {
     cluster::engine_options how;
     how.address = address;
     how.prefix = "money";
-    how.patience = 5s;
+    how.request_timeout = 5s;
     return how;
 }
 
@@ -127,11 +127,11 @@ int come_to(const std::string& address, fault step) {
 /// A program that balances the objects over the groups. The group `who` joins, or leaves if a minus precedes it. The
 /// program prints the number of moved slots after each step.
 int even_out(const std::string& address, const std::string& who) {
-    cluster::groups_change what;
-    if (who.starts_with('-')) what.leaves.push_back(who.substr(1));
-    else what.joins.push_back(who);
+    cluster::rebalance_request what;
+    if (who.starts_with('-')) what.remove.push_back(who.substr(1));
+    else what.add.push_back(who);
     try {
-        cluster::move_objects(options(address), what, [](const cluster::groups_status& now) {
+        cluster::rebalance(options(address), what, [](const cluster::groups_status& now) {
             std::printf("%zu\n", now.moved);
             std::fflush(stdout);
         });
@@ -323,7 +323,7 @@ TEST_F(sharded_engine_groups_test, finds_a_joined_group_by_all_its_addresses) {
     const std::string address = all.address();
     node here{options(address)};
     open_accounts(here, 1);
-    cluster::move_objects(options(address), {{third.place()}, {}});
+    cluster::rebalance(options(address), {{third.place()}, {}});
     const std::uint64_t number = cluster::query_group(third.places(), 2000ms).group;
     until_told(address, number, third.places());
     // The named member goes. Programs that name only the first two groups find the other members.

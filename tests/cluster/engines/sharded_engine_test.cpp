@@ -57,7 +57,7 @@ struct program {
             parts.push_back(static_cast<local_group*>(groups.back().get()));
         }
         backend::settings how;
-        how.patience = patience;
+        how.request_timeout = patience;
         const std::size_t first = at.first == 0 ? groups.size() : at.first;
         engine = std::make_unique<backend::sharded_engine>(std::move(groups), first, how, around);
         committer = std::make_unique<backend::exactly_once>(*engine, patience);

@@ -30,12 +30,12 @@ public:
         : address_{std::move(address)}, seed_{seed} {
         how_.address = address_;
         how_.tls = tls;
-        how_.patience = std::chrono::seconds{20};  // a server that has just started is slow
+        how_.request_timeout = std::chrono::seconds{20};  // a server that has just started is slow
         const node here{how_};
         atomically([&](tx& t) {
             for (std::uint64_t i = 0; i < objects + clients; ++i) at(here, i).publish(t, {0});
         });
-        how_.patience = std::chrono::milliseconds{700};
+        how_.request_timeout = std::chrono::milliseconds{700};
         for (unsigned c = 0; c < clients; ++c) threads_.emplace_back([this, c] { live(c); });
     }
     ~stress_clients() { stop(); }
@@ -57,7 +57,7 @@ public:
     std::string judge(const std::string& address) {
         stop();
         how_.address = address;
-        how_.patience = std::chrono::seconds{20};
+        how_.request_timeout = std::chrono::seconds{20};
         const node here{how_};
         std::set<std::uint64_t> chained;
         for (unsigned c = 0; c < clients; ++c) {

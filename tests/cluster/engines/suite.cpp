@@ -22,11 +22,11 @@ std::string fresh_prefix() {
 
 }  // namespace
 
-engine_options under_test::options(std::chrono::milliseconds patience) const {
+engine_options under_test::options(std::chrono::milliseconds request_timeout) const {
     engine_options how;
     how.address = address;
     how.prefix = fresh_prefix();
-    how.patience = patience;
+    how.request_timeout = request_timeout;
     // The staleness also applies to nodes that share the engine; they never miss commits of their own process.
     if (const char* const given = std::getenv("TUTTI_ENGINE_STALENESS"))
         how.staleness = std::chrono::milliseconds{std::atoi(given)};
@@ -35,7 +35,7 @@ engine_options under_test::options(std::chrono::milliseconds patience) const {
 
 std::string absent_twice_differs(const under_test& e) {
     const engine_options how = e.options();
-    const auto engine = backend::open_engine(how.address, {how.prefix, how.patience});
+    const auto engine = backend::open_engine(how.address, {how.prefix, how.request_timeout});
     const backend::key one{"o1"};
     std::vector<backend::record> found;
     const auto look = [&] {

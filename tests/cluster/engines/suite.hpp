@@ -15,7 +15,7 @@ namespace tutti::cluster::testing {
 struct under_test {
     std::string address;
     std::string engine;  ///< its name in the suite
-    [[nodiscard]] engine_options options(std::chrono::milliseconds patience = std::chrono::seconds{20}) const;
+    [[nodiscard]] engine_options options(std::chrono::milliseconds request_timeout = std::chrono::seconds{20}) const;
 };
 
 /// Threads of two nodes read and write a few objects at random. One order must explain every attempt, including

@@ -67,7 +67,7 @@ public:
 
 std::string lost_answers_are_found_out(const under_test& e, std::size_t rounds) {
     const engine_options how = e.options();
-    const backend::settings same{how.prefix, how.patience};
+    const backend::settings same{how.prefix, how.request_timeout};
     forgetful engine{backend::open_engine(how.address, same), 7};
     const auto judge = backend::open_engine(how.address, same);
     backend::exactly_once committer{engine, std::chrono::seconds{10}};
@@ -101,11 +101,11 @@ std::string lost_answers_are_found_out(const under_test& e, std::size_t rounds) 
 
 std::string marks_are_forgotten(const under_test& e) {
     const engine_options how = e.options();
-    noting engine{backend::open_engine(how.address, {how.prefix, how.patience})};
+    noting engine{backend::open_engine(how.address, {how.prefix, how.request_timeout})};
     // Returns true if the mark does not exist after its owner is gone.
     const auto is_forgotten = [&](bool lost) {
         {
-            backend::exactly_once committer{engine, how.patience};
+            backend::exactly_once committer{engine, how.request_timeout};
             engine.lose_next = lost;
             std::vector<backend::check> checks;
             std::vector<backend::write> writes{{"o1", true, "x"}};

@@ -242,10 +242,10 @@ TEST_F(tpcc_over_objects, runs_in_several_processes) {
     const char* const program = std::getenv("TUTTI_TEST_CLUSTER_PROGRAM");
     if (program == nullptr || !server_) GTEST_SKIP() << "needs the program, and a server that it can reach";
     const std::string log = ::testing::TempDir() + "tutti-tpcc-" + chosen() + std::to_string(::getpid());
-    process run{
-        {program, "--workload", "tpcc", "--engine", which_.address, "--nodes", "2", "--threads", "2", "--seconds", "1",
-         "--patience", "20"},  // as in the rest of the suite: a block that checks all conditions reads everything
-        log};
+    process run{{program, "--workload", "tpcc", "--engine", which_.address, "--nodes", "2", "--threads", "2",
+                 "--seconds", "1", "--failure-timeout",
+                 "20"},  // as in the rest of the suite: a block that checks all conditions reads everything
+                log};
     const bool well = run.wait();
     std::ifstream file{log};
     const std::string said{std::istreambuf_iterator<char>{file}, {}};

@@ -27,7 +27,7 @@ void crossing_client::connect() {
     }
     const std::chrono::milliseconds patience{how_.patience / ms};
     backend::settings how;
-    how.patience = patience;
+    how.request_timeout = patience;
     engine_ = std::make_unique<backend::sharded_engine>(std::move(all), how_.first, how, around_);
     committer_ = std::make_unique<backend::exactly_once>(*engine_, patience);
 }

@@ -18,7 +18,7 @@ void moving_client::live() {
                                                         how_.patience));
     }
     backend::settings how;
-    how.patience = std::chrono::milliseconds{how_.patience / ms};
+    how.request_timeout = std::chrono::milliseconds{how_.patience / ms};
     engine_ = std::make_unique<backend::sharded_engine>(std::move(all), how_.first, how, around_);
     pause(500 * ms);
     // Removes the leftovers of a killed program.

@@ -1,4 +1,4 @@
-// A program that moves slots between groups, as `tutti member move` does. It runs the code of real programs over
+// A program that moves slots between groups, as `tutti member rebalance` does. It runs the code of real programs over
 // simulated groups. A kill can hit it at every wait, and it then starts anew.
 #pragma once
 

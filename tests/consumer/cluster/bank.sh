@@ -15,7 +15,7 @@ for n in 0 1 2; do
     mkfifo "$folder/to$n"
     open=()
     ((n != 0)) || open=(open)
-    TUTTI_CLUSTER_SELF=$n "$bank" "${open[@]}" <"$folder/to$n" >"$folder/said$n" 2>&1 &
+    TUTTI_CLUSTER_NODE_NUMBER=$n "$bank" "${open[@]}" <"$folder/to$n" >"$folder/said$n" 2>&1 &
     pids+=($!)
 done
 exec 3>"$folder/to0" 4>"$folder/to1" 5>"$folder/to2"

@@ -4,8 +4,8 @@ forwarding.py TUTTI PROCEDURES EXECUTOR
 
 A call that is about an object runs on the server whose node owns it, whichever server was asked; its block then asks no
 other node. A client that goes, or a server that ends, ends a call that sleeps elsewhere. A server that is killed leaves
-UNKNOWN for what it had been asked to run, and no call has run twice. The same where a server is stopped for longer than
-the nodes' patience, whether it was asked or asks, and goes on after that; and where it is started again.
+INDOUBT for what it had been asked to run, and no call has run twice. The same where a server is stopped for longer than
+the nodes' failure timeout, whether it was asked or asks, and goes on after that; and where it is started again.
 """
 
 import os
@@ -174,12 +174,12 @@ def check_waiting(servers, far, there):
     demand(int(sleeper.end()) == balance + 1, f"woken with {sleeper.answer}")
 
     host = servers[there[far[0]]]
-    before = host.client().info()["procedure_await_there"]["GONE"]
+    before = host.client().info()["procedure_await_there"]["CLIENTGONE"]
     with socket.create_connection(("127.0.0.1", one.port), PATIENCE) as leaving:
         leaving.sendall(f"CALL await_there {far[0]} {10**9}\r\n".encode())
         until("a call sleeps elsewhere", lambda: info(one, "calls_awaited") == 1)
     until("its end, because its client has gone", lambda: info(one, "calls_awaited") == 0)
-    demand(host.client().info()["procedure_await_there"]["GONE"] == before + 1, "it did not end as one whose client has gone")
+    demand(host.client().info()["procedure_await_there"]["CLIENTGONE"] == before + 1, "it did not end as one whose client has gone")
 
     # One server is killed during calls. Whether a pending call has run is unknown. Every acknowledged call has run.
     at_three = [i for i in far if there[i] == 2]
@@ -198,7 +198,7 @@ def check_waiting(servers, far, there):
             except redis.ResponseError as e:
                 code = str(e).split()[0]
                 codes[code] = codes.get(code, 0) + 1 # the threads of one process take turns
-                if code == "LOST":
+                if code == "UNREACHABLE":
                     return
 
     payers = [threading.Thread(target=pay, args=(k,)) for k in range(len(sums))]
@@ -210,17 +210,17 @@ def check_waiting(servers, far, there):
         p.join(PATIENCE)
         demand(not p.is_alive(), "a client waits for ever")
     text = asleep.end()
-    demand(text.startswith("UNKNOWN await_there: the server of node 2 went"), f"not clear: {text}")
-    demand(set(codes) <= {"LOST", "UNKNOWN"}, f"errors: {codes}")
+    demand(text.startswith("INDOUBT await_there: the server of node 2 went"), f"not clear: {text}")
+    demand(set(codes) <= {"UNREACHABLE", "INDOUBT"}, f"errors: {codes}")
     try:
         got = int(one.call("put", mine, 0)) - held
     except redis.ResponseError as e: # the killed server had to decide its last commit
-        demand(str(e).startswith("LOST put: "), f"odd: {e}")
+        demand(str(e).startswith("UNREACHABLE put: "), f"odd: {e}")
     else:
-        most = sum(sums) + codes.get("UNKNOWN", 0)
+        most = sum(sums) + codes.get("INDOUBT", 0)
         demand(sum(sums) <= got <= most, f"{sum(sums)} acknowledged, {codes}, and {got} arrived")
     demand(info(one, "calls_unknown") > 0 and info(one, "calls_awaited") == 0, "INFO does not count it")
-    demand(refused(lambda: one.call("put", at_three[0], 1)).startswith("LOST put: "), "a lost object")
+    demand(refused(lambda: one.call("put", at_three[0], 1)).startswith("UNREACHABLE put: "), "a lost object")
 
     # A server that ends does not wait for calls that sleep on other servers.
     at_two = next(i for i in far if there[i] == 1)
@@ -233,7 +233,7 @@ def check_waiting(servers, far, there):
 
 
 def check_owner_stopped(arguments):
-    """Its calls end with UNKNOWN; when it goes on, each runs there once or never, and nobody hangs."""
+    """Its calls end with INDOUBT; when it goes on, each runs there once or never, and nobody hangs."""
     with cluster(arguments) as servers:
         there = places(servers)
         one, two, three = servers
@@ -244,7 +244,7 @@ def check_owner_stopped(arguments):
         asked = [Asking(s, "put", at_three, 1) for s in (one, two) for _ in range(4)]
         for a in [asleep, *asked]:
             text = str(a.end())
-            demand(text.startswith("UNKNOWN ") and "node 2 went" in text, f"not clear: {text}")
+            demand(text.startswith("INDOUBT ") and "node 2 went" in text, f"not clear: {text}")
         demand(in_all((one, two), "calls_awaited") == 0, "a call is awaited that nobody waits for")
 
         three.process.send_signal(signal.SIGCONT)
@@ -252,9 +252,9 @@ def check_owner_stopped(arguments):
         found = int(three.call("put", at_three, 0)) - START
         demand(0 <= found <= len(asked), f"{len(asked)} calls have added {found}")
         far = there.index(0)
-        until("it finds itself alone", lambda: refused(lambda: three.call("put", far, 1)).startswith("LOST "))
+        until("it finds itself alone", lambda: refused(lambda: three.call("put", far, 1)).startswith("UNREACHABLE "))
         for s in (one, two):
-            demand(refused(lambda: s.call("put", at_three, 1)).startswith("LOST put: "), "a lost object")
+            demand(refused(lambda: s.call("put", at_three, 1)).startswith("UNREACHABLE put: "), "a lost object")
             for home in (0, 1):
                 demand(int(s.call("where", there.index(home))) == home, "the others do not serve each other any more")
         # Calls sent before may run late, but each runs at most once.
@@ -270,25 +270,25 @@ def check_caller_stopped(arguments):
         at_two = [i for i in range(ACCOUNTS) if there[i] == 1]
         asleep = Asking(one, "await_there", at_two[0], 10**9)
         until("a call sleeps elsewhere", lambda: info(one, "calls_awaited") == 1)
-        before = two.client().info()["procedure_await_there"]["GONE"]
+        before = two.client().info()["procedure_await_there"]["CLIENTGONE"]
         one.stop()
         asked = [Asking(one, "put", at_two[1], 1) for _ in range(4)]
-        until("its call ends there", lambda: two.client().info()["procedure_await_there"]["GONE"] == before + 1)
+        until("its call ends there", lambda: two.client().info()["procedure_await_there"]["CLIENTGONE"] == before + 1)
         demand(int(three.call("where", at_two[0])) == 1, "the others do not serve each other any more")
         before = int(two.call("put", at_two[1], 0))
         demand(before == START, f"a stopped server has called: {before}")
 
         one.process.send_signal(signal.SIGCONT)
-        demand(str(asleep.end()).startswith("UNKNOWN await_there: the server of node 1 went"), f"not clear: {asleep.answer}")
+        demand(str(asleep.end()).startswith("INDOUBT await_there: the server of node 1 went"), f"not clear: {asleep.answer}")
         done = 0
         for a in asked:
             text = str(a.end())
-            demand(text.startswith(("UNKNOWN ", "LOST ")), f"not clear: {text}")
-            done += text.startswith("UNKNOWN ")
+            demand(text.startswith(("INDOUBT ", "UNREACHABLE ")), f"not clear: {text}")
+            done += text.startswith("INDOUBT ")
         found = int(two.call("put", at_two[1], 0)) - START
         demand(0 <= found <= done, f"{done} calls that may have run have added {found}")
         demand(info(one, "calls_awaited") == 0, "a call is awaited that nobody waits for")
-        demand(refused(lambda: one.call("put", at_two[1], 1)).startswith("LOST put: "), "a lost object")
+        demand(refused(lambda: one.call("put", at_two[1], 1)).startswith("UNREACHABLE put: "), "a lost object")
         mine = there.index(0)
         demand(int(one.call("put", mine, 1)) == START + 1, "it does not serve its own objects any more")
 
@@ -310,7 +310,7 @@ def check_return(arguments):
         there = places(servers)
         its = there.index(2)
         servers[2].end(signal.SIGKILL)
-        until("its loss is noticed", lambda: refused(lambda: servers[0].call("put", its, 1)).startswith("LOST "))
+        until("its loss is noticed", lambda: refused(lambda: servers[0].call("put", its, 1)).startswith("UNREACHABLE "))
         os.remove(servers[2].path("port"))
         servers[2] = Server(*servers[2].arguments)
         servers[2].wait_for_port()

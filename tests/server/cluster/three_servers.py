@@ -22,7 +22,7 @@ import redis
 ACCOUNTS = 24
 START = 1000
 PATIENCE = 60
-NODE_PATIENCE_MS = 3000
+FAILURE_TIMEOUT_MS = 3000
 
 
 class Violated(Exception):
@@ -58,10 +58,10 @@ class Server:
                                         env={**os.environ, **self.environment()})
 
     def configured(self, addresses):
-        return f"nodes = [{addresses}]\npatience = {NODE_PATIENCE_MS}\nconnect-within = 30000\n{self.configuration}\n"
+        return f"nodes = [{addresses}]\nfailure-timeout = {FAILURE_TIMEOUT_MS}\nconnect-timeout = 30000\n{self.configuration}\n"
 
     def environment(self):
-        return {"TUTTI_CLUSTER_SELF": str(self.number)}
+        return {"TUTTI_CLUSTER_NODE_NUMBER": str(self.number)}
 
     def path(self, what):
         return os.path.join(self.folder, f"server-{self.number}.{what}")
@@ -236,8 +236,8 @@ def run(servers, executor):
     demand(there and gone, f"objects of three nodes: {answers}")
     for i in gone:
         text, took = answers[i]
-        demand(text.startswith("LOST balance: ") and "node 2" in text, f"not clear: {text}")
-        demand(took < 4 * NODE_PATIENCE_MS / 1000, f"it took {took} s")
+        demand(text.startswith("UNREACHABLE balance: ") and "node 2" in text, f"not clear: {text}")
+        demand(took < 4 * FAILURE_TIMEOUT_MS / 1000, f"it took {took} s")
     until("the operator is told", lambda: "node 2 (" in one.said() and "is lost" in one.said())
     demand(one.client().info()["cluster_nodes_lost"] == 1, "INFO does not count it")
 
@@ -246,13 +246,13 @@ def run(servers, executor):
     held = {i: int(one.call("balance", i)) for i in there}
     movers = run_movers([one, two], 1.0, lambda: None)
     codes = {c for m in movers for c in m.errors}
-    demand(codes <= {"CANCELLED", "LOST"} and any("LOST" in m.errors for m in movers), f"errors: {codes}")
+    demand(codes <= {"CANCELLED", "UNREACHABLE"} and any("UNREACHABLE" in m.errors for m in movers), f"errors: {codes}")
     demand(all(m.done > 0 for m in movers), "calls that need no lost node do not run")
-    demand(all(m.slowest < 4 * NODE_PATIENCE_MS / 1000 for m in movers), "a call took longer than a node may")
+    demand(all(m.slowest < 4 * FAILURE_TIMEOUT_MS / 1000 for m in movers), "a call took longer than a node may")
     now = {i: int(two.call("balance", i)) for i in there}
     demand(sum(now.values()) == sum(held.values()), f"money of the survivors: {held}, {now}")
     text = refused(lambda: two.call("transfer", there[0], gone[0], 1))
-    demand(text.startswith("LOST transfer: ") and "The block had no effect" in text, f"not clear: {text}")
+    demand(text.startswith("UNREACHABLE transfer: ") and "The block had no effect" in text, f"not clear: {text}")
     demand(int(two.call("balance", there[0])) == now[there[0]], "a refused transfer has taken its money")
     for s in (one, two):
         status = s.end(signal.SIGTERM)

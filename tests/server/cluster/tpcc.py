@@ -118,7 +118,7 @@ def check_one_goes(arguments, how):
         status, text = ended(terminals)
         demand(status == 0, f"status {status}: {text}")
         codes = set(re.findall(r"^errors: \d+ (\w+)$", text, re.M))
-        demand("LOST" in codes and codes <= {"LOST", "UNKNOWN", "gone", "SHUTDOWN"}, f"errors {codes}: {text}")
+        demand("UNREACHABLE" in codes and codes <= {"UNREACHABLE", "INDOUBT", "gone", "SHUTDOWN"}, f"errors {codes}: {text}")
         demand("rows of warehouses 3, 6 are gone with their server" in text, f"what is gone: {text}")
         demand("consistency of warehouses 1, 2, 4, 5 after the run" in text, f"what is left: {text}")
         demand_all_hold(text, [*range(1, 10), 12])

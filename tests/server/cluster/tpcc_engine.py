@@ -50,7 +50,7 @@ class OverEngine(Cluster):
 
 class EngineServer(Server):
     def configured(self, _):
-        return f"[engine]\naddress = 'tutti://{self.configuration}'\nprefix = 'tpcc'\npatience = 60000\n"
+        return f"[engine]\naddress = 'tutti://{self.configuration}'\nprefix = 'tpcc'\nrequest-timeout = 60000\n"
 
     def environment(self):
         return {}
@@ -77,7 +77,7 @@ class Group:
         folder = os.path.join(self.folder.name, str(i))
         listens = ["--listen", self.addresses[i]] if how else []
         with open(folder + ".log", "ab") as log:
-            command = [self.tutti, "member", "run", "--folder", folder, *listens, *how]
+            command = [self.tutti, "member", "run", "--data-dir", folder, *listens, *how]
             self.members[i] = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
 
     def status(self):
@@ -150,7 +150,7 @@ def check_leader_goes(arguments, group):
         group.kill(first)
         status, text = ended(terminals)
         demand(status == 0, f"status {status}: {text}")
-        demand(not codes(text), f"errors {codes(text)}, though the patience is a minute: {text}")
+        demand(not codes(text), f"errors {codes(text)}, though the request timeout is a minute: {text}")
         demand_all_hold(text, CONDITIONS)
         demand(group.leader() not in (None, first), "nobody else leads")
         group.start(first)

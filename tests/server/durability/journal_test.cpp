@@ -482,8 +482,8 @@ TEST_F(following_journal_test, forgets_old_answers) {
     for (const auto& [most, expected] : {std::pair{1, "new"}, {10, "old new"}}) {
         log_settings few = how();
         few.file += expected;
-        few.answers = static_cast<std::size_t>(most);
-        few.answers_for = std::chrono::hours{1};
+        few.max_cached_replies = static_cast<std::size_t>(most);
+        few.reply_cache_ttl = std::chrono::hours{1};
         journal::journal log{few, [](bool, const std::string&) {}};
         log.follow("127.0.0.1:1");
         journal::log_chunk p = calls(1, 3, 4);

@@ -165,15 +165,15 @@ TEST_F(durability, refuses_writes_on_a_full_disk) {
         faulty_disk::is_full = true;
         client held{b.serves.port()}, other{b.serves.port()};
         held.send({"CALL", "put", "1", "2"});
-        while (b.serves.info().find("log_trouble:the log") == std::string::npos) std::this_thread::yield();
+        while (b.serves.info().find("log_error:the log") == std::string::npos) std::this_thread::yield();
         const std::string refused = other({"CALL", "ID", "k", "put", "1", "3"});
-        EXPECT_EQ(refused.find("-NOLOG"), 0U) << refused;
+        EXPECT_EQ(refused.find("-MISCONF"), 0U) << refused;
         EXPECT_NE(refused.find("full"), std::string::npos) << refused;
         EXPECT_EQ(b.state->cells[1].load(), 2U) << "a refused call has no effect";
         EXPECT_EQ(other({"CALL", "get", "1"}).find("-UNSAVED"), 0U) << "it has seen what may be lost";
         faulty_disk::repair();
         EXPECT_EQ(held.receive(), "OK");
-        while (b.serves.info().find("log_trouble:\r") == std::string::npos) std::this_thread::yield();
+        while (b.serves.info().find("log_error:\r") == std::string::npos) std::this_thread::yield();
         EXPECT_NE(notices().find("full"), std::string::npos) << notices();
         EXPECT_EQ(other({"CALL", "ID", "k", "put", "1", "3"}), "OK") << "what was refused has not run";
         EXPECT_EQ(other({"CALL", "put", "1", "4"}), "OK");
@@ -197,10 +197,10 @@ TEST_F(durability, refuses_writes_after_the_log_is_renamed) {
             held.send({"CALL", "put", "1", "2"});
             while (b.serves.info().find("was removed, renamed or replaced") == std::string::npos)
                 std::this_thread::yield();
-            EXPECT_EQ(other({"CALL", "put", "1", "3"}).find("-NOLOG"), 0U);
+            EXPECT_EQ(other({"CALL", "put", "1", "3"}).find("-MISCONF"), 0U);
             std::filesystem::rename(file() + suffix + ".moved", file() + suffix);
             EXPECT_EQ(held.receive(), "OK") << "it waited, and is in the log";
-            while (b.serves.info().find("log_trouble:\r") == std::string::npos) std::this_thread::yield();
+            while (b.serves.info().find("log_error:\r") == std::string::npos) std::this_thread::yield();
         }
         b.serves.drain();
     }
@@ -218,7 +218,7 @@ TEST_F(durability, the_end_does_not_wait_for_a_full_disk) {
         faulty_disk::is_full = true;
         client held{b.serves.port()};
         held.send({"CALL", "put", "1", "2"});
-        while (b.serves.info().find("log_trouble:the log") == std::string::npos) std::this_thread::yield();
+        while (b.serves.info().find("log_error:the log") == std::string::npos) std::this_thread::yield();
         b.serves.drain();
         EXPECT_EQ(held.receive().find("-UNSAVED put"), 0U);
         faulty_disk::repair();
@@ -243,7 +243,7 @@ TEST_F(durability, survives_a_full_disk_after_every_write) {
                 answered = true;
                 done.set_value();
             });
-            while (!answered && b.serves.info().find("log_trouble:the log") == std::string::npos)
+            while (!answered && b.serves.info().find("log_error:the log") == std::string::npos)
                 std::this_thread::yield();
             copy_as_if_killed(folder_ + "/copy");
             faulty_disk::repair();
@@ -270,7 +270,7 @@ TEST_F(durability, failed_fsync_is_final) {
         faulty_disk::loses = true;
         EXPECT_EQ(b.raw("put", {"1", "2"}).find("-UNSAVED"), 0U);
         faulty_disk::repair();
-        EXPECT_EQ(b.raw("put", {"1", "3"}).find("-NOLOG"), 0U) << "what the disk has is not known any more";
+        EXPECT_EQ(b.raw("put", {"1", "3"}).find("-MISCONF"), 0U) << "what the disk has is not known any more";
     }
     bank again{with_log()};
     const std::uint64_t is = again.state->cells[1].load();
@@ -294,11 +294,11 @@ TEST_F(durability, refuses_a_call_without_memory_for_its_record) {
     while (support::refused_as_long < 3) std::this_thread::yield();  // it has tried that often
     EXPECT_NE(notices().find("no memory for the log"), std::string::npos) << notices();
     EXPECT_EQ(notices().find("can be written again"), std::string::npos) << notices();
-    EXPECT_EQ(t.keep("refused").get().find("-NOLOG"), 0U);
+    EXPECT_EQ(t.keep("refused").get().find("-MISCONF"), 0U);
     support::refuse_from_bytes = 0;
     EXPECT_EQ(first.get(), "+OK\r\n");
     EXPECT_EQ(second.get(), "+OK\r\n");
-    while (t.serves.info().find("log_trouble:\r") == std::string::npos) std::this_thread::yield();
+    while (t.serves.info().find("log_error:\r") == std::string::npos) std::this_thread::yield();
     EXPECT_NE(notices().find("can be written again"), std::string::npos) << notices();
 }
 
@@ -315,7 +315,7 @@ TEST_F(durability, refuses_records_that_are_too_long) {
         texts t{with_log(log_sync::always)};
         EXPECT_EQ(t.keep("before").get(), "+OK\r\n");
         const std::string refused = t.keep(std::string(4U << 20, 'x')).get();
-        EXPECT_EQ(refused.find("-NOLOG"), 0U) << refused.substr(0, 200);
+        EXPECT_EQ(refused.find("-MISCONF"), 0U) << refused.substr(0, 200);
         EXPECT_EQ(t.kept.load(), "before") << "a refused call has no effect";
         EXPECT_EQ(t.keep("behind").get(), "+OK\r\n");
         t.piece = longest;

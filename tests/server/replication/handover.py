@@ -45,7 +45,7 @@ class Caller(threading.Thread):
                 time.sleep(0.002)
             except redis.ResponseError as e:
                 # The server ends, reads its log, or still runs the call of this ID.
-                if not str(e).startswith(("BUSY", "SHUTDOWN", "UNSAVED", "NOLOG", "MAXCLIENTS")):
+                if not str(e).startswith(("BUSY", "SHUTDOWN", "UNSAVED", "MISCONF", "MAXCLIENTS")):
                     self.odd = repr(e)
                 client = None
                 time.sleep(0.002)
@@ -74,7 +74,7 @@ class Reader(threading.Thread):
 def leads(server):
     try:
         info = server.info()
-        return info["role"] == "leader" and info["takes_writes"] == 1
+        return info["role"] == "leader" and info["accepts_writes"] == 1
     except redis.RedisError:
         return False
 

@@ -82,7 +82,7 @@ TEST_F(handover, loses_and_doubles_nothing_while_clients_call) {
         for (const auto& c : clients) until([&, more = c->answered + 20] { return c->answered >= more; });
         EXPECT_EQ(leads->serves.hand_over(round % 2 == 0 ? "" : address_of(*follows), 60s), "");
         EXPECT_TRUE(leads->says("role:follower\r\n")) << leads->serves.info();
-        EXPECT_TRUE(follows->says("role:leader\r\ntakes_writes:1\r\nterm:" + std::to_string(round + 2) + "\r\n"))
+        EXPECT_TRUE(follows->says("role:leader\r\naccepts_writes:1\r\nterm:" + std::to_string(round + 2) + "\r\n"))
             << follows->serves.info();
         std::swap(leads, follows);
     }
@@ -154,7 +154,7 @@ TEST_F(handover, takes_the_other_followers_along) {
     of_c.port = c->serves.port();
     c.reset();
     c = std::make_unique<bank>(of_c);
-    EXPECT_TRUE(c->says("role:leader\r\ntakes_writes:1\r\nterm:3\r\n")) << c->serves.info();
+    EXPECT_TRUE(c->says("role:leader\r\naccepts_writes:1\r\nterm:3\r\n")) << c->serves.info();
     write(*c, 1, 8);
     until_same(*b, *c);
 }
@@ -234,7 +234,7 @@ TEST_F(handover, outlives_starts_with_the_same_options) {
     auto b = std::make_unique<bank>(of_b);
     auto a = std::make_unique<bank>(of_a);
     EXPECT_TRUE(a->says("role:follower\r\n"));
-    EXPECT_TRUE(b->says("role:leader\r\ntakes_writes:1\r\nterm:2\r\n"));
+    EXPECT_TRUE(b->says("role:leader\r\naccepts_writes:1\r\nterm:2\r\n"));
     write(*b, 1, 5);
     until_same(*a, *b);
     EXPECT_EQ(b->serves.hand_over({}, 60s), "");
@@ -258,7 +258,7 @@ TEST_F(handover, is_forgotten_when_an_operator_decides_otherwise) {
     write(*a, 1);
     a.reset();
     a = std::make_unique<bank>(how);
-    EXPECT_TRUE(a->says("role:leader\r\ntakes_writes:1\r\nterm:3\r\n")) << a->serves.info();
+    EXPECT_TRUE(a->says("role:leader\r\naccepts_writes:1\r\nterm:3\r\n")) << a->serves.info();
 }
 
 TEST_F(handover, of_a_follower_that_lags_is_given_up) {
@@ -270,7 +270,7 @@ TEST_F(handover, of_a_follower_that_lags_is_given_up) {
               std::string::npos)
         << why;
     write(p->leader, 1, 6);
-    EXPECT_TRUE(p->leader.says("takes_writes:1\r\nterm:1\r\n")) << p->leader.serves.info();
+    EXPECT_TRUE(p->leader.says("accepts_writes:1\r\nterm:1\r\n")) << p->leader.serves.info();
     p->between.release();
     until_same(p->leader, *p->follower);
     EXPECT_EQ(p->leader.serves.hand_over({}, 60s), "");
@@ -294,7 +294,7 @@ TEST_F(handover, whose_order_comes_late_leaves_one_leader) {
     until_same(p->leader, *p->follower);
     EXPECT_TRUE(p->follower->says("role:follower\r\n"));
     EXPECT_EQ(p->leader.serves.hand_over({}, 60s), "") << "it can be ordered again";
-    EXPECT_TRUE(p->follower->says("takes_writes:1\r\nterm:4\r\n")) << p->follower->serves.info();
+    EXPECT_TRUE(p->follower->says("accepts_writes:1\r\nterm:4\r\n")) << p->follower->serves.info();
 }
 
 // Catches an old leader that leads again although the other one may lead, and one that never learns that the other one
@@ -316,7 +316,7 @@ TEST_F(handover, to_a_follower_that_dies_is_in_doubt_until_it_is_back) {
     follow(*p, port);
     // The follower gets the order again, or promises not to lead. In both cases one server leads, and the other
     // follows.
-    until([&] { return p->leader.says("role:follower\r\n") || p->leader.says("role:leader\r\ntakes_writes:1\r\n"); });
+    until([&] { return p->leader.says("role:follower\r\n") || p->leader.says("role:leader\r\naccepts_writes:1\r\n"); });
     bank& leads = p->leader.says("role:leader\r\n") ? p->leader : *p->follower;
     write(leads, 2, 4);
     until_same(p->leader, *p->follower);
@@ -333,7 +333,7 @@ TEST_F(handover, in_doubt_is_ended_by_an_operator) {
     hands_over.join();
     EXPECT_EQ(p->leader({"FAILOVER"}).find("-ERR "), 0U);
     EXPECT_EQ(p->leader.serves.promote(), "");
-    EXPECT_TRUE(p->leader.says("takes_writes:1\r\nterm:3\r\n")) << p->leader.serves.info();
+    EXPECT_TRUE(p->leader.says("accepts_writes:1\r\nterm:3\r\n")) << p->leader.serves.info();
     p->between.release();
     write(p->leader, 2, 4);
     follow(*p, port);

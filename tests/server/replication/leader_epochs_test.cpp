@@ -175,11 +175,11 @@ TEST_F(leader_epochs_test, of_an_older_term_are_not_followed) {
     bank leader{with_log("a")};
     const std::string why = why_not(following("b", leader.serves.port()));
     EXPECT_NE(why.find("STALE this server leads no more"), std::string::npos) << why;
-    EXPECT_TRUE(leader.says("takes_writes:0"));
+    EXPECT_TRUE(leader.says("accepts_writes:0"));
     // A server that has calls of that term says so with its first question.
     bank another{with_log("c")};
     EXPECT_EQ(pull(another, {.term = 5, .id = 77}, 2).find("-STALE this server leads no more"), 0U);
-    EXPECT_TRUE(another.says("takes_writes:0"));
+    EXPECT_TRUE(another.says("accepts_writes:0"));
 }
 
 /// A leader whose log is an older copy, and a follower that has calls which the leader lost.
@@ -217,7 +217,7 @@ TEST_F(lost_calls, stop_a_leader_until_the_follower_is_promoted) {
     put_back();
     {
         bank leader{how, false};
-        until([&] { return leader.says("takes_writes:0\r\n"); });
+        until([&] { return leader.says("accepts_writes:0\r\n"); });
         const std::string refused = leader({"CALL", "put", "1", "1"});
         EXPECT_NE(refused.find("has calls up to 4 of this server's log, and this server had them up to 1"),
                   std::string::npos)
@@ -239,14 +239,14 @@ TEST_F(lost_calls, are_given_up_by_an_operator) {
     const auto follower = follower_of(how);
     put_back();
     bank leader{how, false};
-    until([&] { return leader.says("takes_writes:0\r\n"); });
+    until([&] { return leader.says("accepts_writes:0\r\n"); });
     EXPECT_EQ(leader({"REPLICAOF", "NO", "ONE"}), "OK");
-    EXPECT_TRUE(leader.says("takes_writes:1\r\nterm:2\r\n")) << leader.serves.info();
+    EXPECT_TRUE(leader.says("accepts_writes:1\r\nterm:2\r\n")) << leader.serves.info();
     write(leader, 1, 2);
     until([&] {
         return count_notices("DIVERGED its log ends in a leader epoch of term 1 that this server has never had") != 0;
     });
-    EXPECT_TRUE(leader.says("takes_writes:1\r\n")) << "that was decided";
+    EXPECT_TRUE(leader.says("accepts_writes:1\r\n")) << "that was decided";
     EXPECT_EQ(follower->state->cells[0].load(), 4U);
 }
 
@@ -261,7 +261,7 @@ TEST_F(lost_calls, are_found_before_others_take_their_place) {
         EXPECT_EQ(leader({"CALL", "put", "1", "1"}).find("-READONLY put: this server waits until it has compared"), 0U);
         EXPECT_EQ(leader({"CALL", "get", "0"}), "4");
         follower = std::make_unique<bank>(following("b", how.port.value()), false);
-        until([&] { return leader.says("takes_writes:1\r\n"); });
+        until([&] { return leader.says("accepts_writes:1\r\n"); });
         write(leader, 1, 5);
         until_same(leader, *follower);
     }
@@ -287,7 +287,7 @@ TEST_F(lost_calls, may_be_all) {
     const bank leader{how, false};
     write(leader, 1);  // before the follower connects
     EXPECT_NE(why_not(following("b", how.port.value())).find("this server's had them up to 0"), std::string::npos);
-    until([&] { return leader.says("takes_writes:0\r\n"); });
+    until([&] { return leader.says("accepts_writes:0\r\n"); });
     const bank other{with_log("b"), false};
     EXPECT_EQ(other.state->cells[0].load(), 4U) << "it keeps what it has";
 }

@@ -59,7 +59,7 @@ TEST_F(replication_test, promotion) {
     leader.reset();
     EXPECT_EQ(follower({"REPLICAOF", "NO", "ONE"}), "OK");
     EXPECT_EQ(follower({"REPLICAOF", "NO", "ONE"}), "OK");
-    EXPECT_TRUE(follower.says("role:leader\r\ntakes_writes:1\r\nterm:2\r\n")) << follower.serves.info();
+    EXPECT_TRUE(follower.says("role:leader\r\naccepts_writes:1\r\nterm:2\r\n")) << follower.serves.info();
     write(follower, 5, 6);
     // The new leader has all calls of the old one, so the old one can join.
     bank old{following("a", follower.serves.port())};
@@ -124,7 +124,7 @@ TEST_F(replication_test, goes_on_after_starts) {
 
 TEST_F(replication_test, copies) {
     settings how = with_log("a");
-    how.log.backlog = 0;
+    how.log.replication_backlog = 0;
     {
         bank leader{how};
         write(leader, 10);
@@ -151,7 +151,7 @@ TEST_F(replication_test, copies) {
 // A leader forgets answers sooner than its follower does, and a client reuses its ID for another call.
 TEST_F(replication_test, an_id_belongs_to_its_latest_call) {
     settings how = with_log("a");
-    how.remembered = 1;
+    how.max_cached_replies = 1;
     bank leader{how};
     bank follower{following("b", leader.serves.port())};
     EXPECT_EQ(leader({"CALL", "ID", "k", "mix", "1", "1"}), "1");
@@ -167,7 +167,7 @@ TEST_F(replication_test, an_id_belongs_to_its_latest_call) {
 // group.
 TEST_F(replication_test, copies_while_calls_are_logged) {
     settings how = with_log("a");
-    how.log.backlog = 100'000;
+    how.log.replication_backlog = 100'000;
     how.log.snapshot_after = 1;
     how.log.sync = log_sync::every_second;  // so that a group has many calls
     bank leader{how};
@@ -241,7 +241,7 @@ TEST_F(replication_test, a_snapshot_that_is_copied_stays_for_a_while) {
 
 TEST_F(replication_test, too_long_away) {
     settings how = with_log("a");
-    how.log.backlog = 0;
+    how.log.replication_backlog = 0;
     how.log.snapshot_after = 1;
     bank leader{how};
     proxy between{leader.serves.port()};
@@ -304,15 +304,15 @@ TEST_F(replication_test, wait) {
 
 TEST_F(replication_test, replicas) {
     settings how = with_log("a");
-    how.log.replicas = 1;
-    how.log.replicas_timeout = 50ms;
+    how.log.wait_followers = 1;
+    how.log.wait_followers_timeout = 50ms;
     bank leader{how};
     client c{leader.serves.port()};
     const std::string alone = c({"CALL", "put", "1", "7"});
     EXPECT_EQ(alone.find("-UNREPLICATED put: it has run"), 0U) << alone;
     EXPECT_EQ(leader.state->cells[1].load(), 7U);
     EXPECT_EQ(c({"CALL", "get", "1"}), "7") << "what only reads does not wait";
-    EXPECT_EQ(number_of(leader.serves.info(), "unreplicated"), 1U);
+    EXPECT_EQ(number_of(leader.serves.info(), "replication_timeouts"), 1U);
     proxy between{leader.serves.port()};
     bank follower{following("b", between.port())};
     until([&] { return c({"CALL", "put", "2", "1"}) == "OK"; });
@@ -325,8 +325,8 @@ TEST_F(replication_test, replicas) {
 /// server has read the call from its log. Once followers have the call, the call's own answer is sent.
 TEST_F(replication_test, an_answer_that_is_asked_for_again_waits_for_followers) {
     settings how = with_log("a");
-    how.log.replicas = 1;
-    how.log.replicas_timeout = 50ms;
+    how.log.wait_followers = 1;
+    how.log.wait_followers_timeout = 50ms;
     const std::vector<std::string> call{"CALL", "ID", "k", "next", "0", "1"};
     {
         bank leader{how};
@@ -347,8 +347,8 @@ TEST_F(replication_test, an_answer_that_is_asked_for_again_waits_for_followers) 
 
 TEST_F(replication_test, a_call_that_too_few_followers_had_is_answered_once_they_have_it) {
     settings how = with_log("a");
-    how.log.replicas = 1;
-    how.log.replicas_timeout = 50ms;
+    how.log.wait_followers = 1;
+    how.log.wait_followers_timeout = 50ms;
     bank leader{how};
     client c{leader.serves.port()};
     const std::vector<std::string> call{"CALL", "ID", "k", "next", "0", "1"};
@@ -361,8 +361,8 @@ TEST_F(replication_test, a_call_that_too_few_followers_had_is_answered_once_they
 
 TEST_F(replication_test, replicas_are_as_many_as_are_asked_for) {
     settings how = with_log("a");
-    how.log.replicas = 2;
-    how.log.replicas_timeout = 50ms;
+    how.log.wait_followers = 2;
+    how.log.wait_followers_timeout = 50ms;
     bank leader{how};
     client c{leader.serves.port()};
     bank first{following("b", leader.serves.port())};
@@ -449,10 +449,10 @@ TEST_F(replication_test, full_disk_at_the_follower) {
             write(leader, 2, 4 + 2 * writes);
             faulty_disk::writes_until_full = writes;
             between.release();
-            until([&] { return follower.says("log_trouble:the log") || leader.cells() == follower.cells(); });
+            until([&] { return follower.says("log_error:the log") || leader.cells() == follower.cells(); });
             faulty_disk::repair();
             until_same(leader, follower);
-            until([&] { return follower.says("log_trouble:\r"); });
+            until([&] { return follower.says("log_error:\r"); });
         }
     }
     bank again{with_log("b")};
@@ -554,7 +554,7 @@ TEST_F(replication_test, settings_that_make_no_sense) {
     how.follow.host = "127.0.0.1";
     EXPECT_NE(why_not(how).find("needs a log"), std::string::npos);
     how.follow.host.clear();
-    how.log.replicas = 1;
+    how.log.wait_followers = 1;
     EXPECT_NE(why_not(how).find("needs a log"), std::string::npos);
 }
 

@@ -23,7 +23,7 @@ TEST_F(terms, end_the_former_leader) {
         until_same(leader, follower);
         EXPECT_EQ(follower.serves.promote(), "");
         // The former leader lives, and the promoted server tells it.
-        until([&] { return leader.says("takes_writes:0\r\n"); });
+        until([&] { return leader.says("accepts_writes:0\r\n"); });
         const std::string refused = leader({"CALL", "put", "1", "1"});
         EXPECT_EQ(refused.find("-READONLY put: this server leads no more"), 0U) << refused;
         EXPECT_EQ(leader({"CALL", "get", "0"}), "3");
@@ -62,13 +62,13 @@ TEST_F(terms, a_start_goes_on_to_tell_the_former_leader) {
                               std::to_string(between.port()) + " refuses: NOAUTH");
         });
     }
-    EXPECT_TRUE(leader.says("takes_writes:1\r\n"));
+    EXPECT_TRUE(leader.says("accepts_writes:1\r\n"));
     how = with_log("b");
     how.follow.password = "secret";
     {
         bank again{how};
         until([&] { return has_notice("knows that it leads no more"); });
-        EXPECT_TRUE(leader.says("takes_writes:0\r\n"));
+        EXPECT_TRUE(leader.says("accepts_writes:0\r\n"));
     }
     EXPECT_TRUE(journal::log_store{file("b")}.former_leaders().empty()) << "it is not told again";
 }
@@ -83,7 +83,7 @@ TEST_F(terms, a_term_is_heard_once_it_is_on_the_disk) {
         admit(other);
         faulty_disk::is_full = true;
         for (int i = 0; i < 2; ++i) EXPECT_EQ(other({"FOLLOW", "TERM", version, "7", "me"}).front(), '-');
-        EXPECT_TRUE(leader.says("takes_writes:0\r\n"));
+        EXPECT_TRUE(leader.says("accepts_writes:0\r\n"));
         faulty_disk::repair();
         EXPECT_EQ(other({"FOLLOW", "TERM", version, "9223372036854775808", "me"}).find("-ARGUMENT"), 0U)
             << "no later term would be left";
@@ -109,7 +109,7 @@ TEST_F(terms, a_follower_notes_what_it_hears_of) {
     EXPECT_EQ(other({"FOLLOW", "TERM", version, "7", "me"}), "OK");
     EXPECT_EQ(other({"FOLLOW", "TERM", version, "6", "me"}), "OK");
     EXPECT_EQ(follower.serves.promote(), "");
-    EXPECT_TRUE(follower.says("takes_writes:1\r\nterm:8\r\n")) << follower.serves.info();
+    EXPECT_TRUE(follower.says("accepts_writes:1\r\nterm:8\r\n")) << follower.serves.info();
     EXPECT_TRUE(has_notice("this server leads, in term 8"));
 }
 
@@ -215,8 +215,8 @@ TEST_F(terms, are_told_to_whoever_leads_in_an_earlier_one) {
     leader = std::make_unique<bank>(how);
     EXPECT_EQ(follower.serves.promote(), "");
     between.away = false;
-    until([&] { return follower.says("takes_writes:0\r\n"); });
-    EXPECT_TRUE(leader->says("takes_writes:1\r\nterm:3\r\n")) << leader->serves.info();
+    until([&] { return follower.says("accepts_writes:0\r\n"); });
+    EXPECT_TRUE(leader->says("accepts_writes:1\r\nterm:3\r\n")) << leader->serves.info();
 }
 
 TEST_F(terms, an_unprotected_leader_is_anybodys) {

@@ -21,7 +21,7 @@ calls = ["balance", "c*"]
 priority = 4
 [users.chief]
 password = "$(hashed more)"
-operates = true
+admin = true
 TOML
     start --config "$folder/users.toml"
     expect NOAUTH CALL balance 1
@@ -63,17 +63,17 @@ PYTHON
     printf more >"$folder/chief"
     printf secret >"$folder/clerk"
     trace() {
-        "$tutti" timeline --port "$port" --seconds 0.1 --output "$folder/trace" --user "$1" \
+        "$tutti" timeline --port "$port" --duration 0.1 --output "$folder/trace" --user "$1" \
             --password-file "$folder/$1" 2>&1
     }
     said=$(trace chief) || fail "the operator may not record: $said"
     said=$(trace clerk) && fail "the clerk may record: $said"
     [[ $said == *NOPERM* ]] || fail "the clerk is not told why: $said"
     # The same with environment variables, which process lists do not show to other users.
-    TUTTI_USER=chief TUTTI_PASSWORD=more "$tutti" timeline --port "$port" --seconds 0.1 --output "$folder/trace" \
+    TUTTI_USER=chief TUTTI_PASSWORD=more "$tutti" timeline --port "$port" --duration 0.1 --output "$folder/trace" \
         >"$folder/said" 2>&1 || fail "the operator's environment is not read: $(<"$folder/said")"
     status=0
-    "$tutti" top --port "$port" --looks 1 --user clerk >"$folder/said" 2>&1 || status=$?
+    "$tutti" top --port "$port" --count 1 --user clerk >"$folder/said" 2>&1 || status=$?
     [[ $status == 2 ]] || fail "a user without a password is no mistake"
     grep -q 'user clerk needs a password: give --password-file FILE, or TUTTI_PASSWORD' "$folder/said" ||
         fail "$(<"$folder/said")"
@@ -137,12 +137,12 @@ case_tls() {
     redis-benchmark "${secure[@]}" "${mine[@]}" -n 5000 -P 8 -c 5 -q CALL count >"$folder/benchmark"
     [[ $(redis-cli "${secure[@]}" "${mine[@]}" CALL count) == 5001 ]] || fail "calls were lost under TLS"
     # Tutti's own tools: with valid credentials, and with an error message without them.
-    look() { "$tutti" top --port "$port" --seconds 0.05 --looks 1 "$@" >"$folder/top" 2>&1; }
+    look() { "$tutti" top --port "$port" --interval 0.05 --count 1 "$@" >"$folder/top" 2>&1; }
     trusts=(--tls-authority "$folder/server.pem")
     shows=(--tls-certificate "$folder/client.pem" --tls-key "$folder/client.key")
     look "${trusts[@]}" "${shows[@]}" || fail "tutti top is not let in: $(<"$folder/top")"
     grep -qE '^count +3 ' "$folder/top" || fail "tutti top: $(<"$folder/top")"
-    "$tutti" timeline --port "$port" --seconds 0.1 --output "$folder/trace" "${trusts[@]}" "${shows[@]}" \
+    "$tutti" timeline --port "$port" --duration 0.1 --output "$folder/trace" "${trusts[@]}" "${shows[@]}" \
         >"$folder/said" 2>&1 || fail "tutti timeline is not let in: $(<"$folder/said")"
     grep -q traceEvents "$folder/trace" || fail "no trace under TLS"
     ! look "${trusts[@]}" || fail "it was let in without a certificate"

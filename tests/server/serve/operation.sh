@@ -93,7 +93,7 @@ case_crash() {
 case_stuck() {
     for ticks in periodic none on-demand; do
         rm -f "$folder/port"
-        start --workers 1 --time-limit 20 --ticks "$ticks"
+        start --workers 1 --time-limit 20 --tick-source "$ticks"
         # A loop is interrupted in the middle of its code. So is a call that ignores its cancellation, and a call that
         # mostly runs code of the C library. An answered call may still be about to leave its worker.
         for name in hold ignore watch_clock; do
@@ -189,7 +189,7 @@ case_follow() {
     exec 3<>"/dev/tcp/127.0.0.1/$metrics"
     printf 'GET /metrics HTTP/1.0\r\n\r\n' >&3
     cat <&3 >"$folder/metrics"
-    grep -q '^tutti_leads 0' "$folder/metrics" || fail "$(<"$folder/metrics")"
+    grep -q '^tutti_is_leader 0' "$folder/metrics" || fail "$(<"$folder/metrics")"
     grep -q '^tutti_leader_connected 1' "$folder/metrics" || fail "$(<"$folder/metrics")"
     kill -KILL "$leader"
     "$tutti" promote --port "$port" >"$folder/promoted"
@@ -205,12 +205,12 @@ case_top() {
     start
     redis-benchmark -p "$port" -n 2000 -P 8 -c 5 -q CALL transfer 1 2 0 >"$folder/benchmark"
     expect "EXCEPTION" CALL fail why
-    "$tutti" top --port "$port" --seconds 0.1 --looks 2 >"$folder/top"
+    "$tutti" top --port "$port" --interval 0.1 --count 2 >"$folder/top"
     grep -qE '^transfer +5 ' "$folder/top" || fail "$(<"$folder/top")"
     grep -qE '^fail +EXCEPTION +[0-9]+ +1$' "$folder/top" || fail "$(<"$folder/top")"
-    grep -qE '^preemptions/s [0-9]+, promotions/s [0-9]+, parkings/s [0-9]+' "$folder/top" || fail "$(<"$folder/top")"
+    grep -qE '^preemptions/s [0-9]+, priority boosts/s [0-9]+, parkings/s [0-9]+' "$folder/top" || fail "$(<"$folder/top")"
     stop
-    ! "$tutti" top --port "$port" --looks 1 2>"$folder/top" || fail "there is nobody to look at"
+    ! "$tutti" top --port "$port" --count 1 2>"$folder/top" || fail "there is nobody to look at"
     grep -q 'cannot be reached' "$folder/top" || fail "$(<"$folder/top")"
 }
 
@@ -244,15 +244,15 @@ case_metrics() {
     procedures=$(grep -c '^tutti_turnaround_seconds_count' "$folder/metrics")
     ((bytes < 2500 * (procedures < 12 ? 12 : procedures))) || fail "a page of $bytes bytes for $procedures procedures"
     ! grep -q "^tutti_log_" "$folder/metrics" || fail "a log that there is not"
-    for zero in 'turnaround_seconds_count{procedure="balance",priority="4"}' 'waiting_calls{priority="7"}' \
+    for zero in 'turnaround_seconds_count{procedure="balance",priority="4"}' 'queued_calls{priority="7"}' \
         'shed_calls_total{priority="7"}' \
-        'calls_total{procedure="balance",ending="TIMEOUT"}' 'aborts_total{block="transfer",cause="killed"}'; do
+        'calls_total{procedure="balance",outcome="TIMEOUT"}' 'aborts_total{block="transfer",cause="killed"}'; do
         grep -qF "tutti_$zero 0" "$folder/metrics" || fail "no zero: $zero"
     done
     grep -q '^tutti_commits_total{block="transfer"} 1' "$folder/metrics" || fail "no commits"
     [[ $(grep '^tutti_commits_total{block="coins"}' "$folder/metrics") == *'"} 2' ]] ||
         fail "blocks of one name are not one series"
-    for name in clients loans_total signals_total signals_postponed_total; do
+    for name in clients priority_inheritances_total ticks_by_signal_total ticks_deferred_total; do
         grep -q "^tutti_$name " "$folder/metrics" || fail "no $name"
     done
     info_has '^aborts:.*explicit_restart=' || fail "no aborts by cause"
@@ -265,7 +265,7 @@ case_metrics() {
     printf 'GET /metrics HTTP/1.0\r\n\r\n' >&3
     cat <&3 >"$folder/metrics"
     grep -q '^tutti_log_pending_bytes [0-9]' "$folder/metrics" || fail "nothing of the log"
-    grep -q '^tutti_log_trouble 0' "$folder/metrics" || fail "nothing of the log's trouble"
+    grep -q '^tutti_log_error 0' "$folder/metrics" || fail "nothing of the log's trouble"
     stop
 }
 
@@ -328,7 +328,7 @@ case_drain() {
 
 case_timeline() {
     start --workers 1
-    "$tutti" timeline --port "$port" --seconds 1 --output "$folder/trace" >"$folder/said" &
+    "$tutti" timeline --port "$port" --duration 1 --output "$folder/trace" >"$folder/said" &
     recorder=$!
     while kill -0 "$recorder" 2>/dev/null; do
         redis-cli -p "$port" CALL count >/dev/null
@@ -348,8 +348,8 @@ PYTHON
         listener+=" $!"
         until [[ -s $folder/at-$ahead ]]; do sleep 0.02; done
     done
-    "$tutti" timeline --port "$(<"$folder/at-0")" --with "127.0.0.1:$(<"$folder/at-1800")" --with "127.0.0.1:$port" \
-        --seconds 0.1 --output "$folder/traces" || fail "tutti timeline --with failed"
+    "$tutti" timeline --port "$(<"$folder/at-0")" --add-server "127.0.0.1:$(<"$folder/at-1800")" --add-server "127.0.0.1:$port" \
+        --duration 0.1 --output "$folder/traces" || fail "tutti timeline --add-server failed"
     python3 - "$folder" <<'PYTHON' || fail "the traces are not on one clock"
 import json, sys
 folder = sys.argv[1]
@@ -361,8 +361,8 @@ began = [int(open(f"{folder}/began-{ahead}", encoding="ascii").read()) / 1000 fo
 assert began[1] - began[0] > 200_000
 assert abs((at[2] - at[1]) - (began[1] - began[0])) <= errors[1] + errors[2] + 1, (at, began, errors)
 PYTHON
-    "$tutti" timeline --port "$port" --with nowhere 2>"$folder/said" && fail "nonsense was taken"
-    grep -q -- "--with nowhere: that is no server; give host:port" "$folder/said" || fail "it was not said: $(<"$folder/said")"
+    "$tutti" timeline --port "$port" --add-server nowhere 2>"$folder/said" && fail "nonsense was taken"
+    grep -q -- "--add-server nowhere: that is no server; give host:port" "$folder/said" || fail "it was not said: $(<"$folder/said")"
     redis-cli -p "$port" TIMELINE SOON | grep -q START || fail "nonsense was taken"
     stop
 }

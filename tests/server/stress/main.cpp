@@ -72,9 +72,11 @@ void compare_counts(server::client& ask) {
 
 void besiege(const arguments& given) {
     std::vector<std::string> options{
-        "--executor",     given.executor, "--workers",    "2",    "--io-threads",    "2",   "--queue",        "256",
-        "--max-pipeline", "200",          "--max-unsent", "4096", "--write-timeout", "500", "--idle-timeout", "60000"};
-    if (given.executor == "preemptive") options.insert(options.end(), {"--c-max", "8", "--lazy-promotion"});
+        "--executor",         given.executor, "--workers",      "2",    "--io-threads",        "2",
+        "--max-queued-calls", "256",          "--max-pipeline", "200",  "--max-output-buffer", "4096",
+        "--write-timeout",    "500",          "--idle-timeout", "60000"};
+    if (given.executor == "preemptive")
+        options.insert(options.end(), {"--max-preemptions", "8", "--lazy-priority-boost"});
     server_process server{given.tutti, given.procedures, std::move(options)};
     account all;
     const auto start = std::chrono::steady_clock::now();

@@ -1,4 +1,4 @@
-#include "messages.hpp"
+#include "operator_log.hpp"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -47,7 +47,7 @@ bool are_one_file(int a, int b) {
 
 }  // namespace
 
-messages::messages(bool as_json, server::severity least) : as_json_{as_json}, least_{least} {
+operator_log::operator_log(bool as_json, server::severity least) : as_json_{as_json}, least_{least} {
     const auto writer_to = [as_json](int descriptor) {
         return std::make_shared<server::line_writer>(descriptor, [as_json](std::uint64_t lines) {
             return whole(as_json, server::severity::warning,
@@ -59,12 +59,12 @@ messages::messages(bool as_json, server::severity least) : as_json_{as_json}, le
     output_ = are_one_file(STDOUT_FILENO, STDERR_FILENO) ? error_ : writer_to(STDOUT_FILENO);
 }
 
-void messages::say(server::severity how, const std::string& line) const {
+void operator_log::write(server::severity how, const std::string& line) const {
     if (how < least_) return;
     (how == server::severity::info ? *output_ : *error_).write(whole(as_json_, how, line));
 }
 
-void messages::flush(std::chrono::milliseconds longest) const noexcept {
+void operator_log::flush(std::chrono::milliseconds longest) const noexcept {
     const auto until = std::chrono::steady_clock::now() + longest;
     static_cast<void>(error_->flush(longest));
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());

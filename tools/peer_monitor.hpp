@@ -6,24 +6,24 @@
 
 #include <tutti/cluster/node.hpp>
 
-#include "messages.hpp"
+#include "operator_log.hpp"
 
 namespace tutti::tools {
 
-class node_watch {
+class peer_monitor {
 public:
     /// `of` and `how`, the options that it was made with, must outlive this object.
-    node_watch(const cluster::node& of, const cluster::node_options& how, const messages& operators)
-        : of_{of}, how_{how}, operators_{operators}, told_(of.nodes()) {}
+    peer_monitor(const cluster::node& of, const cluster::node_options& how, const operator_log& log)
+        : of_{of}, how_{how}, log_{log}, reported_lost_(of.nodes()) {}
 
     /// Reports each lost node once, and its return once. To be called by one thread.
-    void look();
+    void report_changes();
 
 private:
     const cluster::node& of_;
     const cluster::node_options& how_;
-    const messages operators_;
-    std::vector<bool> told_;
+    const operator_log log_;
+    std::vector<bool> reported_lost_;
 };
 
 }  // namespace tutti::tools

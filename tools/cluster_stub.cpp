@@ -23,12 +23,12 @@ int cluster_status(const cluster_options&) { refuse(); }
 void cluster_top(const cluster_options&) { refuse(); }
 int cluster_timeline(const cluster_options&) { refuse(); }
 int list_doubts(const cluster_options&) { refuse(); }
-int settle_doubt(const cluster_options&) { refuse(); }
-served_cluster::served_cluster(const std::string&, bool, const messages&) { refuse(); }
+int resolve_doubt(const cluster_options&) { refuse(); }
+served_cluster::served_cluster(const std::string&, bool, const operator_log&) { refuse(); }
 served_cluster::~served_cluster() = default;
 server::cluster_access& served_cluster::access() noexcept { return *access_; }
-void hold_node(const node_command_options&) { refuse(); }
-int look_after_member_log(const log_options&) { refuse(); }
-int carry_out_member(const member_command_options&) { refuse(); }
+void run_node(const node_command_options&) { refuse(); }
+int check_or_repair_member_log(const log_options&) { refuse(); }
+int run_member_command(const member_command_options&) { refuse(); }
 
 }  // namespace tutti::tools

@@ -14,14 +14,14 @@
 namespace tutti::tools {
 
 /// Copies write to the same place.
-class messages {
+class operator_log {
 public:
     /// Suppresses messages below `least`.
-    messages(bool as_json, server::severity least);
+    operator_log(bool as_json, server::severity least);
 
     /// Writes one line: to the standard output, or to the standard error for warnings and errors. Never waits for the
     /// reader (line_writer). Lines that cannot be written are counted, and a later line reports the number.
-    void say(server::severity how, const std::string& line) const;
+    void write(server::severity how, const std::string& line) const;
     /// Waits until all lines are written, but at most `longest`.
     void flush(std::chrono::milliseconds longest) const noexcept;
 
@@ -35,13 +35,13 @@ private:
 /// At the end of a scope, waits until all lines are written, but at most a second.
 class flush_at_end {
 public:
-    explicit flush_at_end(const messages& of) : of_{of} {}
+    explicit flush_at_end(const operator_log& of) : of_{of} {}
     ~flush_at_end() { of_.flush(std::chrono::seconds{1}); }
     flush_at_end(const flush_at_end&) = delete;
     flush_at_end& operator=(const flush_at_end&) = delete;
 
 private:
-    const messages of_;
+    const operator_log of_;
 };
 
 }  // namespace tutti::tools

@@ -1,4 +1,4 @@
-#include "supervisor.hpp"
+#include "systemd_notify.hpp"
 
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -48,31 +48,31 @@ int connect_to(std::string address) noexcept {
 
 }  // namespace
 
-supervisor::supervisor() : socket_{connect_to(take_variable("NOTIFY_SOCKET"))} {
+systemd_notifier::systemd_notifier() : socket_{connect_to(take_variable("NOTIFY_SOCKET"))} {
     const std::string whose = take_variable("WATCHDOG_PID");
     const long microseconds = number_in(take_variable("WATCHDOG_USEC"));
     if (socket_ >= 0 && (whose.empty() || whose == std::to_string(::getpid())))
         allowed_ = std::chrono::microseconds{microseconds};
 }
 
-supervisor::~supervisor() {
+systemd_notifier::~systemd_notifier() {
     pulse_ = {};
     if (socket_ >= 0) ::close(socket_);
 }
 
-void supervisor::say(std::string_view word) noexcept {
+void systemd_notifier::send(std::string_view word) noexcept {
     // A failed send needs no handling: the supervisor will notice the silence.
     if (socket_ >= 0) static_cast<void>(::send(socket_, word.data(), word.size(), MSG_NOSIGNAL));
 }
 
-void supervisor::keep_informed(std::function<bool()> lives) {
+void systemd_notifier::start_watchdog(std::function<bool()> lives) {
     if (allowed_.count() == 0) return;
     pulse_ = std::jthread{[this, lives = std::move(lives)](const std::stop_token& ends) {
         std::mutex mutex;
         std::condition_variable_any ended;
         std::unique_lock lock{mutex};
         while (!ends.stop_requested()) {
-            if (lives()) say("WATCHDOG=1");
+            if (lives()) send("WATCHDOG=1");
             ended.wait_for(lock, ends, allowed_ / 4, [] { return false; });
         }
     }};

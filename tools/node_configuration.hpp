@@ -10,7 +10,7 @@ namespace tutti::tools {
 /// Returns the result of `read()`. Reports an invalid configuration as an error of the operator.
 /// @throws cli::command_line_error
 template <class Read>
-auto of_configuration(Read&& read) {
+auto read_node_configuration(Read&& read) {
     try {
         return read();
     } catch (const cluster::configuration_error& e) {

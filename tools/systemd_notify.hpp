@@ -9,24 +9,24 @@
 
 namespace tutti::tools {
 
-class supervisor {
+class systemd_notifier {
 public:
     /// Reads the environment and removes its variables, so that children of the program do not use them. Without these
     /// variables, the functions below do nothing. REQUIRES: no other thread uses the environment.
-    supervisor();
-    ~supervisor();
-    supervisor(const supervisor&) = delete;
-    supervisor& operator=(const supervisor&) = delete;
+    systemd_notifier();
+    ~systemd_notifier();
+    systemd_notifier(const systemd_notifier&) = delete;
+    systemd_notifier& operator=(const systemd_notifier&) = delete;
 
-    void ready() noexcept { say("READY=1"); }
-    void stopping() noexcept { say("STOPPING=1"); }
+    void ready() noexcept { send("READY=1"); }
+    void stopping() noexcept { send("STOPPING=1"); }
 
     /// From now on, sends a sign of life four times within the interval that the supervisor allows, if `lives()`
     /// returns true. A separate thread calls it. @throws std::system_error
-    void keep_informed(std::function<bool()> lives);
+    void start_watchdog(std::function<bool()> lives);
 
 private:
-    void say(std::string_view word) noexcept;
+    void send(std::string_view word) noexcept;
 
     int socket_ = -1;
     std::chrono::microseconds allowed_{0};  // zero: the supervisor expects no signs of life

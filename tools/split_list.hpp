@@ -8,7 +8,7 @@
 
 namespace tutti::tools {
 
-inline std::vector<std::string> at_commas(std::string_view all) {
+inline std::vector<std::string> split_list(std::string_view all) {
     std::vector<std::string> parts;
     while (!all.empty()) {
         const std::size_t comma = std::min(all.find(','), all.size());
