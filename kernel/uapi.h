@@ -39,7 +39,7 @@
 
 #define TUTTI_DEVICE "/dev/tutti"
 /* Changes whenever anything below changes. */
-#define TUTTI_ABI 4
+#define TUTTI_ABI 5
 
 #define TUTTI_THREADS 64
 #define TUTTI_DEVICES 4 /* devices that a thread may have joined at a time */
@@ -103,7 +103,7 @@ struct tutti_range {
 	__u64 end;
 };
 
-struct tutti_join {
+struct tutti_tick_register {
 	__u64 handler;
 	__u64 handler_end;	/* [handler, handler_end) is never redirected */
 	__u64 period_ns;	/* interval of wanted ticks while the thread runs, counted anew from each
@@ -119,7 +119,7 @@ struct tutti_join {
 #define TUTTI_ALLOW _IOW('T', 1, struct tutti_range)
 /* Joins the calling thread. EBUSY: the thread has joined this device or TUTTI_DEVICES others. ENOSPC: TUTTI_THREADS
  * threads have joined. EOPNOTSUPP: the thread has a shadow stack. */
-#define TUTTI_TICK_REGISTER _IOWR('T', 2, struct tutti_join)
+#define TUTTI_TICK_REGISTER _IOWR('T', 2, struct tutti_tick_register)
 /* Ends the calling thread's membership. Another thread may then get its entry. ESRCH: the thread has not joined. */
 #define TUTTI_TICK_UNREGISTER _IO('T', 3)
 /* Makes the thread of that entry check soon whether its tick is wanted: at once if it runs, otherwise when it next

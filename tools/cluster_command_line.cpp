@@ -56,7 +56,7 @@ subcommand add_cluster(CLI::App& to) {
         *cluster, "status", "Show one row for each node; exit status 1 means that a node does not answer", *for_status);
     status->add_flag("--json", for_status->options.json, "print all figures as JSON");
     CLI::App* const top = add(*cluster, "top", "Show the activity of all nodes, again and again", *for_top);
-    top->add_option("--seconds", for_top->options.schedule.interval, "seconds between two reports")
+    top->add_option("--interval", for_top->options.schedule.interval, "seconds between two reports")
         ->check(CLI::Range(0.05, 3600.0))
         ->capture_default_str();
     top->add_option("--count", for_top->options.schedule.count, "number of reports; 0: unlimited")
@@ -65,7 +65,7 @@ subcommand add_cluster(CLI::App& to) {
     CLI::App* const timeline =
         add(*cluster, "timeline", "Record the waits of blocks on all nodes, as a table and a trace for Chrome",
             *for_timeline);
-    timeline->add_option("--seconds", for_timeline->options.duration, "seconds to record")
+    timeline->add_option("--duration", for_timeline->options.duration, "seconds to record")
         ->check(CLI::Range(0.001, 3600.0))
         ->capture_default_str();
     timeline->add_option("--output", for_timeline->options.output, "file for the trace")
@@ -104,7 +104,7 @@ subcommand add_node(CLI::App& to) {
     node->add_option("--log-level", parsed->log_level, "lowest level to print: info, warning or error")
         ->check(CLI::IsMember({"info", "warning", "error"}))
         ->type_name("LEVEL");
-    node->add_flag("--json", parsed->log_json, "print messages as JSON lines");
+    node->add_flag("--log-json", parsed->log_json, "print messages as JSON lines");
     return {node, [parsed] { return *parsed; }};
 }
 

@@ -103,7 +103,7 @@ struct client_command {
 subcommand add_top(CLI::App& to) {
     CLI::App* const top = to.add_subcommand("top", "Show the activity of a server, again and again");
     const auto words = std::make_shared<client_command<top_options>>(*top);
-    top->add_option("--seconds", words->options.schedule.interval, "seconds between two reports")
+    top->add_option("--interval", words->options.schedule.interval, "seconds between two reports")
         ->check(CLI::Range(0.05, 3600.0))
         ->capture_default_str();
     top->add_option("--count", words->options.schedule.count, "number of reports; 0: unlimited")
@@ -116,7 +116,7 @@ subcommand add_timeline(CLI::App& to) {
     CLI::App* const timeline =
         to.add_subcommand("timeline", "Record what each worker of a server runs, as a trace for Chrome");
     const auto words = std::make_shared<client_command<timeline_options>>(*timeline);
-    timeline->add_option("--seconds", words->options.duration, "seconds to record")
+    timeline->add_option("--duration", words->options.duration, "seconds to record")
         ->check(CLI::Range(0.001, 3600.0))
         ->capture_default_str();
     timeline

@@ -93,7 +93,7 @@ void print_json(const cluster::group_status& all) {
                                   {"version", m.version},
                                   {"objects", m.objects},
                                   {"bytes", m.bytes},
-                                  {"programs", m.connections},
+                                  {"connections", m.connections},
                                   {"connections_rejected", m.connections_rejected},
                                   {"prepared", m.prepared}});
     }

@@ -94,7 +94,7 @@ subcommand add_member(CLI::App& to) {
         ->type_name("SIZE")
         ->default_str("64MiB");
     add_tls(*run, *parsed, "member.NAME");
-    run->add_flag("--json", parsed->options.json, "print messages as JSON lines");
+    run->add_flag("--log-json", parsed->options.json, "print messages as JSON lines");
     CLI::App* const status = member->add_subcommand(
         "status", "Ask the members, and show a row for each; ends with 1 if one does not answer or is no voter yet");
     add_group(*status, *parsed);
@@ -111,7 +111,7 @@ subcommand add_member(CLI::App& to) {
     CLI::App* const rebalance = member->add_subcommand(
         "rebalance", "Move objects until all groups have equal shares, while programs run; can be repeated");
     add_groups(*rebalance, *parsed);
-    rebalance->add_option("--join", parsed->options.add, "members of a group that gets a share from now on")
+    rebalance->add_option("--add", parsed->options.add, "members of a group that gets a share from now on")
         ->type_name("ADDRESSES");
     rebalance->add_option("--remove", parsed->options.remove, "members of a group that gives all its objects away")
         ->type_name("ADDRESSES");

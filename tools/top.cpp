@@ -28,7 +28,7 @@ std::string head_of(const info_fields& before, const info_fields& now, double se
     for (const auto& [key, value] : now) {
         if (!key.starts_with("queued_")) continue;
         any = true;
-        head += fmt::format(" {} at priority {}", value, key.substr(8));
+        head += fmt::format(" {} at priority {}", value, key.substr(7));
     }
     head += any ? "\n" : " none\n";
     const auto rate = [&](const char* key) { return growth(before, now, key) / seconds; };

@@ -46,7 +46,7 @@ public:
     }
     auto locks() const { return subject_->locks(operation_); }
     /// Returns the witness of the last run, the one that committed.
-    long witness() const { return witness_; }
+    long invariant_sum() const { return witness_; }
 
 private:
     Subject* subject_;

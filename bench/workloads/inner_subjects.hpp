@@ -6,7 +6,7 @@
 //   draw(bits, middle)           an operation, from a random number; whether it is that of the middle step
 //   apply(context&, operation)   runs it; returns what undo needs
 //   undo(context&, operation, result)
-//   witness(result)              a value that the invariant adds up
+//   invariant_sum(result)              a value that the invariant adds up
 //   locks(operation)             the abstract locks for operations that do not commute
 //   broken(witness)              the violated invariant when no thread runs any more, or an empty string
 #pragma once
@@ -48,7 +48,7 @@ public:
     void undo(context& c, const operation& o, long) {
         if (!o.looks) bank_.transfer(c, o.to, o.from, 1);
     }
-    static long witness(long) { return 0; }
+    static long invariant_sum(long) { return 0; }
     /// Transfers commute with each other, because they do not read a balance. A transfer does not commute with a read.
     std::array<::tutti::abstract_lock, 2> locks(const operation& o) const {
         return {{{&bank_, std::min(o.from, o.to), !o.looks}, {&bank_, std::max(o.from, o.to), !o.looks}}};
@@ -95,7 +95,7 @@ public:
     void undo(context& c, const operation& o, long) {
         if (!o.looks) apply(c, o);
     }
-    static long witness(long grown) { return grown; }
+    static long invariant_sum(long grown) { return grown; }
     std::array<::tutti::abstract_lock, 1> locks(const operation& o) const {
         return {{{&set_, static_cast<std::uint64_t>(o.key), o.looks}}};
     }

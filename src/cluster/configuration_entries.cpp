@@ -154,7 +154,7 @@ constexpr std::array entries{
                         .description = "a text of letters, digits, - and _",
                         .put = [](configuration& c, value&& v) { engine(c).prefix = text(v); }},
     configuration_entry{.table = "engine",
-                        .key = "failure-timeout",
+                        .key = "request-timeout",
                         .variable = "ENGINE_REQUEST_TIMEOUT",
                         .kind = value_kind::number,
                         .description = "a number of milliseconds",

@@ -25,12 +25,12 @@ static_assert(sizeof(std::atomic<bool>) == 1 && std::atomic<bool>::is_always_loc
 
 std::string error_text() { return std::strerror(errno); }
 
-tutti_join registration(const tick_timing& timing) noexcept {
+tutti_tick_register registration(const tick_timing& timing) noexcept {
     const auto time = [](std::chrono::nanoseconds n) {
         return std::clamp<std::uint64_t>(static_cast<std::uint64_t>(std::max<long long>(n.count(), 0)),
                                          TUTTI_MIN_PERIOD_NS, TUTTI_MAX_PERIOD_NS);
     };
-    tutti_join how{};
+    tutti_tick_register how{};
     how.handler = reinterpret_cast<std::uintptr_t>(&tutti_preempt_entry);
     how.handler_end = reinterpret_cast<std::uintptr_t>(&tutti_preempt_entry_end);
     how.signal = tick_signal;
@@ -45,7 +45,7 @@ public:
     void register_worker(tick_target& t) {
         const base::lock_guard guard{lock_};
         if (users_ == 0) open();
-        tutti_join how = registration(t.timing);
+        tutti_tick_register how = registration(t.timing);
         if (::ioctl(fd_, TUTTI_TICK_REGISTER, &how) != 0) {
             const int error = errno;
             if (users_ == 0) close();
@@ -161,7 +161,7 @@ std::string kernel_device_problem() {
     std::string problem;
     const int fd = device::open(problem);
     if (fd < 0) return problem;
-    tutti_join how = registration({});
+    tutti_tick_register how = registration({});
     if (::ioctl(fd, TUTTI_TICK_REGISTER, &how) != 0) problem = TUTTI_DEVICE " refuses this thread: " + error_text();
     ::close(fd);
     return problem;

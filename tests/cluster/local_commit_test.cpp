@@ -177,7 +177,7 @@ struct between {
     static inline std::function<void(unsigned)> happens;
     static inline unsigned loads = 0;
     static void before_load() { happens(loads++); }
-    [[nodiscard]] static constexpr bool trusts_what_it_got() noexcept { return false; }
+    [[nodiscard]] static constexpr bool skips_recheck() noexcept { return false; }
 };
 
 struct look_at_change {

@@ -401,7 +401,7 @@ private:
         // When all nodes are back, only a commit of a former process can still lock the object.
         const bool in_doubt = std::ranges::any_of(world_.protocol_nodes(), [&id](const auto& s) {
             wire::object_view view;
-            s->objects.look(id, view);
+            s->objects.read(id, view);
             return view.where == wire::lookup_result::in_doubt;
         });
         if (world_.plan_.comes_back && !in_doubt) world_.wrong_ = out_of_reach_for_nothing;
@@ -505,7 +505,7 @@ void world::audit() {
 bool world::is_miscounted() {
     return std::ranges::any_of(protocol_nodes(), [](const auto& s) {
         std::uint64_t found = 0;
-        s->objects.each([&found](const object_id&, const std::string&) { ++found; });
+        s->objects.for_each([&found](const object_id&, const std::string&) { ++found; });
         return s->objects.count().objects != found;
     });
 }
@@ -514,7 +514,7 @@ bool world::is_on_several() {
     for (std::uint64_t i = 0; i < plan_.objects; ++i) {
         const auto owners = std::ranges::count_if(protocol_nodes(), [i](const auto& s) {
             wire::object_view view;
-            s->objects.look({0, i}, view);
+            s->objects.read({0, i}, view);
             return view.where == wire::lookup_result::here;
         });
         if (owners > 1) return true;

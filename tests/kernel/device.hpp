@@ -72,8 +72,8 @@ private:
     tutti_transaction* transactions_;
 };
 
-inline tutti_join tick_registration(std::uint64_t period_ns = 0) {
-    tutti_join how{};
+inline tutti_tick_register tick_registration(std::uint64_t period_ns = 0) {
+    tutti_tick_register how{};
     how.handler = address(&handler_entry);
     how.handler_end = address(&handler_end);
     how.period_ns = period_ns;
@@ -99,7 +99,7 @@ inline void wait_for_more(__u64& count, __u64 before) {
 /// A thread that has joined and computes until it is told to stop, or until the end of the scope.
 class ticking_thread {
 public:
-    explicit ticking_thread(device& of, const tutti_join& how = tick_registration()) : of_{of}, how_{how} {
+    explicit ticking_thread(device& of, const tutti_tick_register& how = tick_registration()) : of_{of}, how_{how} {
         thread_ = std::thread{[this] { run(); }};
         while (!ready_) std::this_thread::yield();
     }
@@ -134,7 +134,7 @@ private:
     }
 
     device& of_;
-    tutti_join how_;
+    tutti_tick_register how_;
     std::atomic<bool> ready_{false}, stop_{false};
     std::thread thread_;
 };

@@ -94,7 +94,7 @@ TEST(ticks, are_deferred_outside_of_allowed_code) {
 TEST(ticks, are_deferred_in_the_handler) {
     device d;
     ASSERT_EQ(d.allow_grind(), 0);
-    tutti_join how = tick_registration();
+    tutti_tick_register how = tick_registration();
     how.handler = reinterpret_cast<std::uintptr_t>(&grind);
     how.handler_end = address(&grind_end);
     ticking_thread g{d, how};
@@ -109,7 +109,7 @@ TEST(ticks, are_deferred_in_a_restartable_sequence) {
     const tutti_range code{address(&restartable_begin), address(&restartable_end)};
     ASSERT_EQ(d.call(TUTTI_ALLOW, &code), 0);
     ASSERT_GT(__rseq_size, 0u) << "the C library has none";
-    tutti_join how = tick_registration();
+    tutti_tick_register how = tick_registration();
     std::atomic<bool> stop{false}, joined{false};
     std::thread t{[&] {
         ASSERT_EQ(d.call(TUTTI_TICK_REGISTER, &how), 0);
@@ -134,7 +134,7 @@ TEST(ticks, are_deferred_in_a_restartable_sequence) {
 TEST(ticks, reach_sleeping_threads) {
     device d;
     ASSERT_EQ(d.allow_grind(), 0);
-    tutti_join how = tick_registration();
+    tutti_tick_register how = tick_registration();
     int ends[2];
     ASSERT_EQ(::pipe(ends), 0);
     std::atomic<bool> joined{false}, stop{false};
@@ -173,7 +173,7 @@ TEST(ticks, reach_the_maximum_number_of_threads) {
     std::vector<std::thread> sleepers;
     for (unsigned i = 0; i < TUTTI_THREADS - busy; ++i) {
         sleepers.emplace_back([&] {
-            tutti_join how = tick_registration();
+            tutti_tick_register how = tick_registration();
             EXPECT_EQ(d.call(TUTTI_TICK_REGISTER, &how), 0);
             ++joined;
             char byte = 0;
@@ -184,7 +184,7 @@ TEST(ticks, reach_the_maximum_number_of_threads) {
     while (joined != TUTTI_THREADS - busy) std::this_thread::yield();
     std::deque<ticking_thread> all;
     for (unsigned i = 0; i < busy; ++i) all.emplace_back(d);
-    tutti_join how = tick_registration();
+    tutti_tick_register how = tick_registration();
     EXPECT_EQ(d.call(TUTTI_TICK_REGISTER, &how), ENOSPC);
     for (unsigned i = 0; i < TUTTI_THREADS; ++i) EXPECT_EQ(d.kick(i), 0);
     for (ticking_thread& g : all) wait_for_more(g.entry().redirected, 0);
@@ -203,20 +203,20 @@ TEST(ticks, reach_the_maximum_number_of_threads) {
 TEST(device, refuses_invalid_arguments) {
     const device d;
     const auto joining = [&d](auto&& change) {
-        tutti_join how = tick_registration();
+        tutti_tick_register how = tick_registration();
         change(how);
         return d.call(TUTTI_TICK_REGISTER, &how);
     };
-    EXPECT_EQ(joining([](tutti_join& h) { h.handler = ~__u64{0}; }), EINVAL);
-    EXPECT_EQ(joining([](tutti_join& h) { h.handler = __u64{1} << 63; }), EINVAL);
-    EXPECT_EQ(joining([](tutti_join& h) { h.handler_end = h.handler - 1; }), EINVAL);
-    EXPECT_EQ(joining([](tutti_join& h) { h.period_ns = TUTTI_MIN_PERIOD_NS - 1; }), EINVAL);
-    EXPECT_EQ(joining([](tutti_join& h) { h.pause_ns = 0; }), EINVAL);
-    EXPECT_EQ(joining([](tutti_join& h) { h.max_pause_ns = TUTTI_MAX_PERIOD_NS + 1; }), EINVAL);
-    EXPECT_EQ(joining([](tutti_join& h) { h.signal = 65; }), EINVAL);
+    EXPECT_EQ(joining([](tutti_tick_register& h) { h.handler = ~__u64{0}; }), EINVAL);
+    EXPECT_EQ(joining([](tutti_tick_register& h) { h.handler = __u64{1} << 63; }), EINVAL);
+    EXPECT_EQ(joining([](tutti_tick_register& h) { h.handler_end = h.handler - 1; }), EINVAL);
+    EXPECT_EQ(joining([](tutti_tick_register& h) { h.period_ns = TUTTI_MIN_PERIOD_NS - 1; }), EINVAL);
+    EXPECT_EQ(joining([](tutti_tick_register& h) { h.pause_ns = 0; }), EINVAL);
+    EXPECT_EQ(joining([](tutti_tick_register& h) { h.max_pause_ns = TUTTI_MAX_PERIOD_NS + 1; }), EINVAL);
+    EXPECT_EQ(joining([](tutti_tick_register& h) { h.signal = 65; }), EINVAL);
     EXPECT_EQ(d.call(TUTTI_TICK_UNREGISTER), ESRCH);
-    EXPECT_EQ(joining([](tutti_join&) {}), 0);
-    EXPECT_EQ(joining([](tutti_join&) {}), EBUSY);
+    EXPECT_EQ(joining([](tutti_tick_register&) {}), 0);
+    EXPECT_EQ(joining([](tutti_tick_register&) {}), EBUSY);
     EXPECT_EQ(d.call(TUTTI_TICK_UNREGISTER), 0);
     EXPECT_EQ(d.kick(0), ESRCH);
     EXPECT_EQ(d.kick(TUTTI_THREADS), EINVAL);
@@ -243,7 +243,7 @@ TEST(device, serves_only_the_program_that_opened_it) {
         const pid_t child = ::fork();
         ASSERT_GE(child, 0);
         if (child == 0) {
-            tutti_join how = tick_registration();
+            tutti_tick_register how = tick_registration();
             bool refused =
                 d.call(TUTTI_TICK_REGISTER, &how) == EPERM && d.kick(g.number()) == EPERM && d.allow_grind() == EPERM;
             for (const unsigned long what :
@@ -282,7 +282,7 @@ void end_while_ticking(F&& end, int expected) {
             std::deque<ticking_thread> all;
             for (int k = 0; k < 2; ++k) all.emplace_back(*d, tick_registration(TUTTI_MIN_PERIOD_NS));
             for (ticking_thread& g : all) wait_for_more(g.entry().redirected, 10);
-            tutti_join how = tick_registration(TUTTI_MIN_PERIOD_NS);
+            tutti_tick_register how = tick_registration(TUTTI_MIN_PERIOD_NS);
             const tutti_range everything{4096, (__u64{1} << 47) - 4096};
             if (d->call(TUTTI_ALLOW, &everything) != 0 || d->call(TUTTI_TICK_REGISTER, &how) != 0) ::_exit(3);
             tutti_tick_entry& e = d->entry(how.number);
@@ -320,7 +320,7 @@ TEST(ticking_threads, may_end_without_unregistering) {
     ASSERT_EQ(d.allow_grind(), 0);
     for (unsigned i = 0; i < 4 * TUTTI_THREADS; ++i) {
         std::thread{[&d] {
-            tutti_join how = tick_registration(TUTTI_MIN_PERIOD_NS);
+            tutti_tick_register how = tick_registration(TUTTI_MIN_PERIOD_NS);
             int error = 0;
             do error = d.call(TUTTI_TICK_REGISTER, &how);
             while (error == ENOSPC);  // until the kernel has cleaned up the ended threads
@@ -338,7 +338,7 @@ TEST(ticking_threads, may_outlive_the_device) {
         ASSERT_EQ(d->allow_grind(), 0);
         std::atomic<bool> joined{false};
         all.emplace_back([&d, &joined, &stop] {
-            tutti_join how = tick_registration(TUTTI_MIN_PERIOD_NS);
+            tutti_tick_register how = tick_registration(TUTTI_MIN_PERIOD_NS);
             EXPECT_EQ(d->call(TUTTI_TICK_REGISTER, &how), 0);
             joined = true;
             EXPECT_EQ(grind(&stop), 0u);

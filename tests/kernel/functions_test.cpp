@@ -84,7 +84,7 @@ std::size_t count_from(tracer& t, const char* call, F&& send) {
 TEST(kernel_functions, are_fewer_for_a_tick_than_for_a_signal) {
     if (std::getenv("TUTTI_TEST_ICOUNT") == nullptr) GTEST_SKIP() << "interrupts would be in it";
     device d;
-    tutti_join how = tick_registration();
+    tutti_tick_register how = tick_registration();
     how.handler = address(&calling_entry);
     how.handler_end = address(&calling_end);
     const tutti_range code{reinterpret_cast<std::uintptr_t>(&kick_self), address(&kick_self_end)};

@@ -58,7 +58,7 @@ void call_at_random(const device& d, std::uint64_t seed, std::size_t calls) {
                                           TUTTI_DEFER,   TUTTI_RESUME,      TUTTI_WAKE_WAITERS};
     for (std::size_t i = 0; i < calls; ++i) {
         const unsigned long command = random() % 4 == 0 ? random() : commands[random() % std::size(commands)];
-        tutti_join how = tick_registration(random() % 2 == 0 ? 0 : TUTTI_MIN_PERIOD_NS);
+        tutti_tick_register how = tick_registration(random() % 2 == 0 ? 0 : TUTTI_MIN_PERIOD_NS);
         auto* const bytes = reinterpret_cast<unsigned char*>(&how);
         for (std::uint64_t k = random() % 4; k != 0; --k)
             bytes[random() % sizeof how] = static_cast<unsigned char>(random());
@@ -141,7 +141,7 @@ TEST(hostile_program, may_redirect_itself_anywhere) {
         if (child == 0) {
             ::ualarm(50'000, 0);  // it may get into a loop
             device d;
-            tutti_join how = tick_registration(TUTTI_MIN_PERIOD_NS);
+            tutti_tick_register how = tick_registration(TUTTI_MIN_PERIOD_NS);
             how.handler = random() % 2 == 0 ? random() >> 17 : address(&handler_entry) + random() % 64;
             how.handler_end = how.handler;
             const tutti_range everything{0, (__u64{1} << 47) - 4096};

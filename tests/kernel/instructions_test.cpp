@@ -42,7 +42,7 @@ TEST(tick_instructions, are_fewer_for_a_tick_than_for_a_signal) {
     if (counts == nullptr) GTEST_SKIP() << "this machine does not count instructions as time";
     const auto ns = std::strtoull(counts, nullptr, 10);
     device d;
-    tutti_join how = tick_registration();
+    tutti_tick_register how = tick_registration();
     how.handler = address(&saving_entry);
     how.handler_end = address(&saving_end);
     const tutti_range code{reinterpret_cast<std::uintptr_t>(&kick_self), address(&kick_self_end)};

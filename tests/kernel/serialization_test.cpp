@@ -150,7 +150,7 @@ TEST(serialization, interrupts_a_winner_whose_end_may_not_show_yet) {
         d, rounds,
         [&](const registered_thread& me) {
             if (ticks == nullptr) {
-                tutti_join how = tick_registration();
+                tutti_tick_register how = tick_registration();
                 how.handler = address(&end_late_again);
                 how.handler_end = address(&end_late_begin);
                 ASSERT_EQ(d.call(TUTTI_TICK_REGISTER, &how), 0);

@@ -16,7 +16,7 @@ namespace {
 /// Its exit status is 0 if nothing was damaged.
 [[noreturn]] void tick_until_told(int say, int hear) {
     device d;
-    tutti_join how = tick_registration(TUTTI_MIN_PERIOD_NS);
+    tutti_tick_register how = tick_registration(TUTTI_MIN_PERIOD_NS);
     if (d.allow_grind() != 0 || d.call(TUTTI_TICK_REGISTER, &how) != 0) ::_exit(2);
     tutti_tick_entry& e = d.entry(how.number);
     handler_entry_of_thread = &e;
@@ -138,7 +138,7 @@ TEST(compat_calls, are_refused) {
     const int known = call_of_32_bits(d.fd(), 0x5421 /* FIONBIO, which every file takes */, page);
     if (known == ENOSYS) GTEST_SKIP() << "this kernel has no such door";
     EXPECT_EQ(known, 0);
-    auto& how = *new (page) tutti_join(tick_registration());
+    auto& how = *new (page) tutti_tick_register(tick_registration());
     for (const unsigned long what : std::initializer_list<unsigned long>{
              TUTTI_VERSION, TUTTI_ALLOW, TUTTI_TICK_REGISTER, TUTTI_TICK_UNREGISTER, TUTTI_KICK, TUTTI_TX_REGISTER,
              TUTTI_TX_UNREGISTER, TUTTI_AWAIT, TUTTI_DEFER, TUTTI_RESUME, TUTTI_WAKE_WAITERS}) {

@@ -159,11 +159,11 @@ TEST_F(preemptive_executor_test, reports_a_stack_overflow_as_an_error) {
         ask.send({"CALL", "dive"});
         ask.send({"CALL", "dive_reading"});
         ask.send({"CALL", "count"});
-        EXPECT_EQ(ask.receive().substr(0, 12), "-STACKOVERFLOW dive:");
-        EXPECT_EQ(ask.receive().substr(0, 20), "-STACKOVERFLOW dive_reading:");
+        EXPECT_EQ(ask.receive().substr(0, 20), "-STACKOVERFLOW dive:");
+        EXPECT_EQ(ask.receive().substr(0, 28), "-STACKOVERFLOW dive_reading:");
         EXPECT_EQ(ask.receive(), std::to_string(i));
     }
-    EXPECT_EQ(ask({"CALL", "dive_noexcept"}).substr(0, 21), "-STACKOVERFLOW dive_noexcept:");
+    EXPECT_EQ(ask({"CALL", "dive_noexcept"}).substr(0, 29), "-STACKOVERFLOW dive_noexcept:");
     EXPECT_EQ(ask({"CALL", "total"}), "100000");
     EXPECT_NE(ask({"INFO"}).find("SHUTDOWN=0,STACKOVERFLOW=10"), std::string::npos);
     try {

@@ -35,9 +35,15 @@ inline constexpr std::size_t rollback_reasons = 9;
 [[nodiscard]] constexpr rollback_reason last(rollback_reason) noexcept { return rollback_reason::other; }
 
 [[nodiscard]] constexpr std::string_view name_of(rollback_reason r) noexcept {
-    constexpr std::array<std::string_view, rollback_reasons> names{
-        "busy",  "validation", "snapshot_too_old", "prepare_refused", "local_validation", "lost", "outcome_unknown",
-        "retry", "other"};
+    constexpr std::array<std::string_view, rollback_reasons> names{"busy",
+                                                                   "validation",
+                                                                   "snapshot_too_old",
+                                                                   "prepare_refused",
+                                                                   "local_validation",
+                                                                   "node_lost",
+                                                                   "outcome_unknown",
+                                                                   "retry",
+                                                                   "other"};
     const auto i = static_cast<std::size_t>(r);
     return i < names.size() ? names[i] : "unknown";
 }

@@ -123,7 +123,7 @@ struct parameter {
 };
 template <class T>
 struct parameter<std::optional<T>> {
-    static constexpr std::size_t min_arguments = 0, max_arguments = parameter<T>::most;
+    static constexpr std::size_t min_arguments = 0, max_arguments = parameter<T>::max_arguments;
     static std::optional<T> take(arguments& from) {
         if (from.empty()) return std::nullopt;
         return parameter<T>::take(from);
@@ -153,7 +153,7 @@ constexpr bool in_order() {
         may_be_left_out = may_be_left_out || min_arguments == 0;
         takes_all = takes_all || max_arguments > 1;
     };
-    (check_parameter(parameter<P>::least, parameter<P>::most), ...);
+    (check_parameter(parameter<P>::min_arguments, parameter<P>::max_arguments), ...);
     return fits;
 }
 
@@ -199,16 +199,16 @@ void invoke(F& f, types<P...>, [[maybe_unused]] arguments given, reply& to, Firs
 
 template <class R, class F, class... P>
 procedure make(std::string name, const procedure_options& options, F f, types<call, P...>) {
-    return {std::move(name), options, (std::size_t{0} + ... + parameter<P>::least),
-            (std::size_t{0} + ... + parameter<P>::most),
+    return {std::move(name), options, (std::size_t{0} + ... + parameter<P>::min_arguments),
+            (std::size_t{0} + ... + parameter<P>::max_arguments),
             [f = std::move(f)](const call& how, arguments given, reply& to) mutable {
                 invoke<R>(f, types<P...>{}, given, to, how);
             }};
 }
 template <class R, class F, class... P>
 procedure make(std::string name, const procedure_options& options, F f, types<P...>) {
-    return {std::move(name), options, (std::size_t{0} + ... + parameter<P>::least),
-            (std::size_t{0} + ... + parameter<P>::most),
+    return {std::move(name), options, (std::size_t{0} + ... + parameter<P>::min_arguments),
+            (std::size_t{0} + ... + parameter<P>::max_arguments),
             [f = std::move(f)](const call&, arguments given, reply& to) mutable {
                 invoke<R>(f, types<P...>{}, given, to);
             }};
@@ -217,7 +217,7 @@ procedure make(std::string name, const procedure_options& options, F f, types<P.
 /// Makes the function that returns the object that a call is about, from a function of the call's first arguments.
 template <std::size_t Given, class A, class... P>
 auto make_routing_function(A a, types<P...>) {
-    static_assert((std::size_t{0} + ... + parameter<P>::least) <= Given,
+    static_assert((std::size_t{0} + ... + parameter<P>::min_arguments) <= Given,
                   "tutti: what a call is about follows from arguments that every call has");
     return [a = std::move(a)](arguments given) -> cluster::object_id {
         std::tuple<P...> decoded{parameter<P>::take(given)...};
@@ -226,11 +226,11 @@ auto make_routing_function(A a, types<P...>) {
 }
 template <class... P>
 consteval std::size_t min_arguments_of(types<call, P...>) {
-    return (std::size_t{0} + ... + parameter<P>::least);
+    return (std::size_t{0} + ... + parameter<P>::min_arguments);
 }
 template <class... P>
 consteval std::size_t min_arguments_of(types<P...>) {
-    return (std::size_t{0} + ... + parameter<P>::least);
+    return (std::size_t{0} + ... + parameter<P>::min_arguments);
 }
 
 }  // namespace detail

@@ -236,7 +236,7 @@ void rejoin_protocol::evaluate_reports() {
         known.resolved = now.is_there || known.ended || peers_[now.at.owner].is_lost;
         known.latest = now.at;
     }
-    const bool all = std::ranges::all_of(objects_, [](const auto& k) { return k.second.settled; });
+    const bool all = std::ranges::all_of(objects_, [](const auto& k) { return k.second.resolved; });
     if (all || injected(fault::trust_old_pointers)) return finish_rejoin();
     ++round_;
     for (peer& o : peers_) o.has_reported = o.is_lost;

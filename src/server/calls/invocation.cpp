@@ -296,7 +296,7 @@ call_outcome answer_unreplicated(const invocation& i, std::string& answer) noexc
                 ": it has run and is in the log here, but too few followers had it in time; it may get lost with this "
                 "server");
     } catch (...) {
-        answer = "-UNREPLICATED .\r\n";  // as in `run`
+        answer = "-UNSAVED .\r\n";  // as in `run`: also true, and short enough
     }
     return call_outcome::unreplicated;
 }
@@ -319,7 +319,7 @@ call_outcome answer_stack_overflow(const invocation& i, std::string& answer) noe
                                           ": its stack did not suffice; it was ended where it stood, and "
                                           "what it held outside of transactions is lost");
     } catch (...) {
-        answer = "-STACKOVERFLOW .\r\n";  // as in `run`
+        answer = "-EXCEPTION .\r\n";  // as in `run`: the code of this outcome is too long for a string without memory
     }
     return call_outcome::stack_overflow;
 }
