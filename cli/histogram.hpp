@@ -53,8 +53,8 @@ public:
 private:
     // Each duration below 2^7 has its own bucket. Above, the six bits after the highest one select the bucket.
     static constexpr unsigned linear_bits = 6;
-    static constexpr unsigned longest_bits = 40;
-    static constexpr std::size_t bucket_count = (longest_bits - linear_bits + 1) << linear_bits;
+    static constexpr unsigned max_bits = 40;
+    static constexpr std::size_t bucket_count = (max_bits - linear_bits + 1) << linear_bits;
 
     static std::size_t bucket_of(std::uint64_t v) noexcept {
         if (v < (std::uint64_t{1} << linear_bits)) return static_cast<std::size_t>(v);

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Lets a thread whose time is over inside a transaction keep its processor a little longer. The thread pays that
- * time back when the transaction ends ("slice extension" of Maldonado et al., "Kernel-Assisted Scheduling and
+ * Lets a thread whose time is over inside a transaction keep its processor a little longer. The thread returns that
+ * time when the transaction ends ("slice extension" of Maldonado et al., "Kernel-Assisted Scheduling and
  * Deadline Support for Software Transactional Memory", 5).
  *
- * The timer's interrupt asks the thread for its processor (TIF_NEED_RESCHED), and the thread obeys when it returns
+ * The timer's interrupt requests the thread's processor (TIF_NEED_RESCHED), and the thread leaves it when it returns
  * to user mode. In between, at the end of the interrupt, the kernel has a tracepoint. This module's probe there
- * takes the request back and starts a timer that repeats the request. If the transaction ends earlier, the thread
+ * cancels the request and starts a timer that repeats the request. If the transaction ends earlier, the thread
  * itself repeats the request: `waiters` makes it call TUTTI_WAKE_WAITERS.
  *
- * The probe cannot know which task asks for the processor. Usually the scheduler's tick asks for a thread of the
+ * The probe cannot know which task requests the processor. Usually the scheduler's tick requests it for a thread of the
  * same class. But the interrupt may have woken a real-time thread, which then waits, too. So the extension is short:
  * it equals the longest one that administrators can configure for Linux 7's own extension, for the same reason
  * (slice_ext_nsec of rseq). The thread is charged for the extension as for all time, so a false claim of a
@@ -28,7 +28,7 @@
 
 static struct tracepoint *end_of_timer_interrupt;
 
-/* Asks for the calling thread's processor; the thread leaves the processor as soon as possible. */
+/* Requests the calling thread's processor; the thread leaves the processor as soon as possible. */
 static void request_reschedule(void)
 {
 	set_tsk_need_resched(current);

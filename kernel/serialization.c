@@ -6,7 +6,7 @@
  * time slice too long. Here a winner that has waiters tells the kernel, as uapi.h explains, and the module does not
  * poll.
  *
- * Winner and loser are threads of one program, and an entry affects only the loser that asks. So a program that
+ * Winner and loser are threads of one program, and an entry affects only the loser that awaits it. So a program that
  * writes wrong values, or never clears `running`, only delays itself, for TUTTI_MAX_WAIT_NS a call.
  */
 #include <linux/bits.h>
@@ -71,8 +71,10 @@ static int read_wait_target(const struct tutti_member *m, u64 max_ns, struct wai
 
 static bool is_over(const struct tutti_file *file, const struct wait_target *wait_target)
 {
-	return !(wait_target->generation & 1) || READ_ONCE(file->generations[wait_target->number]) != wait_target->generation ||
-	       READ_ONCE(file->transactions[wait_target->number].running) != wait_target->awaited;
+	unsigned int number = wait_target->number;
+
+	return !(wait_target->generation & 1) || READ_ONCE(file->generations[number]) != wait_target->generation ||
+	       READ_ONCE(file->transactions[number].running) != wait_target->awaited;
 }
 
 static void do_nothing(void *unused)
@@ -220,7 +222,7 @@ long tutti_defer(struct tutti_file *file, u64 max_ns)
 	if (result)
 		return result;
 	mutex_lock(&file->lock);
-	/* A winner that sees `waiters` in its release waits for the lock, and then finds this loser. */
+	/* A winner that sees `waiters` in TUTTI_WAKE_WAITERS waits for the lock, and then finds this loser. */
 	announce_waiter(file, wait_target.number);
 	if (!is_over(file, &wait_target) && lower_weight(m)) {
 		m->defers_to |= BIT_ULL(wait_target.number);

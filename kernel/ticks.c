@@ -2,7 +2,7 @@
 /*
  * Ticks: when the module checks a thread, and how it delivers the tick.
  *
- * While a joined thread is on a processor, a notifier runs at each of its returns to user mode. The notifier checks
+ * While a registered thread is on a processor, a notifier runs at each of its returns to user mode. The notifier checks
  * whether the thread's tick is wanted. So a tick needs only an interrupt, which the sender or a timer causes. The
  * module need not know whether the interrupt came in kernel mode or in user mode. The notifier always sees the
  * registers with which the thread is about to continue.

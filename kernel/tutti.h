@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A program that has opened the device, and its threads that have joined.
+ * A program that has opened the device, and its registered threads.
  *
  * Ownership:
  *
- *	file	is held by the open file, by each thread that has joined and by each member
- *	thread	is held by its task, whose list of preempt notifiers it is on, until the task leaves or dies
- *	member	is a thread that has enrolled, and is held in the same way
+ *	file	is held by the open file, by each thread and by each member
+ *	thread	is a thread that has registered for ticks. It is held by its task, whose list of preempt notifiers it is
+ *		on, until the task unregisters or dies
+ *	member	is a thread that has registered for transactions, and is held in the same way
  *	module	is held by open files, and by threads and members, which may outlive the files
  *
  * `slots` and `members` change under `lock`, and are read under RCU.
@@ -74,7 +75,7 @@ struct tutti_thread {
 	int cpu;				/* where the thread runs; -1: not running */
 	struct hrtimer timer;
 	u64 pause_ns;				/* pause before the next try */
-	bool stack_full;				/* on the stack, for the tick that could not redirect */
+	bool stack_full;			/* the stack has no room for the tick, which could not redirect */
 	struct tutti_tick_register how;
 	struct task_struct *task;		/* a reference, so that no other task is mistaken for this one */
 	struct tutti_file *file;
@@ -93,10 +94,10 @@ struct tutti_member {
 	/* Guarded by the file's lock: */
 	u64 defers_to;				/* bit set of members; 0: the member does not defer */
 	int nice, lowered_to;			/* the nice values before deferring and while deferring */
-	struct delayed_work weight_timeout;		/* ends the lower weight after the time limit */
+	struct delayed_work weight_timeout;	/* ends the lower weight after the time limit */
 	/* Accessed by the thread and by interrupts on its processor, extension.c: */
 	bool extended;				/* this turn on the processor has been extended */
-	bool extension_runs;				/* the extension is still running; the timer may end it at any moment */
+	bool extension_runs;			/* the extension is still running; the timer may end it at any moment */
 	struct hrtimer extension;		/* ends the extension */
 	struct tutti_deferred deferred;
 	struct rcu_head rcu;
@@ -121,16 +122,16 @@ int tutti_kick(struct tutti_file *file, unsigned long number);
 
 /* deferred_free.c. The scheduler's notifier calls this for a task that has ended. */
 void tutti_defer_free(struct tutti_deferred *deferred);
-/* REQUIRES: no thread is left. The burial of the last one may still be running. */
+/* Waits for the deferred releases. REQUIRES: no thread is left. The release for the last one may still be running. */
 void tutti_flush_deferred(void);
 /*
- * Returns how many notifiers of that kind the calling thread has. Each device that the thread has joined costs time
- * at each context switch, with interrupts off. Some may belong to programs that the thread ran before exec.
+ * Returns how many notifiers of that kind the calling thread has. Each device at which the thread is registered costs
+ * time at each context switch, with interrupts off. Some may belong to programs that the thread ran before exec.
  */
 unsigned int tutti_notifiers(const struct preempt_ops *ops);
 
 /* serialization.c. All act on the calling thread and REQUIRE that the file's lock is free. */
-/* Returns a member of the current program that is inside a transaction and asks for more time. Returns NULL if there
+/* Returns a member of the current program that is inside a transaction and wants more time. Returns NULL if there
  * is no such member, or if its turn has already been extended. To be called by an interrupt of user mode. */
 struct tutti_member *tutti_extendable_member(void);
 void tutti_prepare_queues(struct tutti_file *file);

@@ -4,7 +4,8 @@
  * module has two functions, ticks and serialization; the program may use either. Each has its own page, which the
  * program maps.
  *
- * --- Ticks. The program says which of its code may be interrupted. Each thread that wants ticks joins.
+ * --- Ticks. The program says which of its code may be interrupted. Each thread that wants ticks
+ * registers for them.
  *
  * A tick redirects a thread: the thread continues at its handler. All registers keep their values, except two:
  *
@@ -12,11 +13,11 @@
  *	rip	the handler
  *
  * The interrupted rip is on top of the stack. The handler restores all other registers; then `ret $128` returns to
- * the interrupted code. If a tick meets a thread that must not be interrupted, the module sets the thread's
+ * the interrupted code. If a tick finds a thread that must not be interrupted, the module sets the thread's
  * PENDING_TICK and tries again later.
  *
- * --- Serialization. Each thread that runs transactions enrols. Without a system call, it writes into its entry
- * which transaction it runs. The loser of a conflict waits until the winner's entry says that the transaction has
+ * --- Serialization. Each thread that runs transactions registers for this. Without a system call, it writes into its
+ * entry which transaction it runs. The loser of a conflict waits until the winner's entry says that the transaction has
  * ended. Until then it either sleeps in the kernel (TUTTI_AWAIT) or runs at a lower weight (TUTTI_DEFER). The loser
  * pays the cost of its wake-up: the winner makes a system call only if `waiters` says that it has waiters.
  *
@@ -25,11 +26,11 @@
  *
  * The winner has no fence of its own: the loser's interrupt is the fence of both. So either the loser finds that the
  * transaction has ended, or the winner finds that it has waiters. If the winner does not run, a context switch is
- * its fence. A winner that exits, or that a signal ends, also releases its waiters, even if its entry is unchanged.
+ * its fence. A winner that exits, or that a signal ends, also wakes its waiters, even if its entry is unchanged.
  *
  * If the kernel wants the processor of a thread inside a transaction, at `extend_from_ns` or later, then the thread
- * keeps the processor for up to TUTTI_TURN_EXTENSION_NS. The thread leaves earlier if it calls TUTTI_WAKE_WAITERS, which `waiters`
- * asks for.
+ * keeps the processor for up to TUTTI_TURN_EXTENSION_NS. The thread leaves earlier if it calls TUTTI_WAKE_WAITERS,
+ * which `waiters` requests.
  */
 #ifndef TUTTI_UAPI_H
 #define TUTTI_UAPI_H
@@ -42,17 +43,17 @@
 #define TUTTI_ABI 5
 
 #define TUTTI_THREADS 64
-#define TUTTI_DEVICES 4 /* devices that a thread may have joined at a time */
+#define TUTTI_DEVICES 4 /* devices at which a thread may be registered at a time, for each function */
 #define TUTTI_RANGES 256
 #define TUTTI_RED_ZONE 128
 /* The module refuses shorter times. */
 #define TUTTI_MIN_PERIOD_NS 10000
 #define TUTTI_MAX_PERIOD_NS 1000000000
-/* The longest time for which a winner can hold its losers, whatever it does. The module refuses longer times. */
+/* The maximum time for which a winner can block its losers, whatever it does. The module refuses longer times. */
 #define TUTTI_MAX_WAIT_NS 100000000
 /* A thread whose turn ends inside a transaction keeps its processor for this long, once a turn. */
 #define TUTTI_TURN_EXTENSION_NS 50000
-/* A thread that defers gets nicer by this much, in the units of nice(2). */
+/* The increase of the nice value of a thread that defers, in the units of nice(2). */
 #define TUTTI_DEFER_NICE 10
 
 /* The offsets of the pages for mmap. Each page is mapped separately. */
@@ -117,10 +118,11 @@ struct tutti_tick_register {
 #define TUTTI_VERSION _IOR('T', 0, __u32)
 /* Allows one range for the whole program. ENOSPC: the program has already TUTTI_RANGES ranges. */
 #define TUTTI_ALLOW _IOW('T', 1, struct tutti_range)
-/* Joins the calling thread. EBUSY: the thread has joined this device or TUTTI_DEVICES others. ENOSPC: TUTTI_THREADS
- * threads have joined. EOPNOTSUPP: the thread has a shadow stack. */
+/* Registers the calling thread for ticks. EBUSY: the thread is registered at this device or at TUTTI_DEVICES others.
+ * ENOSPC: TUTTI_THREADS threads are registered. EOPNOTSUPP: the thread has a shadow stack. */
 #define TUTTI_TICK_REGISTER _IOWR('T', 2, struct tutti_tick_register)
-/* Ends the calling thread's membership. Another thread may then get its entry. ESRCH: the thread has not joined. */
+/* Unregisters the calling thread from ticks. Another thread may then get its entry. ESRCH: the thread is not
+ * registered. */
 #define TUTTI_TICK_UNREGISTER _IO('T', 3)
 /* Makes the thread of that entry check soon whether its tick is wanted: at once if it runs, otherwise when it next
  * runs. ESRCH: the entry belongs to no thread. */
@@ -128,11 +130,11 @@ struct tutti_tick_register {
 
 /*
  * Gives the calling thread an entry in the page of transactions, filled with 0; out: the entry's number. The thread
- * keeps the entry until it resigns or ends. EBUSY: the thread has an entry, or has joined TUTTI_DEVICES other
+ * keeps the entry until it unregisters or ends. EBUSY: the thread has an entry here, or at TUTTI_DEVICES other
  * devices. ENOSPC: TUTTI_THREADS threads have an entry.
  */
 #define TUTTI_TX_REGISTER _IOR('T', 5, __u32)
-/* Gives up the calling thread's entry. ESRCH: the thread has no entry; this applies to all calls below as well. */
+/* Releases the calling thread's entry. ESRCH: the thread has no entry; this applies to all calls below as well. */
 #define TUTTI_TX_UNREGISTER _IO('T', 6)
 /*
  * Sleeps while `running` of the entry `awaits` equals `awaited`, for at most the given number of nanoseconds. The

@@ -93,7 +93,7 @@ std::string doubts_of(const answers& of) {
     std::string text;
     for (std::size_t i = 0; i < of.size(); ++i) {
         if (!of[i].status || of[i].status->in_doubt == 0) continue;
-        text += fmt::format("objects in doubt at node {}, since a node went in the middle of a commit: {}\n", i,
+        text += fmt::format("objects in doubt at node {} because a node was lost during a commit: {}\n", i,
                             of[i].status->in_doubt);
         if (of[i].status->transactions_in_doubt != 0)
             text += fmt::format("transactions in doubt at node {}: {}; see 'tutti cluster doubt list'\n", i,
@@ -102,22 +102,23 @@ std::string doubts_of(const answers& of) {
     return text;
 }
 
-/// Describes which nodes hear nothing of which other nodes.
-std::string silence_of(const answers& of) {
+/// Describes which nodes receive nothing from which other nodes.
+std::string silent_peers_of(const answers& of) {
     std::string text;
     for (std::size_t i = 0; i < of.size(); ++i) {
         if (!of[i].status) continue;
         const node_status& f = *of[i].status;
         for (std::size_t p = 0; p < f.peers.size(); ++p) {
             const peer_status& peer = f.peers[p];
-            // Every node sends something eight times within `patience`.
+            // Every node sends something eight times within `failure_timeout`.
             if (peer.state == peer_state::connected && peer.silent_ms * 2 > f.failure_timeout_ms) {
-                text += fmt::format("node {} has heard nothing of node {} for {}, and waits for {} at most\n", i, p,
-                                    duration_text(peer.silent_ms), duration_text(f.failure_timeout_ms));
+                text += fmt::format(
+                    "node {} has received nothing from node {} for {}; after {} it reports the node as lost\n", i, p,
+                    duration_text(peer.silent_ms), duration_text(f.failure_timeout_ms));
             } else if (peer.state == peer_state::lost) {
                 text += fmt::format("node {} has lost node {} {} ago\n", i, p, duration_text(peer.silent_ms));
             } else if (peer.state == peer_state::connecting) {
-                text += fmt::format("node {} waits for node {} to come\n", i, p);
+                text += fmt::format("node {} waits for node {} to connect\n", i, p);
             }
         }
     }
@@ -128,7 +129,7 @@ bool all_answered(const answers& of) {
     return std::ranges::all_of(of, [](const node_reply& a) { return a.status.has_value(); });
 }
 
-/// Returns the earlier facts to compare with. Null if there are none, or if the node has been restarted since.
+/// Returns the earlier status to compare with. Null if there is no earlier status, or if the node has restarted since.
 const node_status* earlier(const answers& before, std::size_t i, const node_status& now) {
     if (i >= before.size() || !before[i].status || before[i].status->uptime_ms > now.uptime_ms) return nullptr;
     return &*before[i].status;
@@ -181,8 +182,8 @@ cluster::observer_options nodes_of(const cluster_options& options) {
     whom.timeout = std::chrono::milliseconds{static_cast<long>(options.timeout * 1000)};
     if (whom.addresses.empty()) {
         throw cli::command_line_error{
-            "which nodes? give --nodes address,address,... or --config FILE, or set TUTTI_CLUSTER_NODES: all of them, "
-            "as the nodes were given them"};
+            "no nodes given: give --nodes address,address,... or --config FILE, or set TUTTI_CLUSTER_NODES: all nodes, "
+            "in the order of the nodes' own configuration"};
     }
     return whom;
 }
@@ -191,7 +192,7 @@ std::string status_table(const answers& of) {
     const row_prefixes rows{of};
     std::string text =
         rows.heading() + fmt::format(" {:>10} {:>12} {:>12} {:>12} {:>10} {:>10} {:>8} {:>12} {:>12}  {}\n", "up",
-                                     "attempts", "commits", "rolled back", "objects", "old values", "asleep", "sent",
+                                     "attempts", "commits", "rolled back", "objects", "old values", "in retry", "sent",
                                      "received", "others");
     for (std::size_t i = 0; i < of.size(); ++i) {
         text += rows.of(i);
@@ -204,7 +205,7 @@ std::string status_table(const answers& of) {
                             duration_text(f.uptime_ms), f.attempts, f.commits, rolled_back(f), f.objects,
                             f.old_versions, f.retry_waiters, f.messages_sent, f.messages_received, peers_text(f));
     }
-    return text + reasons_of(of) + contention_of(of) + doubts_of(of) + silence_of(of);
+    return text + reasons_of(of) + contention_of(of) + doubts_of(of) + silent_peers_of(of);
 }
 
 std::string cluster_rates(const answers& before, const answers& now, double seconds) {
@@ -212,7 +213,7 @@ std::string cluster_rates(const answers& before, const answers& now, double seco
     std::string text =
         rows.heading() + fmt::format(" {:>10} {:>10} {:>10} {:>10} {:>10} {:>10} {:>12} {:>10} {:>12} {:>8} {:>10}\n",
                                      "attempts/s", "commits/s", "rolled/s", "waits/s", "refused/s", "sent/s", "bytes/s",
-                                     "received/s", "bytes/s", "asleep", "old values");
+                                     "received/s", "bytes/s", "in retry", "old values");
     rates all;
     for (std::size_t i = 0; i < now.size(); ++i) {
         text += rows.of(i);
@@ -223,14 +224,14 @@ std::string cluster_rates(const answers& before, const answers& now, double seco
         const node_status& f = *now[i].status;
         const node_status* const was = earlier(before, i, f);
         if (was == nullptr) {
-            text += fmt::format(" has begun {} ago, or not answered before\n", duration_text(f.uptime_ms));
+            text += fmt::format(" started {} ago, or did not answer before\n", duration_text(f.uptime_ms));
             continue;
         }
         const rates r{*was, f, seconds};
         all += r;
         text += r.text() + fmt::format(" {:>8} {:>10}\n", f.retry_waiters, f.old_versions);
     }
-    return text + rows.sum() + all.text() + '\n' + silence_of(now);
+    return text + rows.sum() + all.text() + '\n' + silent_peers_of(now);
 }
 
 int cluster_status(const cluster_options& options) {

@@ -54,8 +54,8 @@ subcommand add_cluster(CLI::App& to) {
                for_timeline = std::make_shared<parsed_options>();
     CLI::App* const status = add(
         *cluster, "status", "Show one row for each node; exit status 1 means that a node does not answer", *for_status);
-    status->add_flag("--json", for_status->options.json, "print all figures as JSON");
-    CLI::App* const top = add(*cluster, "top", "Show the activity of all nodes, again and again", *for_top);
+    status->add_flag("--json", for_status->options.json, "print the whole status as JSON");
+    CLI::App* const top = add(*cluster, "top", "Show the activity of all nodes periodically", *for_top);
     top->add_option("--interval", for_top->options.schedule.interval, "seconds between two reports")
         ->check(CLI::Range(0.05, 3600.0))
         ->capture_default_str();
@@ -73,7 +73,7 @@ subcommand add_cluster(CLI::App& to) {
         ->capture_default_str();
     const auto for_doubts = std::make_shared<parsed_doubt_options>();
     CLI::App* const doubt =
-        cluster->add_subcommand("doubt", "List and settle commits of a lost node whose outcome is unknown");
+        cluster->add_subcommand("doubt", "List and resolve commits of a lost node whose outcome is unknown");
     doubt->require_subcommand(1);
     CLI::App* const list =
         add(*doubt, "list", "List such commits and what each node knows; exit status 1 means that there are some",

@@ -43,14 +43,14 @@ std::string objects_text(const doubt& d) {
 }
 
 std::string knows_text(const doubt& d) {
-    const char* const by = d.by_hand ? "settled by hand" : "as another participant knew";
+    const char* const by = d.by_hand ? "resolved by an operator" : "as another participant reported";
     switch (d.state) {
-        case doubt_state::asking: return fmt::format("waits for the word of {}", nodes_text(d.silent));
+        case doubt_state::asking: return fmt::format("waits for the reply of {}", nodes_text(d.silent));
         case doubt_state::open: return "does not know the outcome";
         case doubt_state::committed: return fmt::format("has committed it in version {}, {}", d.version, by);
         case doubt_state::aborted: return fmt::format("has aborted it, {}", by);
     }
-    return "says what this program does not know";
+    return "is in a state that this release of tutti does not know";
 }
 
 /// Describes one transaction: since when it has been in doubt, and a line for each node that knows it.
@@ -114,9 +114,9 @@ int list_doubts(const cluster_options& options) {
         return cli::success;
     }
     fmt::print(
-        "settle each: 'tutti cluster doubt commit ID' if the program of the lost node has reported it as done, or "
+        "resolve each: 'tutti cluster doubt commit ID' if the program of the lost node has reported it as done, or "
         "else\n"
-        "'tutti cluster doubt abort ID'; look into its log, and ask its clients\n");
+        "'tutti cluster doubt abort ID'; read the program's log, and ask its clients\n");
     return cli::failed;
 }
 
@@ -129,9 +129,9 @@ int resolve_doubt(const cluster_options& options) {
     }
     const bool commits = options.wanted_view == cluster_options::view::commit_doubt;
     const cluster::observer_options whom = nodes_of(options);
-    constexpr unsigned most_rounds = 50;
+    constexpr unsigned max_rounds = 50;
     constexpr std::chrono::milliseconds between{100};
-    for (unsigned round = 0; round < most_rounds; ++round) {
+    for (unsigned round = 0; round < max_rounds; ++round) {
         const doubts_answers all = cluster::query_doubts(whom);
         if (const std::string why = contradiction(all, *id, commits); !why.empty()) return fail_with(why);
         const auto holder = std::ranges::find_if(all, [&](const doubts_reply& a) {
@@ -152,12 +152,13 @@ int resolve_doubt(const cluster_options& options) {
         if (!said.result) return fail_with(fmt::format("node {} {}; ask again", node, said.error));
         switch (*said.result) {
             case resolve_result::not_here:
-                return fail_with(fmt::format("node {} settles transaction {}, and does not answer here: {}", said.node,
+                return fail_with(fmt::format("node {} resolves transaction {}, and does not answer here: {}", said.node,
                                              id->text(),
                                              said.node < all.size() ? all[said.node].error : std::string{}));
             case resolve_result::failed: return fail_with(fmt::format("node {} is out of memory; ask again", node));
             case resolve_result::runs:
-                return fail_with(fmt::format("node {} still hears node {}, which decides", node, id->node));
+                return fail_with(
+                    fmt::format("node {} is still connected to node {}, which decides the outcome", node, id->node));
             default: break;  // the next observation shows the outcome
         }
         std::this_thread::sleep_for(between);

@@ -9,7 +9,7 @@
 
 namespace tutti::tools {
 
-struct served_cluster::body {};
+struct served_cluster::impl {};
 
 namespace {
 

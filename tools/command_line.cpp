@@ -18,7 +18,7 @@ std::string read_password(const std::string& file) {
     std::ifstream from{file};
     std::string line;
     if (!std::getline(from, line) || line.empty())
-        throw cli::command_line_error{"--password-file: " + file + " has no first line that can be read"};
+        throw cli::command_line_error{"--password-file: " + file + " cannot be read, or its first line is empty"};
     if (line.ends_with('\r')) line.pop_back();  // from a file with DOS line ends
     return line;
 }
@@ -94,14 +94,14 @@ struct client_command {
                                           "environment"};
         const bool wanted = secure || !tls.authority.empty() || !tls.certificate.empty();
         if (wanted && !to.unix_socket.empty())
-            throw cli::command_line_error{"--unix is spoken to in the clear: leave --tls and its files out"};
+            throw cli::command_line_error{"--unix does not use TLS: leave out --tls and the options of its files"};
         if (wanted) to.tls = tls;
         return all;
     }
 };
 
 subcommand add_top(CLI::App& to) {
-    CLI::App* const top = to.add_subcommand("top", "Show the activity of a server, again and again");
+    CLI::App* const top = to.add_subcommand("top", "Show the activity of a server periodically");
     const auto words = std::make_shared<client_command<top_options>>(*top);
     top->add_option("--interval", words->options.schedule.interval, "seconds between two reports")
         ->check(CLI::Range(0.05, 3600.0))
@@ -136,7 +136,7 @@ subcommand add_promote(CLI::App& to) {
 }
 
 subcommand add_handover(CLI::App& to) {
-    constexpr int most = 25'000;  // less than a connection's timeout for a reply
+    constexpr int max_timeout_ms = 25'000;  // less than a connection's timeout for a reply
     CLI::App* const handover =
         to.add_subcommand("handover", "Move the lead from a leader to one of its followers without loss");
     const auto words = std::make_shared<client_command<handover_options>>(*handover);
@@ -146,8 +146,8 @@ subcommand add_handover(CLI::App& to) {
         ->type_name("HOST:PORT");
     handover
         ->add_option("--timeout", words->options.timeout_ms,
-                     "milliseconds after which the leader gives up and leads on; calls that write wait meanwhile")
-        ->check(CLI::Range(1, most))
+                     "milliseconds after which the leader cancels the handover; calls that write wait meanwhile")
+        ->check(CLI::Range(1, max_timeout_ms))
         ->capture_default_str();
     return {handover, [words] {
                 handover_options wanted = words->wanted();
@@ -183,11 +183,12 @@ subcommand add_run(CLI::App& to, std::vector<std::string> program) {
     // A flag, so that it does not take the program's first word as its value.
     run->add_flag("--report{1}", options->report,
                   "print a report about the atomic blocks at the end; =FILE: write it for tutti report");
-    return {run, [options] {
-                if (options->program.empty())
-                    throw cli::command_line_error{"which program? tutti run [--report[=FILE]] -- program [arguments]"};
-                return *options;
-            }};
+    return {
+        run, [options] {
+            if (options->program.empty())
+                throw cli::command_line_error{"no program given: tutti run [--report[=FILE]] -- program [arguments]"};
+            return *options;
+        }};
 }
 
 subcommand add_report(CLI::App& to) {

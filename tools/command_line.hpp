@@ -94,7 +94,7 @@ struct cluster_options {
     refresh_schedule schedule;  ///< of top
     double duration = 0.2;      ///< seconds
     std::string output = "timeline.json";
-    std::string transaction;  ///< the transaction to settle
+    std::string transaction;  ///< the transaction to resolve
 };
 
 /// The options of `tutti member run`, `status`, `remove`, `groups`, `rebalance` and its other subcommands.

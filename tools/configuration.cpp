@@ -23,7 +23,7 @@ std::optional<std::string> take_configuration_file(std::vector<std::string>& wor
             ++w;
             continue;
         }
-        if (file) throw cli::command_line_error{"--config is given twice; one file has all"};
+        if (file) throw cli::command_line_error{"--config is given twice: write all options into one file"};
         if (!joined && w + 1 == words.end()) throw cli::command_line_error{"--config: 1 required FILE missing"};
         file = joined ? w->substr(option.size() + 1) : *(w + 1);
         w = words.erase(w, w + (joined ? 1 : 2));
@@ -86,7 +86,7 @@ server::user user_of(const std::string& file, const std::string& name, const tom
             if (!n.is_boolean()) refuse(n, k, "true or false");
             u.replicates = n.ref<bool>();
         } else {
-            refuse(n, k, "nothing that is known; there are password, calls, priority, rate, admin and replicates");
+            refuse(n, k, "not a known setting; known are password, calls, priority, rate, admin and replicates");
         }
     }
     return u;
@@ -106,9 +106,10 @@ void add(merged_command_line& into, std::vector<std::string>& to, const std::str
             if (users == nullptr)
                 throw cli::command_line_error{at(file, value) + "users are tables: [users.NAME] for each"};
             if (users->empty())
-                throw cli::command_line_error{at(file, value) +
-                                              "users is empty, so nobody would need a password: add [users.NAME] for "
-                                              "each, or leave the table out"};
+                throw cli::command_line_error{
+                    at(file, value) +
+                    "users is empty, so no client would need a password: add [users.NAME] for "
+                    "each, or leave the table out"};
             for (const auto& [user, what] : *users) into.users.push_back(user_of(file, std::string{user.str()}, what));
         } else if (name == "set") {
             const toml::table* const settings = value.as_table();
@@ -119,7 +120,8 @@ void add(merged_command_line& into, std::vector<std::string>& to, const std::str
                 to.push_back(fmt::format("{}={}", setting.str(), word_of(file, setting.str(), v)));
             }
         } else if ("--" + name == option) {
-            throw cli::command_line_error{at(file, value) + "one file has all, and takes options from no other"};
+            throw cli::command_line_error{at(file, value) +
+                                          "one file contains all options: write the options of the other file here"};
         } else if (const auto flag = value.as_boolean()) {
             // Without its value, the option would take the next option as its value.
             if (takes_value("--" + name))

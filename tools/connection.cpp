@@ -15,18 +15,19 @@ namespace tutti::tools {
 namespace {
 
 // A server under load replies within this time. A server that expects TLS never replies to a connection without TLS.
-constexpr timeval patience{.tv_sec = 30, .tv_usec = 0};
+constexpr timeval io_timeout{.tv_sec = 30, .tv_usec = 0};
 
-[[noreturn]] void went_away(const std::string& why) {
-    throw std::runtime_error{fmt::format("the server went away: {}", why)};
+[[noreturn]] void fail_disconnected(const std::string& why) {
+    throw std::runtime_error{fmt::format("lost the connection to the server: {}", why)};
 }
 
 /// Returns why a connection without TLS has ended. A server that expects TLS closes it, or waits, before sending
 /// anything.
-std::string reason(bool heard, int error) {
-    std::string why = error == 0 ? "it has closed the connection" : std::strerror(error);
-    if (error == EAGAIN || error == EWOULDBLOCK) why = "it says nothing for long";
-    if (!heard) why += " (does it want TLS?)";
+std::string reason(bool has_received, int error) {
+    std::string why = error == 0 ? "the server closed it" : std::strerror(error);
+    if (error == EAGAIN || error == EWOULDBLOCK)
+        why = fmt::format("the server has sent nothing for {} s", io_timeout.tv_sec);
+    if (!has_received) why += " (does the server expect TLS?)";
     return why;
 }
 
@@ -38,14 +39,14 @@ connection::connection(const server_address& to)
                  to.tls && to.unix_socket.empty() ? read_tls_files(*to.tls) : tls_context{nullptr, ::SSL_CTX_free}} {}
 
 connection::connection(const server_address& to, const tls_context& by)
-    : context_{to.unix_socket.empty() ? ::redisConnectWithTimeout(to.host.c_str(), to.port, patience)
-                                      : ::redisConnectUnixWithTimeout(to.unix_socket.c_str(), patience),
+    : context_{to.unix_socket.empty() ? ::redisConnectWithTimeout(to.host.c_str(), to.port, io_timeout)
+                                      : ::redisConnectUnixWithTimeout(to.unix_socket.c_str(), io_timeout),
                ::redisFree},
       secure_{nullptr, ::SSL_free} {
     if (context_ == nullptr || context_->err != 0)
         throw std::runtime_error{
             fmt::format("the server cannot be reached: {}", context_ ? context_->errstr : "no memory")};
-    ::redisSetTimeout(context_.get(), patience);
+    ::redisSetTimeout(context_.get(), io_timeout);
     if (by != nullptr) secure_ = do_tls_handshake(context_->fd, to.host, by);
     if (!to.user.empty()) static_cast<void>(request({"AUTH", to.user, to.password}));
     else if (!to.password.empty()) static_cast<void>(request({"AUTH", to.password}));
@@ -57,11 +58,12 @@ void connection::send(std::string_view bytes) {
         if (secure_ != nullptr) {
             const sigpipe_guard guard;
             errno = 0;
-            if (::SSL_write_ex(secure_.get(), bytes.data(), bytes.size(), &sent) != 1) went_away(last_tls_error());
+            if (::SSL_write_ex(secure_.get(), bytes.data(), bytes.size(), &sent) != 1)
+                fail_disconnected(last_tls_error());
         } else {
             const ssize_t some = ::send(context_->fd, bytes.data(), bytes.size(), MSG_NOSIGNAL);
             if (some < 0 && errno == EINTR) continue;
-            if (some < 0) went_away(reason(received_plaintext_, errno));
+            if (some < 0) fail_disconnected(reason(received_plaintext_, errno));
             sent = static_cast<std::size_t>(some);
         }
         bytes.remove_prefix(sent);
@@ -73,7 +75,7 @@ std::size_t connection::receive(char* buffer, std::size_t size) {
         std::size_t got = 0;
         const sigpipe_guard guard;
         errno = 0;
-        if (::SSL_read_ex(secure_.get(), buffer, size, &got) != 1) went_away(last_tls_error());
+        if (::SSL_read_ex(secure_.get(), buffer, size, &got) != 1) fail_disconnected(last_tls_error());
         return got;
     }
     for (;;) {
@@ -82,8 +84,8 @@ std::size_t connection::receive(char* buffer, std::size_t size) {
             received_plaintext_ = true;
             return static_cast<std::size_t>(got);
         }
-        if (got == 0) went_away(reason(received_plaintext_, 0));
-        if (errno != EINTR) went_away(reason(received_plaintext_, errno));
+        if (got == 0) fail_disconnected(reason(received_plaintext_, 0));
+        if (errno != EINTR) fail_disconnected(reason(received_plaintext_, errno));
     }
 }
 
@@ -107,9 +109,9 @@ std::string connection::request(std::initializer_list<std::string_view> words) {
     }
     const std::unique_ptr<redisReply, void (*)(void*)> reply{static_cast<redisReply*>(read), ::freeReplyObject};
     if (reply == nullptr)
-        throw std::runtime_error{fmt::format("the server speaks no RESP: {}", context_->reader->errstr)};
+        throw std::runtime_error{fmt::format("the server did not reply in RESP: {}", context_->reader->errstr)};
     std::string text{reply->str, static_cast<std::size_t>(reply->len)};
-    if (reply->type == REDIS_REPLY_ERROR) throw std::runtime_error{"the server refuses: " + text};
+    if (reply->type == REDIS_REPLY_ERROR) throw std::runtime_error{"the server refused the request: " + text};
     return text;
 }
 

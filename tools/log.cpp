@@ -15,7 +15,7 @@ void print(const server::log_contents& log) {
     else fmt::print("snapshot      none\n");
     if (log.end > log.snapshot) fmt::print("calls         {} to {}, {} bytes\n", log.snapshot, log.end - 1, log.bytes);
     else fmt::print("calls         none{}\n", log.snapshot > 1 ? " behind the snapshot" : "");
-    fmt::print("answers       {} of calls with an ID\n", log.answers);
+    fmt::print("replies       {} of calls with an ID\n", log.answers);
     for (const std::string& line : log.damage) fmt::print("damage        {}\n", line);
 }
 

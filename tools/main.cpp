@@ -83,7 +83,7 @@ int carry_out(const tutti::tools::run_options& options) {
 
 int main(int argc, char** argv) {
     return cli::run_program(
-        "tutti", "give less to --workers, --max-clients or the procedures",
+        "tutti", "reduce --workers, --max-clients or the data of the procedures",
         [&] { return tutti::tools::parse_command_line(argc, argv); },
         [](const auto& wanted) { return carry_out(wanted); });
 }

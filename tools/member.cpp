@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <thread>
@@ -46,8 +48,8 @@ int run_member(const member_command_options& options) {
     };
     std::optional<systemd_notifier> supervisor{std::in_place};  // constructed before other threads exist
     operator_signals signals{log,
-                             "SIGHUP changes nothing: a member has no configuration that could be read anew, and reads "
-                             "certificates that have changed before the next connection"};
+                             "SIGHUP changes nothing: a member has no configuration to reload, and reloads changed "
+                             "certificates before the next connection"};
     cluster::member here{{.data_dir = options.data_dir,
                           .address = options.address,
                           .new_group = options.new_group,
@@ -102,7 +104,7 @@ void print_json(const cluster::group_status& all) {
 
 void print_rows(const cluster::group_status& all) {
     fmt::print("{:<19}  {:<21} {:<9} {:>6} {:>10} {:>10} {:>10} {:>9} {:>11} {:>8} {:>8}\n", "member", "address", "is",
-               "term", "log", "applied", "version", "objects", "bytes", "programs", "prepared");
+               "term", "log", "applied", "version", "objects", "bytes", "clients", "prepared");
     for (const cluster::member_status& m : all.members) {
         if (m.state.empty()) {
             fmt::print("{:<19}  {:<21} {}\n", m.id, m.address, m.error);
@@ -119,9 +121,10 @@ void print_rows(const cluster::group_status& all) {
     const auto up =
         std::ranges::count_if(all.members, [](const cluster::member_status& m) { return m.votes && !m.state.empty(); });
     if (2 * up <= voters)
-        fmt::print("{} of {} voters answer, which is no majority: nothing can be committed until more do\n", up,
+        fmt::print("{} of {} voters answer, which is not a majority: commits wait until more voters answer\n", up,
                    voters);
-    else if (all.leader.empty()) fmt::print("nobody leads; a majority answers, so somebody will\n");
+    else if (all.leader.empty())
+        fmt::print("the group has no leader; a majority of the voters answers, so they will elect one\n");
 }
 
 cluster::group_status ask(const member_command_options& options) {
@@ -147,8 +150,8 @@ int remove(const member_command_options& options) {
     };
     const auto found = std::ranges::find_if(all.members, named);
     if (found == all.members.end()) {
-        throw cli::command_line_error{
-            fmt::format("'{}' is no member of the group: 'tutti member status' lists them", options.removed_member)};
+        throw cli::command_line_error{fmt::format(
+            "'{}' is not a member of the group: 'tutti member status' lists the members", options.removed_member)};
     }
     if (std::ranges::count_if(all.members, named) > 1) {
         throw cli::command_line_error{
@@ -156,7 +159,7 @@ int remove(const member_command_options& options) {
     }
     cluster::remove_member(options.group, found->id, milliseconds(std::max(options.timeout, 10.0)), tls_of(options),
                            options.name);
-    fmt::print("{} at {} is a member no more\n", found->id, found->address);
+    fmt::print("member {} at {} has left the group\n", found->id, found->address);
     return cli::success;
 }
 
@@ -207,8 +210,7 @@ int rebalance(const member_command_options& options) {
     const cluster::groups_status all =
         cluster::rebalance(groups_of(options), {options.add, options.remove}, [&](const cluster::groups_status& now) {
             if (options.json) return;
-            fmt::print("{} of {} slots moved, {} objects, leases and marks, {} bytes\n", now.moved, now.slots,
-                       now.copied, now.bytes);
+            fmt::print("{} of {} slots moved: {} records, {} bytes\n", now.moved, now.slots, now.copied, now.bytes);
             std::fflush(stdout);
         });
     print_groups(all, options.json);
@@ -254,7 +256,8 @@ int export_lines(const member_command_options& options) {
         const nlohmann::ordered_json line{{"id", one.id}, {"version", one.version}, {"value", base64(one.value)}};
         fmt::print("{}\n", line.dump());
     }));
-    if (std::fflush(stdout) != 0) throw std::runtime_error{"the standard output takes no more"};
+    if (std::fflush(stdout) != 0)
+        throw std::runtime_error{fmt::format("standard output cannot be written: {}", std::strerror(errno))};
     return cli::success;
 }
 

@@ -61,7 +61,7 @@ void add_groups(CLI::App& to, parsed_options& parsed) {
 }  // namespace
 
 subcommand add_member(CLI::App& to) {
-    CLI::App* const member = to.add_subcommand("member", "Run a member of a group, or look at and change groups");
+    CLI::App* const member = to.add_subcommand("member", "Run a member of a group, or show and change groups");
     member->require_subcommand(1);
     const auto parsed = std::make_shared<parsed_options>();
     CLI::App* const run =
@@ -99,7 +99,7 @@ subcommand add_member(CLI::App& to) {
         "status", "Ask the members, and show a row for each; ends with 1 if one does not answer or is no voter yet");
     add_group(*status, *parsed);
     add_tls(*status, *parsed, "program.NAME or member.NAME");
-    status->add_flag("--json", parsed->options.json, "print all figures as JSON");
+    status->add_flag("--json", parsed->options.json, "print the whole status as JSON");
     CLI::App* const remove =
         member->add_subcommand("remove", "Remove a member from its group, even if the member does not run");
     remove->add_option("member", parsed->options.removed_member, "number or address of the member")->required();

@@ -19,7 +19,7 @@ void print(const cluster::member_log& log) {
     if (log.last >= log.first) fmt::print("entries       {} to {}, {} bytes\n", log.first, log.last, log.bytes);
     else fmt::print("entries       none{}\n", log.snapshot != 0 ? " behind the snapshot" : "");
     if (log.lost_upto != 0)
-        fmt::print("owed          the entries up to {}: it does not vote until it has them\n", log.lost_upto);
+        fmt::print("missing       the entries up to {}: the member does not vote until it has them\n", log.lost_upto);
     for (const std::string& line : log.notes) fmt::print("note          {}\n", line);
     for (const std::string& line : log.damage) fmt::print("damage        {}\n", line);
 }

@@ -17,9 +17,9 @@ namespace {
 
 using server::severity;
 
-constexpr const char* not_read_anew =
-    "SIGHUP changes nothing: a node keeps its configuration and its objects until it ends, and reads certificates that "
-    "have changed before the next connection; another list of nodes is for a cluster that all of them begin together";
+constexpr const char* sighup_refusal =
+    "SIGHUP changes nothing: a node keeps its configuration until it ends, and reloads changed certificates before the "
+    "next connection. To change the list of nodes, end all nodes and start them with the new list";
 
 severity level_of(const std::string& name) {
     if (name == "warning") return severity::warning;
@@ -42,20 +42,20 @@ void run_node(const node_command_options& options) {
     const auto say = [&](const std::string& line) { log.write(severity::info, line); };
     if (how.engine) {
         throw cli::command_line_error{
-            "an engine holds the objects, so there is no node to be: leave [engine] out, or "
-            "start a program that uses it"};
+            "[engine] names an engine, which holds the objects in place of nodes: leave [engine] out, or "
+            "start a program that uses the engine"};
     }
     if (how.node.addresses.empty()) {
         throw cli::command_line_error{
-            "a cluster of one process has no other that could use its objects: write nodes and self into the file of "
-            "--config, or set TUTTI_CLUSTER_NODES and TUTTI_CLUSTER_NODE_NUMBER"};
+            "a cluster of one node has no other node to share objects with: write nodes and node-number into the file "
+            "of --config, or set TUTTI_CLUSTER_NODES and TUTTI_CLUSTER_NODE_NUMBER"};
     }
     how.check();
     const std::string name = fmt::format("node {} of {}", how.node.node_number, how.node.addresses.size());
     if (options.only_checks) return say(fmt::format("{} can be started", name));
 
     std::optional<systemd_notifier> supervisor{std::in_place};  // constructed before other threads exist
-    operator_signals signals{log, not_read_anew};
+    operator_signals signals{log, sighup_refusal};
     say(fmt::format("{} waits for the others, on {}", name, how.node.addresses[how.node.node_number]));
     const cluster::node here{how};
     signals.begin_serving();

@@ -21,8 +21,8 @@ namespace {
 using std::chrono::milliseconds;
 using clock = std::chrono::steady_clock;
 
-constexpr milliseconds for_last_lines{100};  // in a process that ends at once
-constexpr milliseconds for_a_look{1000};     // for obstacles of an end
+constexpr milliseconds last_flush_timeout{100};  // in a process that ends at once
+constexpr milliseconds obstacles_timeout{1000};  // for find_obstacles
 
 }  // namespace
 
@@ -32,16 +32,16 @@ struct operator_signals::state : std::enable_shared_from_this<state> {
     void work();
     [[nodiscard]] int next(std::optional<clock::time_point> until);
     [[noreturn]] void end_at_once(int status) const noexcept;
-    [[nodiscard]] bool gives_up();
-    void carry_out_hangups();
+    [[nodiscard]] bool must_end();
+    void handle_hangups();
 
     const operator_log log;
     sigset_t all;
     std::atomic<bool> serves{false}, end_requested{false};
     std::atomic<unsigned> hangups{0};  // number of SIGHUPs
-    std::mutex hanging_up{};           // held while `hangup` runs; its removal waits for that
+    std::mutex hangup_mutex{};         // held while `hangup` runs; its removal waits for that
     std::function<void()> hangup{};
-    std::mutex looking{};  // held while `find_obstacles` runs; its removal waits for that
+    std::mutex obstacles_mutex{};  // held while `find_obstacles` runs; its removal waits for that
     std::function<obstacles()> find_obstacles{};
     std::atomic<milliseconds> limit{milliseconds{0}};
 };
@@ -53,8 +53,8 @@ int operator_signals::state::next(std::optional<clock::time_point> until) {
         if (until) {
             const auto left = std::max(std::chrono::nanoseconds{*until - clock::now()}, std::chrono::nanoseconds{0});
             constexpr std::int64_t second = 1'000'000'000;
-            const timespec patience{.tv_sec = left.count() / second, .tv_nsec = left.count() % second};
-            which = ::sigtimedwait(&all, nullptr, &patience);
+            const timespec timeout{.tv_sec = left.count() / second, .tv_nsec = left.count() % second};
+            which = ::sigtimedwait(&all, nullptr, &timeout);
             if (which < 0 && errno == EAGAIN) return 0;
         } else {
             ::sigwait(&all, &which);
@@ -67,39 +67,39 @@ int operator_signals::state::next(std::optional<clock::time_point> until) {
 }
 
 void operator_signals::state::end_at_once(int status) const noexcept {
-    log.flush(for_last_lines);
+    log.flush(last_flush_timeout);
     ::_exit(status);
 }
 
-/// Reports the obstacles. Returns true if the process gives up waiting for a good end.
-bool operator_signals::state::gives_up() {
+/// Reports the obstacles. Returns true if the process must end although its shutdown is not complete.
+bool operator_signals::state::must_end() {
     // `find_obstacles` may wait for a lock that is never released, so another thread calls it.
-    struct outcome {
+    struct search_result {
         std::mutex mutex{};
         std::condition_variable changed{};
-        bool is_there = false;
+        bool is_complete = false;
         obstacles found{};
     };
-    const auto got = std::make_shared<outcome>();
+    const auto got = std::make_shared<search_result>();
     try {
         std::thread{[got, self = shared_from_this()] {
             obstacles found;
             {
-                const std::scoped_lock lock{self->looking};
+                const std::scoped_lock lock{self->obstacles_mutex};
                 if (self->find_obstacles) found = self->find_obstacles();
             }
             const std::scoped_lock mine{got->mutex};
             got->found = std::move(found);
-            got->is_there = true;
+            got->is_complete = true;
             got->changed.notify_one();
         }}.detach();
         std::unique_lock mine{got->mutex};
-        got->changed.wait_for(mine, for_a_look, [&] { return got->is_there; });
-        const std::string time = fmt::format("{} ms have passed since the end was asked for", limit.load().count());
+        got->changed.wait_for(mine, obstacles_timeout, [&] { return got->is_complete; });
+        const std::string time = fmt::format("shutdown has taken {} ms", limit.load().count());
         if (got->found.extends_limit) {
-            log.write(server::severity::warning, time + ", and it goes on; a second SIGTERM ends this process at once");
+            log.write(server::severity::warning, time + ", and continues; a second SIGTERM ends the process at once");
         } else {
-            log.write(server::severity::error, time + (got->found.lines.empty() ? "" : "; this is in the way:"));
+            log.write(server::severity::error, time + (got->found.lines.empty() ? "" : " and still waits for:"));
         }
         for (const std::string& line : got->found.lines) log.write(server::severity::error, line);
         return !got->found.extends_limit;
@@ -116,18 +116,18 @@ void operator_signals::state::work() {
         const milliseconds longest = limit;
         const auto until = longest.count() == 0 ? std::optional<clock::time_point>{} : clock::now() + longest;
         if (const int which = next(until); which != 0) end_at_once(128 + which);
-        if (!gives_up()) continue;
-        log.write(server::severity::error, fmt::format("the process ends with status {}, and leaves it",
+        if (!must_end()) continue;
+        log.write(server::severity::error, fmt::format("the process ends with status {} without waiting longer",
                                                        static_cast<int>(cli::shutdown_timed_out)));
         end_at_once(cli::shutdown_timed_out);
     }
 }
 
-void operator_signals::state::carry_out_hangups() {
+void operator_signals::state::handle_hangups() {
     for (unsigned seen = 0;;) {
         hangups.wait(seen);
         seen = hangups;  // one call serves all hangups that have arrived
-        const std::scoped_lock lock{hanging_up};
+        const std::scoped_lock lock{hangup_mutex};
         hangup();
     }
 }
@@ -138,24 +138,24 @@ operator_signals::operator_signals(const operator_log& log, const std::string& r
     ::pthread_sigmask(SIG_BLOCK, &state_->all, nullptr);
     state_->hangup = [log, refusal] { log.write(server::severity::warning, refusal); };
     std::thread{[mine = state_] { mine->work(); }}.detach();
-    std::thread{[mine = state_] { mine->carry_out_hangups(); }}.detach();
+    std::thread{[mine = state_] { mine->handle_hangups(); }}.detach();
 }
 
 std::shared_ptr<void> operator_signals::on_hangup(std::function<void()> what) {
-    const std::scoped_lock lock{state_->hanging_up};
+    const std::scoped_lock lock{state_->hangup_mutex};
     std::swap(state_->hangup, what);
     return {nullptr, [mine = state_, before = std::move(what)](void*) {
-                const std::scoped_lock later{mine->hanging_up};
+                const std::scoped_lock later{mine->hangup_mutex};
                 mine->hangup = before;
             }};
 }
 
 std::shared_ptr<void> operator_signals::limit_end(milliseconds limit, std::function<obstacles()> find_obstacles) {
-    const std::scoped_lock lock{state_->looking};
+    const std::scoped_lock lock{state_->obstacles_mutex};
     state_->limit = limit;
     state_->find_obstacles = std::move(find_obstacles);
     return {nullptr, [mine = state_](void*) {
-                const std::scoped_lock later{mine->looking};
+                const std::scoped_lock later{mine->obstacles_mutex};
                 mine->find_obstacles = {};
             }};
 }

@@ -12,27 +12,27 @@
 namespace tutti::tools {
 
 /// Handles SIGTERM, SIGINT and SIGHUP. Until the program serves, SIGTERM and SIGINT end the process at once. After
-/// that, the first one requests a good end, and a second one ends the process at once. A good end has a time limit
+/// that, the first one requests a shutdown, and a second one ends the process at once. A shutdown has a time limit
 /// (`limit_end`). SIGHUP asks a program to reload its configuration; a program that cannot reload refuses.
 ///
 /// The signals are blocked in this thread and in all threads that it starts from now on. A thread of this object waits
-/// for them, and for nothing else: it writes through `operator_log`. Another thread runs the handler of SIGHUP and finds
-/// the obstacles of an end.
+/// for them, and for nothing else: it writes through `operator_log`. Another thread runs the handler of SIGHUP and
+/// finds the obstacles of a shutdown.
 class operator_signals {
 public:
-    /// The calls, clients and files that delay a good end, one line each.
+    /// The calls, clients and files that delay a shutdown, one line each.
     struct obstacles {
         std::vector<std::string> lines{};
-        bool extends_limit = false;  ///< the end needs more time but will come: the limit starts again
+        bool extends_limit = false;  ///< the shutdown needs more time but will complete: the limit starts again
     };
 
     /// `refusal` is the message in reply to SIGHUP.
     operator_signals(const operator_log& log, const std::string& refusal);
     /// While the result lives, SIGHUP calls `what` instead, on another thread. `what` must not throw.
     [[nodiscard]] std::shared_ptr<void> on_hangup(std::function<void()> what);
-    /// Limits the time of a good end. After `limit`, `find_obstacles` returns the obstacles, which are reported as errors, and
-    /// the process ends with the status cli::shutdown_timed_out. Zero means no limit. `find_obstacles` is called on another thread while
-    /// the result lives. `find_obstacles` must not throw, and has one second.
+    /// Limits the time of a shutdown. After `limit`, `find_obstacles` returns the obstacles, which are reported as
+    /// errors, and the process ends with the status cli::shutdown_timed_out. Zero means no limit. While the result
+    /// lives, another thread may call `find_obstacles`, which must not throw and has one second.
     [[nodiscard]] std::shared_ptr<void> limit_end(std::chrono::milliseconds limit,
                                                   std::function<obstacles()> find_obstacles);
     void begin_serving();

@@ -12,8 +12,8 @@ void peer_monitor::report_changes() {
         const std::string who = fmt::format("node {} ({})", n, how_.addresses[n]);
         if (lost)
             log_.write(server::severity::error,
-                       who + " is lost: its objects are gone with it; start it again, and it comes back without them");
-        else log_.write(server::severity::info, who + " is back, without what it had owned");
+                       who + " is lost, and its objects with it: start it again, and it rejoins without them");
+        else log_.write(server::severity::info, who + " is back, without the objects that it owned");
     }
 }
 

@@ -1,4 +1,4 @@
-// Tells an operator that other nodes of a cluster are lost, and when they are back.
+// Reports to the operator when other nodes of a cluster are lost, and when they are back.
 #pragma once
 
 #include <string>

@@ -11,7 +11,7 @@ namespace tutti::tools {
 
 void promote(const promote_options& options) {
     static_cast<void>(connection{options.to}.request({"REPLICAOF", "NO", "ONE"}));
-    fmt::print("this server leads now\n");
+    fmt::print("this server is now the leader\n");
 }
 
 void hand_over(const handover_options& options) {
@@ -24,7 +24,7 @@ void hand_over(const handover_options& options) {
         static_cast<void>(
             leader.request({"FAILOVER", "TO", successor.host, std::to_string(successor.port), "TIMEOUT", time}));
     }
-    fmt::print("the lead was handed over; this server follows now\n");
+    fmt::print("the lead was handed over; this server is now a follower\n");
 }
 
 }  // namespace tutti::tools

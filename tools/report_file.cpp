@@ -45,7 +45,7 @@ bool truth(const json& of, const char* name) {
 /// Reads an index into a list of `size` elements.
 std::size_t index(const json& of, const char* name, std::size_t size) {
     const std::uint64_t i = number(of, name);
-    if (i >= size) refuse(name, "the number of anything in the file");
+    if (i >= size) refuse(name, "the index of an element of the file");
     return static_cast<std::size_t>(i);
 }
 
@@ -53,7 +53,7 @@ class reader {
 public:
     explicit reader(const json& from) : from_{from} {
         if (text(from, "format") != "tutti-report") refuse("format", "'tutti-report'");
-        if (number(from, "version") != 4) refuse("version", "4, which is the one that this command reads");
+        if (number(from, "version") != 4) refuse("version", "4, the version that this command reads");
     }
 
     program_report read() {

@@ -24,7 +24,7 @@ constexpr int not_executable = 126;
 fs::path own_path() {
     std::error_code failed;
     fs::path self = fs::read_symlink("/proc/self/exe", failed);
-    if (failed) throw cannot_run{"this command cannot find itself: " + failed.message(), 1};
+    if (failed) throw cannot_run{"cannot read /proc/self/exe: " + failed.message(), 1};
     return self;
 }
 
@@ -45,7 +45,7 @@ fs::path find_program(const std::string& name) {
     if (name.find('/') != std::string::npos) {
         std::error_code unknown;
         if (fs::exists(name, unknown)) return name;
-        throw cannot_run{unknown ? name + ": " + unknown.message() : name + ": there is no such file", not_found};
+        throw cannot_run{unknown ? name + ": " + unknown.message() : name + ": No such file or directory", not_found};
     }
     const char* const path = std::getenv("PATH");
     std::string_view rest = path != nullptr ? path : "/bin:/usr/bin";
@@ -57,7 +57,7 @@ fs::path find_program(const std::string& name) {
         if (folder.size() == rest.size()) break;
         rest.remove_prefix(folder.size() + 1);
     }
-    throw cannot_run{name + ": no folder of PATH has such a program", not_found};
+    throw cannot_run{name + ": command not found in PATH", not_found};
 }
 
 /// REQUIRES: the file exists.
@@ -67,12 +67,11 @@ void require_executable(const fs::path& program) {
         throw cannot_run{program.string() + " is not a file that may be executed", not_executable};
     if ((status.st_mode & (S_ISUID | S_ISGID)) != 0 ||
         ::getxattr(program.c_str(), "security.capability", nullptr, 0) > 0)
-        throw cannot_run{
-            program.string() + " runs with rights of its own, and the system lets nobody choose its libraries",
-            not_executable};
+        throw cannot_run{program.string() + " runs with elevated privileges, so tutti cannot choose its libraries",
+                         not_executable};
 }
 
-void put_in_front(const char* variable, const std::string& what, char separator) {
+void prepend_to_variable(const char* variable, const std::string& what, char separator) {
     const char* const there = std::getenv(variable);
     const std::string all = there != nullptr && *there != '\0' ? what + separator + there : what;
     ::setenv(variable, all.c_str(), 1);
@@ -88,13 +87,13 @@ void run(const run_options& options) {
     if (const auto elf = read_elf_file(program.string())) {
         if (!elf->dynamic)
             throw cannot_run{
-                program.string() + " is linked statically: it brings its own runtime, and no other can be put in front",
+                program.string() + " is linked statically, so tutti cannot replace its runtime: link it dynamically",
                 not_executable};
         // The program's own list of folders would take precedence, so the library is preloaded by name. Other programs
         // need no preloading, so their children without libitm.so.1 do not get it either.
-        if (elf->prefers_its_own_folders) put_in_front("LD_PRELOAD", (runtime / "libitm.so.1").string(), ':');
+        if (elf->prefers_its_own_folders) prepend_to_variable("LD_PRELOAD", (runtime / "libitm.so.1").string(), ':');
     }
-    put_in_front("LD_LIBRARY_PATH", runtime.string(), ':');
+    prepend_to_variable("LD_LIBRARY_PATH", runtime.string(), ':');
     if (!options.report.empty()) {
         ::setenv("TUTTI_REPORT", options.report.c_str(), 1);
         ::setenv("TUTTI_COMMAND", self.c_str(), 1);

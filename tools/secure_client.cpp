@@ -76,10 +76,11 @@ std::string last_tls_error() {
         const char* const reason = ::ERR_reason_error_string(code);
         return reason != nullptr ? reason : fmt::format("OpenSSL's error {:#x}", code);
     }
-    if (errno == EAGAIN || errno == EWOULDBLOCK) return "it says nothing for long";
+    if (errno == EAGAIN || errno == EWOULDBLOCK) return "the server has sent nothing before the timeout";
     // The server's alert is lost if we have sent something meanwhile.
-    if (errno == ECONNRESET || errno == EPIPE) return "it has reset the connection (does it want a certificate?)";
-    return errno == 0 ? "the other side has closed the connection" : std::strerror(errno);
+    if (errno == ECONNRESET || errno == EPIPE)
+        return "the server reset the connection (does it require a client certificate?)";
+    return errno == 0 ? "the server closed the connection" : std::strerror(errno);
 }
 
 std::unique_ptr<SSL, void (*)(SSL*)> do_tls_handshake(int socket, const std::string& host, const tls_context& by) {
@@ -97,7 +98,7 @@ std::unique_ptr<SSL, void (*)(SSL*)> do_tls_handshake(int socket, const std::str
     errno = 0;
     if (::SSL_connect(made.get()) == 1) return made;
     if (const long verdict = ::SSL_get_verify_result(made.get()); verdict != X509_V_OK)
-        throw std::runtime_error{fmt::format("TLS: the certificate of {} is not to be trusted: {}", host,
+        throw std::runtime_error{fmt::format("TLS: the certificate of {} is not trusted: {}", host,
                                              ::X509_verify_cert_error_string(verdict))};
     fail("no handshake with " + host);
 }

@@ -28,9 +28,9 @@
 namespace tutti::tools {
 namespace {
 
-constexpr const char* not_loaded_anew =
-    "SIGHUP changes nothing: procedures are not loaded anew while their server runs. Let another server take over the "
-    "sockets and the log: docs/server-operation.md, New procedures";
+constexpr const char* sighup_refusal =
+    "SIGHUP changes nothing: a running server does not reload procedures. To replace them, let another server take "
+    "over the sockets and the log: docs/server-operation.md, New procedures";
 
 /// Raises the limit of descriptors to the maximum: each client needs one.
 void raise_descriptor_limit() {
@@ -75,13 +75,13 @@ void need_known_hardware() {
 /// Reloads the certificates, the only part that a running server reloads.
 void renew_certificates(server::service& service, const server::tls_files& files, const operator_log& log) {
     try {
-        if (!service.renew_certificates()) return log.write(server::severity::warning, not_loaded_anew);
+        if (!service.renew_certificates()) return log.write(server::severity::warning, sighup_refusal);
         log.write(server::severity::info,
-                  fmt::format("clients that connect from now on get the certificate that is now in {}. Nothing else "
-                              "was read anew",
+                  fmt::format("clients that connect from now on get the certificate that is now in {}; nothing else "
+                              "was reloaded",
                               files.certificate));
     } catch (const std::exception& e) {
-        log.write(server::severity::error, fmt::format("{}; clients get the certificate from before", e.what()));
+        log.write(server::severity::error, fmt::format("{}; clients still get the previous certificate", e.what()));
     }
 }
 
@@ -96,7 +96,7 @@ void serve(const serve_options& options) {
     choose_from_environment("TUTTI_POLICY", use_policy);
     need_known_hardware();
     std::optional<systemd_notifier> supervisor{std::in_place};  // constructed before other threads exist
-    operator_signals signals{log, not_loaded_anew};
+    operator_signals signals{log, sighup_refusal};
     raise_descriptor_limit();
     server::settings how = options.server_settings;
     how.report_crashes = true;
@@ -108,7 +108,7 @@ void serve(const serve_options& options) {
     for (const std::string& object : options.shared_objects) service.load(object);
     const std::string all = fmt::format("{}", fmt::join(options.shared_objects, ", "));
     for (const std::string& name : service.unused_settings())
-        throw cli::command_line_error{fmt::format("--set: {} knows no setting {}", all, name)};
+        throw cli::command_line_error{fmt::format("--set: {} has no setting {}", all, name)};
     if (options.only_checks) {
         service.check();
         return say(fmt::format("{} can be served", all));
@@ -139,7 +139,7 @@ void serve(const serve_options& options) {
 
     signals.wait();
     supervisor->stopping();
-    say("ending: no new calls; what was accepted is answered");
+    say("ending: no new calls are taken; accepted calls are answered");
     service.drain();
     supervisor.reset();  // `supervisor` calls the service
     say("ended");

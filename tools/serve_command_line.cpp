@@ -15,7 +15,7 @@ namespace tutti::tools {
 namespace {
 
 /// Checks file names: an empty name usually comes from a variable that is not set.
-std::string not_empty(const std::string& given) { return given.empty() ? "is the name of a file, and is empty" : ""; }
+std::string not_empty(const std::string& given) { return given.empty() ? "give the name of a file, not ''" : ""; }
 
 struct parsed_serve_options {
     serve_options options;
@@ -92,7 +92,7 @@ CLI::Option* add_bytes(CLI::App& to, const std::string& name, Number& value, con
 
 void add_general_options(CLI::App& serve, parsed_serve_options& words) {
     serve.add_option("object", words.options.shared_objects,
-                     "shared object with the procedures; several are loaded in turn");
+                     "shared object with the procedures; several are loaded in order");
     serve.add_option("--config", "TOML file with more options, by the names below without dashes")->type_name("FILE");
     serve.add_option("--set", words.settings, "setting for the procedures; can be repeated")
         ->allow_extra_args(false)  // the next word may be an object
@@ -101,7 +101,7 @@ void add_general_options(CLI::App& serve, parsed_serve_options& words) {
     serve.add_option("--cluster", words.options.cluster, "join the cluster that this file describes")
         ->type_name("FILE");
     serve.add_flag_function(
-        "--no-forward", [&how = words.options.how](std::int64_t times) { how.forward = times <= 0; },
+        "--no-forward", [&how = words.options.server_settings](std::int64_t times) { how.forward = times <= 0; },
         "run each call here, and no calls of the cluster's other servers");
     cli::assign_group(serve, "General");
 }
@@ -303,7 +303,8 @@ void add_limits(CLI::App& serve, parsed_serve_options& words) {
         ->default_str("3/4 of --max-buffered-bytes");
     add_count(serve, "--max-cached-replies", how.max_cached_replies,
               "maximum number of cached replies of calls with an ID");
-    add_time_limit(serve, "--reply-cache-ttl", how.reply_cache_ttl, "time for which such a reply stays cached");
+    add_time_limit(serve, "--reply-cache-ttl", how.reply_cache_ttl,
+                   "time for which the reply of a call with an ID stays cached");
     add_time_limit(serve, "--time-limit", how.time_limit, "running time after which a call is cancelled; 0: never");
     add_time_limit(serve, "--idle-timeout", how.idle_timeout,
                    "time without a request after which a client is closed; 0: never");
@@ -330,7 +331,7 @@ void add_message_options(CLI::App& serve, parsed_serve_options& words) {
         ->default_str("info")
         ->excludes(quiet);
     serve.add_flag("--log-json", words.options.log_json, "print messages as JSON lines");
-    add_time_limit(serve, "--stuck-after", how.stuck_after, "report calls that keep a worker for so long; 0: none");
+    add_time_limit(serve, "--stuck-after", how.stuck_after, "report calls that block a worker for this long; 0: none");
     add_duration(serve, "--slow-log-slower-than", how.slow_log_slower_than,
                  "running time from which SLOWLOG keeps a call; negative: none");
     serve.add_option("--slow-log-max-len", how.slow_log_max_len, "maximum number of slow-log entries")
@@ -360,13 +361,12 @@ serve_options options_of(parsed_serve_options words) {
     for (const CLI::Option* const o : preemption_only) {
         if (o->count() == 0) continue;
         if (options.server_settings.executor == server::execution::threads)
-            throw cli::command_line_error{o->get_name() +
-                                          " says how calls are preempted; --executor threads preempts none"};
+            throw cli::command_line_error{o->get_name() + " needs preemption: leave out --executor threads"};
         options.server_settings.executor = server::execution::preemptive;  // a build without preemption refuses this
     }
     for (const CLI::Option* const o : log_only) {
         if (o->count() != 0 && options.server_settings.log.file.empty())
-            throw cli::command_line_error{o->get_name() + " says how calls are logged: give --log FILE"};
+            throw cli::command_line_error{o->get_name() + " needs a log: give --log FILE"};
     }
     if (!options.cluster.empty() && !options.server_settings.log.file.empty()) {
         throw cli::command_line_error{

@@ -42,7 +42,7 @@ server_address address_of(const std::string& text, const server_address& like) {
     const std::optional<server::endpoint> there = server::parse_endpoint(text);
     if (!there)
         throw cli::command_line_error{
-            fmt::format("--add-server {}: that is no server; give host:port, or the path of a Unix socket", text)};
+            fmt::format("--add-server {}: not a server; give HOST:PORT, or the path of a Unix socket", text)};
     a.host = there->host;
     a.port = there->port;
     return a;
@@ -93,16 +93,16 @@ public:
 
 private:
     [[noreturn]] void refuse() const {
-        throw std::runtime_error{
-            fmt::format("the server {} does not say what its times count from: it is of another release", name_)};
+        throw std::runtime_error{fmt::format(
+            "the server {} sent a timeline without a valid start time: use the tutti of the server's release", name_)};
     }
     static double microseconds(std::int64_t ns) { return static_cast<double>(ns) / 1000; }
     /// Cristian, "Probabilistic clock synchronization", 1989: the server reads its clock between our request and its
     /// reply, so the fastest reply is the most precise.
     reading read_clock() {
-        constexpr int looks = 8;
+        constexpr int samples = 8;
         reading best;
-        for (int i = 0; i < looks; ++i) {
+        for (int i = 0; i < samples; ++i) {
             const std::int64_t asked = now_ns();
             const std::string text = server_.request({"TIMELINE", "NOW"});
             const std::int64_t error = (now_ns() - asked) / 2;

@@ -106,7 +106,7 @@ info_fields parse_info(std::string_view text) {
 
 std::string table_of(const info_fields& before, const info_fields& now, double seconds) {
     return head_of(before, now, seconds) + turnarounds_of(before, now, seconds) + outcomes_of(before, now, seconds) +
-           "\ncalls/s and mean since the last look, percentiles since the server's start\n";
+           "\ncalls/s and mean since the last report, percentiles since the server's start\n";
 }
 
 void top(const top_options& options) {

@@ -128,8 +128,10 @@ std::string where_it_runs(const program_options& how) {
     const std::string copies = how.staleness == 0 ? "" : fmt::format(", copies of at most {} ms ago", how.staleness);
     if (!how.engine.empty()) return fmt::format("in {} under the prefix {}{}", how.engine, how.prefix, copies);
     const bool zeromq = how.transport == transport::zeromq;
-    const std::string_view carrier = zeromq ? "ZeroMQ" : how.transport == transport::tcp ? "TCP" : "Unix sockets";
-    return fmt::format("objects {}, {}{}{}", how.moves ? "move" : "stay", carrier,
+    const std::string_view transport_name = zeromq                            ? "ZeroMQ"
+                                            : how.transport == transport::tcp ? "TCP"
+                                                                              : "Unix sockets";
+    return fmt::format("objects {}, {}{}{}", how.moves ? "move" : "stay", transport_name,
                        how.tls.empty() ? ""
                        : zeromq        ? " under CURVE"
                                        : " under TLS",

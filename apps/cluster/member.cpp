@@ -24,8 +24,8 @@ using tutti::cluster::ref;
 /// Waits until all nodes have arrived here. A killed node never arrives, and all objects that the wait reads may be on
 /// other nodes. So the loop also checks that the other nodes are reachable.
 void meet(const program_options& how, node& here, const char* where) {
-    constexpr std::chrono::seconds longest{45};
-    const clock::time_point late = clock::now() + longest;
+    constexpr std::chrono::seconds max_wait{45};
+    const clock::time_point late = clock::now() + max_wait;
     const ref<unsigned> arrived{here, where};
     tutti::atomically([&](tutti::tx& t) {
         if (arrived.find(t) == nullptr) arrived.publish(t, 1);
@@ -140,7 +140,7 @@ int run_member(const program_options& how) {
         meet(how, here, "filled");
         report(how.report_to, under_load);
         const measured m = run_threads(how, here, *work);
-        work->settle();
+        work->publish_counts();
         meet(how, here, "run");
         if (const std::string wrong = how.node_number == 0 ? work->check() : std::string{}; !wrong.empty()) {
             fmt::print(stderr, "tutti-cluster: INCONSISTENT: {}\n", wrong);

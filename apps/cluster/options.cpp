@@ -10,15 +10,15 @@ namespace {
 
 constexpr std::string_view description =
     "Starts a cluster of real processes on this machine, runs a workload on it, checks its invariant and prints\n"
-    "throughput, aborts, latencies, and what went over the wire for each transaction.";
+    "throughput, aborts, latencies, and the network traffic of each transaction.";
 
 constexpr std::string_view footer =
     "Exit status: 0 all is well, 1 the invariant is broken or the run failed, 2 bad usage.\n"
     "Examples: tutti-cluster --nodes 3 --threads 2\n"
     "          tutti-cluster --workload skiplist --threads 4 --reads 80\n"
     "          tutti-cluster --workload tpcc --engine etcd://127.0.0.1:2379 --threads 4\n"
-    "          tutti-cluster --kill 1            what the others say when a node goes\n"
-    "          tutti-cluster --tls FOLDER --namespaces --cut 1    or when the network does";
+    "          tutti-cluster --kill 1            the errors of the others when a node fails\n"
+    "          tutti-cluster --tls FOLDER --namespaces --cut 1    or when the network fails";
 
 }  // namespace
 
@@ -33,58 +33,58 @@ std::variant<program_options, cli::help_text> parse_command_line(int argc, const
     app.add_option("--workload", options.workload, fmt::format("One of {}", fmt::join(names, ", ")))
         ->check(cli::one_of(names))
         ->capture_default_str();
-    number("--nodes", options.nodes, 1, 64, "Processes");
-    number("--threads", options.threads, 1, 256, "Threads of each");
-    number("--seconds", options.seconds, 0.05, 1e6, "How long it runs");
-    number("--reads", options.reads, 0, 100, "Of 100 transactions, how many only read");
+    number("--nodes", options.nodes, 1, 64, "Number of processes");
+    number("--threads", options.threads, 1, 256, "Threads of each process");
+    number("--seconds", options.seconds, 0.05, 1e6, "Seconds to run");
+    number("--reads", options.reads, 0, 100, "Percentage of transactions that only read");
     app.add_option("--objects", options.objects,
-                   "Accounts, keys, buckets of the hash table, or vacation's customers and offers; if it is not given, "
-                   "as many as in the paper")
+                   "Accounts, keys, buckets of the hash table, or vacation's customers and offers; the "
+                   "default is that of the paper")
         ->check(cli::within(2, 10'000'000, "a number"));
     number("--inner", options.inner, 1, 1000,
-           "Operations that a transaction makes one after the other: transfers of the bank, or those on keys of the\n"
-           "other workloads but loan, vacation and tpcc");
+           "Operations of a transaction, one after the other: transfers of the bank, or operations on keys of the\n"
+           "other workloads except loan, vacation and tpcc");
     const std::map<std::string, nesting> ways{{"flat", nesting::flat},
                                               {"closed", nesting::closed},
                                               {"checkpoint", nesting::checkpoint},
                                               {"open", nesting::open}};
     app.add_option("--nesting", options.nesting,
-                   "What a conflict over one of them repeats: flat, everything; closed, the one that is not over yet,\n"
-                   "or everything; checkpoint, that one and what followed; open, that one alone, since each commits\n"
-                   "at once, and holds the abstract lock of its key, if it has one, until all are over")
+                   "What a conflict of an operation repeats: flat, the transaction; closed, the unfinished operation\n"
+                   "or the transaction; checkpoint, that operation and those after it; open, that operation alone,\n"
+                   "because each commits at once, and keeps the abstract lock of its key until the transaction ends")
         ->transform(cli::choice(ways))
         ->type_name("flat|closed|checkpoint|open");
     app.add_flag("--singly", options.singly,
-                 "Accounts of the bank are opened one after the other, and not in one trip");
-    number("--warehouses", options.warehouses, 1, 1000, "Of tpcc");
-    number("--shrink", options.shrink, 1, 100, "Divides the items, customers and orders of tpcc");
+                 "Open the accounts of the bank one after the other, instead of in one round trip");
+    number("--warehouses", options.warehouses, 1, 1000, "Warehouses of tpcc");
+    number("--shrink", options.shrink, 1, 100, "Divisor of the items, customers and orders of tpcc");
     CLI::Option* const engine =
         app.add_option("--engine", options.engine,
                        "Address of an engine that holds the objects: tutti://..., etcd://..., postgres://...,\n"
-                       "redis://... or memory:, as engine_options takes it. They stay there, under the prefix that is\n"
-                       "printed")
+                       "redis://... or memory:, as engine_options takes it. The objects stay there, under the printed\n"
+                       "prefix")
             ->type_name("ADDRESS");
     number("--staleness", options.staleness, 0, 600'000,
-           "Blocks that only read may see a state of so many ms ago, from copies; 0: no copies")
+           "Maximum age, in ms, of the state that read-only blocks may see in copies; 0: no copies")
         ->needs(engine);
     const auto file = [&](const char* name, std::string& value, const char* help) {
         app.add_option(name, value, help)->type_name("FILE")->needs(engine);
     };
-    file("--certificate", options.certificate,
-         "Speak TLS to a group, and show this certificate (PEM), made for program.NAME");
-    file("--key", options.key, "Its key (PEM)");
-    file("--authority", options.authority, "Whoever has signed the certificates of the members (PEM)");
-    app.add_option("--name", options.group_name, "Of the group, as its certificates have it")
+    file("--certificate", options.certificate, "Certificate (PEM) for TLS to a group, made for program.NAME");
+    file("--key", options.key, "Key of the certificate (PEM)");
+    file("--authority", options.authority,
+         "Certificate (PEM) of the authority that has signed the certificates of the members");
+    app.add_option("--name", options.group_name, "Name of the group in its certificates")
         ->needs(engine)
         ->capture_default_str();
-    number("--seed", options.seed, std::uint64_t{0}, ~std::uint64_t{0}, "Of what the threads do");
-    app.add_flag("--move", options.moves, "Objects move to the node that writes them")->excludes(engine);
-    const std::map<std::string, transport> carriers{
+    number("--seed", options.seed, std::uint64_t{0}, ~std::uint64_t{0}, "Seed of the threads' random numbers");
+    app.add_flag("--move", options.moves, "Move objects to the node that writes them")->excludes(engine);
+    const std::map<std::string, transport> transports{
         {"tcp", transport::tcp}, {"unix", transport::unix_sockets}, {"zeromq", transport::zeromq}};
     app.add_option("--transport", options.transport,
-                   "What carries messages: tcp, TCP on loopback; unix, Unix sockets; zeromq, ZeroMQ over TCP, as\n"
-                   "HyflowCPP's")
-        ->transform(cli::choice(carriers))
+                   "Transport of messages: tcp, TCP on loopback; unix, Unix sockets; zeromq, ZeroMQ over TCP, as in\n"
+                   "HyflowCPP")
+        ->transform(cli::choice(transports))
         ->type_name("tcp|unix|zeromq")
         ->excludes(engine);
     app.add_option("--tls", options.tls,
@@ -94,28 +94,28 @@ std::variant<program_options, cli::help_text> parse_command_line(int argc, const
         ->excludes(engine);
     number("--kill", options.kill, 0, 63, "Kill this node half-way: the others must end with an error that names it")
         ->excludes(engine);
-    app.add_flag("--stop", options.stop, "--kill stops the node instead (SIGSTOP): it is there, and says nothing")
+    app.add_flag("--stop", options.stop,
+                 "Let --kill stop the node (SIGSTOP), so that the node exists but sends nothing")
         ->needs("--kill");
     CLI::Option* const namespaces =
         app.add_flag(
                "--namespaces", options.namespaces,
-               "Each node in a network namespace of its own, with a cable to a bridge, as if they were machines;\n"
-               "under --tls, since nodes beyond loopback speak nothing else")
+               "Put each node into a network namespace of its own, with a cable to a bridge, as if it were a machine;\n"
+               "needs --tls, because nodes beyond loopback use nothing else")
             ->needs("--tls")
             ->excludes("--transport")
             ->excludes(engine);
     number("--cut", options.cut, 0, 63,
-           "Unplug the cable of this node half-way: all nodes must end with an error that names one they have lost")
+           "Unplug the cable of this node half-way: all nodes must end with an error that names a lost node")
         ->needs(namespaces)
         ->excludes("--kill");
-    number(
-        "--cut-for", options.cut_for, 0.001, 3600.0,
-        "Seconds after which it is plugged in again; less than the failure timeout, and nobody notices but by the time")
+    number("--cut-for", options.cut_for, 0.001, 3600.0,
+           "Seconds after which the cable is plugged in again. Below the failure timeout, the run only takes longer")
         ->needs("--cut");
     number("--failure-timeout", options.failure_timeout, 0.05, 3600.0,
-           "Seconds after which a node that does not answer is lost");
+           "Seconds without an answer after which a node counts as lost");
     number("--cache", options.cache, std::size_t{0}, std::size_t{1} << 40,
-           "Bytes of copies that a node keeps of what others own; 0: none")
+           "Bytes of copies that a node keeps of objects of other nodes; 0: none")
         ->excludes(engine);
     // Options for the processes that the launcher starts.
     app.add_option("--node-number", options.node_number)->group("");

@@ -56,8 +56,9 @@ public:
     /// Runs one transaction. Any thread may call it.
     virtual void run_one(random_source& dice) = 0;
     /// Publishes this node's counts to all nodes. REQUIRES: its threads have ended. To be called once.
-    virtual void settle() {}
-    /// Returns the violated invariant, or nothing. REQUIRES: no transaction runs, and all nodes have settled.
+    virtual void publish_counts() {}
+    /// Returns the violated invariant, or nothing. REQUIRES: no transaction runs, and all nodes have published their
+    /// counts.
     virtual std::string check() = 0;
 };
 

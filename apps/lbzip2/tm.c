@@ -8,16 +8,16 @@
 #include <signals.h>
 
 bool tm_failed;
-static _Thread_local const char* told;
+static _Thread_local const char* error_text;
 
 /* Runs at the commit, while ownership is still held: the thread must not end here. */
-static void tell(void* what) { told = what; }
+static void store_error(void* what) { error_text = what; }
 
-void tm_tell(const char* what) { tm_at_commit(tell, (void*)(uintptr_t)what); }
+void tm_report_error(const char* what) { tm_at_commit(store_error, (void*)(uintptr_t)what); }
 
-void tm_fail_if_told(const int* scope) {
+void tm_fail_after_error(const int* scope) {
     (void)scope;
-    if (told != NULL && !tm_in_block()) failf(&ispec, "compressed data error: %s", told);
+    if (error_text != NULL && !tm_in_block()) failf(&ispec, "compressed data error: %s", error_text);
 }
 
 static void send(void* signal) { xraise((int)(intptr_t)signal); }

@@ -18,17 +18,17 @@ void xalloc_die(void) __attribute__((noreturn)) TM_PURE;
  * thread ran between the error and the end. Here other threads see in their blocks that no more output is written
  * and that the work never ends. */
 extern bool tm_failed;
-void tm_tell(const char* what) TM_PURE;
+void tm_report_error(const char* what) TM_PURE;
 TM_SAFE static inline void tm_fail(const char* what) {
     tm_failed = true;
-    tm_tell(what);
+    tm_report_error(what);
 }
-void tm_fail_if_told(const int* scope) TM_PURE;
+void tm_fail_after_error(const int* scope) TM_PURE;
 /* Sends the process this signal at the block's commit. */
 void tm_raise(int signal) TM_PURE;
 
 #define TM_BLOCK \
-    for (int tm_told __attribute__((cleanup(tm_fail_if_told))) = 0; tm_told == 0; tm_told = 1) __transaction_atomic
+    for (int tm_done __attribute__((cleanup(tm_fail_after_error))) = 0; tm_done == 0; tm_done = 1) __transaction_atomic
 /* Blocks on the state of the scheduler, of the input, and of the output. */
 #define TM_SCHED() TM_BLOCK
 #define TM_SOURCE() TM_BLOCK

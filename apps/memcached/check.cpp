@@ -66,7 +66,7 @@ std::string store(mc::connection& server, const std::string& command, const std:
 }
 
 /// The operations of all clients on the shared keys.
-struct tally {
+struct totals {
     std::mutex mutex;
     std::uint64_t increments = 0, swaps = 0, appended = 0;
     std::vector<std::uint64_t> sums;  // the replies to all increments
@@ -74,7 +74,7 @@ struct tally {
 
 class client {
 public:
-    client(const settings& of, unsigned number, tally& shared)
+    client(const settings& of, unsigned number, totals& shared)
         : settings_(of),
           name_("c" + std::to_string(number)),
           engine_(of.seed + number),
@@ -224,7 +224,7 @@ private:
     std::string name_;
     std::mt19937_64 engine_;
     mc::connection server_;
-    tally& shared_;
+    totals& shared_;
     std::map<std::string, entry> model_;
     std::vector<std::uint64_t> sums_;
     std::uint64_t swaps_ = 0, appended_ = 0;
@@ -254,12 +254,12 @@ void check(const settings& of) {
     store(server, "set", "shared-sum", "0", "0");
     store(server, "set", "shared-cas", "0", "0");
     store(server, "set", "shared-list", "0", "");
-    tally shared;
+    totals shared;
     std::mutex mutex;
     std::string failure;
-    std::vector<std::thread> crew;
+    std::vector<std::thread> workers;
     for (unsigned number = 0; number < of.clients; ++number)
-        crew.emplace_back([&, number] {
+        workers.emplace_back([&, number] {
             try {
                 client(of, number, shared).run();
             } catch (const std::exception& error) {
@@ -268,7 +268,7 @@ void check(const settings& of) {
             }
         });
     if (of.fill > 0)
-        crew.emplace_back([&] {
+        workers.emplace_back([&] {
             try {
                 fill(of);
             } catch (const std::exception& error) {
@@ -276,7 +276,7 @@ void check(const settings& of) {
                 failure = error.what();
             }
         });
-    for (auto& one : crew) one.join();
+    for (auto& one : workers) one.join();
     if (!failure.empty()) throw wrong_answer(failure);
 
     const auto final_value = [&](const std::string& key) {

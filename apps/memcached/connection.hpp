@@ -29,8 +29,8 @@ public:
             throw std::system_error(error, std::generic_category(), "cannot connect to " + path);
         }
         // If the server hangs, the program ends with a message instead of hanging.
-        const timeval patience{.tv_sec = 20, .tv_usec = 0};
-        ::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+        const timeval timeout{.tv_sec = 20, .tv_usec = 0};
+        ::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
     }
     connection(connection&& other) noexcept
         : socket_(std::exchange(other.socket_, -1)), input_(std::move(other.input_)), at_(other.at_) {}

@@ -39,8 +39,8 @@ struct wrong_history : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-const char* const named_lock_table_test[] = {"get", "gets", "set",  "add",   "replace", "append",   "prepend",
-                                             "cas", "incr", "decr", "touch", "delete",  "flush_all"};
+const char* const command_names[] = {"get", "gets", "set",  "add",   "replace", "append",   "prepend",
+                                     "cas", "incr", "decr", "touch", "delete",  "flush_all"};
 
 using engine = std::mt19937_64;
 
@@ -90,7 +90,7 @@ private:
     }
 
     void ask(command& c, const std::string& key) {
-        std::string request = named_lock_table_test[static_cast<unsigned>(c.what)];
+        std::string request = command_names[static_cast<unsigned>(c.what)];
         const std::string time = c.expired ? " -1" : " 0";
         if (c.what != kind::flush) request += " " + key;
         if (c.what >= kind::set && c.what <= kind::cas) {
@@ -202,7 +202,7 @@ void note_overlaps(std::vector<command>& history) {
 std::string describe(const std::vector<command>& history) {
     std::ostringstream text;
     for (const command& c : history)
-        text << "\n  " << c.called << ".." << c.answered << "  " << named_lock_table_test[static_cast<unsigned>(c.what)]
+        text << "\n  " << c.called << ".." << c.answered << "  " << command_names[static_cast<unsigned>(c.what)]
              << (c.expired ? " (expired) " : " ") << c.argument.substr(0, 30) << " "
              << (c.unique != 0 ? std::to_string(c.unique) : "") << " -> " << c.answer.substr(0, 40);
     return text.str();
@@ -218,19 +218,19 @@ public:
     }
 
     void operator()() {
-        std::vector<std::thread> others, crew;
+        std::vector<std::thread> others, workers;
         for (unsigned number = 0; number < settings_.pressure; ++number)
             others.emplace_back([&, number] { guarded([&] { press(settings_, number, over_); }); });
         for (unsigned number = 0; number < settings_.rude; ++number)
             others.emplace_back([&, number] { guarded([&] { be_rude(settings_, number, over_); }); });
         for (auto& one : clients_)
-            crew.emplace_back([&] {
+            workers.emplace_back([&] {
                 while (!over_) {
                     guarded([&] { one->run_round(round_); });
                     meet_.arrive_and_wait();
                 }
             });
-        for (auto& one : crew) one.join();
+        for (auto& one : workers) one.join();
         for (auto& one : others) one.join();
         if (!failure_.empty()) throw wrong_history(failure_);
         std::printf("%s%u clients, %" PRIu64 " rounds: every history of the %u keys of each is linearizable\n",

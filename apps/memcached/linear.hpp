@@ -45,7 +45,7 @@ struct value {
 namespace detail {
 
 inline value stored(const value& before, std::string text) { return {true, std::move(text), 0, before.largest}; }
-inline value gone(const value& before) { return {false, {}, 0, before.largest}; }
+inline value absent(const value& before) { return {false, {}, 0, before.largest}; }
 
 inline bool is_number(const std::string& text) {
     return !text.empty() && text.size() < 20 && text.find_first_not_of("0123456789") == std::string::npos;
@@ -79,22 +79,22 @@ inline std::optional<value> seen(const command& c, const value& before) {
 /// blanks, depending on other readers. Second, a value may survive a flush_all that arrives while a command stores it.
 /// That command takes a lock, but flush_all only draws a number that older values lack.
 inline std::optional<value> apply(const command& c, const value& before, bool other = false) {
-    using detail::gone, detail::stored;
+    using detail::absent, detail::stored;
     const auto when = [&](bool right, value after) { return right ? std::optional(after) : std::nullopt; };
     switch (c.what) {
         case kind::get:
         case kind::gets: return detail::seen(c, before);
-        case kind::set: return when(c.answer == "STORED", c.expired ? gone(before) : stored(before, c.argument));
+        case kind::set: return when(c.answer == "STORED", c.expired ? absent(before) : stored(before, c.argument));
         case kind::add:
             if (before.there) return when(c.answer == "NOT_STORED", before);
             return when(c.answer == "STORED", stored(before, c.argument));
         case kind::incr:
         case kind::decr: return detail::counted(c, before, !other);
-        case kind::flush: return when(c.answer == "OK", other && c.overlapped ? before : gone(before));
+        case kind::flush: return when(c.answer == "OK", other && c.overlapped ? before : absent(before));
         case kind::touch:
             if (!before.there) return when(c.answer == "NOT_FOUND", before);
-            return when(c.answer == "TOUCHED", c.expired ? gone(before) : before);
-        case kind::remove: return when(c.answer == (before.there ? "DELETED" : "NOT_FOUND"), gone(before));
+            return when(c.answer == "TOUCHED", c.expired ? absent(before) : before);
+        case kind::remove: return when(c.answer == (before.there ? "DELETED" : "NOT_FOUND"), absent(before));
         case kind::cas:
             if (!before.there) return when(c.answer == "NOT_FOUND", before);
             // A number that no client has seen is newer than this client's, unless only a `gets` that proves nothing
@@ -127,19 +127,19 @@ inline bool is_linearizable(const std::vector<command>& history, bool under_pres
         std::uint64_t first_answer = ~std::uint64_t{0};
         for (std::uint64_t left = all & ~taken; left != 0; left &= left - 1)
             first_answer = std::min(first_answer, history[static_cast<unsigned>(std::countr_zero(left))].answered);
-        const auto go_on = [&](std::uint64_t done, const value& after) {
+        const auto continue_with = [&](std::uint64_t done, const value& after) {
             if (tried.emplace(done, after).second) open.emplace_back(done, after);
         };
         if (under_pressure && now.there) {
-            go_on(taken, detail::gone(now));
-            go_on(taken, detail::stored(now, now.text));
+            continue_with(taken, detail::absent(now));
+            continue_with(taken, detail::stored(now, now.text));
         }
         for (std::uint64_t left = all & ~taken; left != 0; left &= left - 1) {
             const auto index = static_cast<unsigned>(std::countr_zero(left));
             if (history[index].called > first_answer) continue;
             for (const bool other : {false, true})
                 if (const auto after = apply(history[index], now, other))
-                    go_on(taken | std::uint64_t{1} << index, *after);
+                    continue_with(taken | std::uint64_t{1} << index, *after);
         }
     }
     return false;

@@ -76,9 +76,9 @@ void check_consistency(const command& c) {
             "--algorithm: it is for the library build; the {} build takes no notice of it", name_of(c.which))};
     }
     for (const program* p : c.programs) {
-        if (c.size && (*c.size < p->least || *c.size > p->most)) {
+        if (c.size && (*c.size < p->min_size || *c.size > p->max_size)) {
             throw cli::command_line_error{
-                fmt::format("--size: {} takes from {} to {} {}", p->name, p->least, p->most, p->unit)};
+                fmt::format("--size: {} takes from {} to {} {}", p->name, p->min_size, p->max_size, p->unit)};
         }
     }
 }

@@ -38,11 +38,11 @@ run_outcome measured(const run_settings& how, const Work& work) {
 struct program {
     const char* name;
     const char* what;
-    const char* unit;   ///< the unit of a size
-    std::size_t usual;  ///< the size for one to two seconds on one thread without transactions
-    std::size_t quick;  ///< for tests: about 50 ms
-    std::size_t least;  ///< minimum size
-    std::size_t most;   ///< maximum size
+    const char* unit;      ///< the unit of a size
+    std::size_t usual;     ///< the size for one to two seconds on one thread without transactions
+    std::size_t quick;     ///< for tests: about 50 ms
+    std::size_t min_size;  ///< minimum size
+    std::size_t max_size;  ///< maximum size
     run_function sequential;
     run_function library;
 };

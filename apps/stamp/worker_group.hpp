@@ -7,7 +7,7 @@
 
 namespace stamp {
 
-/// One thread of a crew, as its work sees it.
+/// One thread of a worker group, as its work sees it.
 class group_worker {
 public:
     group_worker(std::barrier<>& where, unsigned number, unsigned of) : index{number}, group_size{of}, where_{where} {}

@@ -10,15 +10,15 @@
 
 namespace swarm {
 
-/// The renderer's requirements for snapshots.
-struct promise {
+/// The renderer's deadline for snapshots, and the share that should meet it.
+struct deadline_goal {
     std::chrono::nanoseconds deadline{1'000'000'000 / 180};  ///< from the start of the transaction
     double qos = 0.99;                                       ///< the share of snapshots that should meet the deadline
 };
 
 struct render_mode {
     std::string_view name;
-    tutti::options (*options)(const promise&);
+    tutti::options (*options)(const deadline_goal&);
 };
 
 /// With these factors a deadline never makes an attempt stricter before the deadline is missed.
@@ -27,24 +27,24 @@ inline constexpr tutti::deadline_tuning never_strict{.visible_factor = 1, .irrev
 /// To add a mode, add an entry.
 inline constexpr std::array render_modes{
     render_mode{"optimistic",
-                [](const promise&) {
+                [](const deadline_goal&) {
                     return tutti::options{.name = "snapshot", .read_only = true, .mode = tutti::mode::optimistic};
                 }},
     render_mode{"visible",
-                [](const promise&) {
+                [](const deadline_goal&) {
                     return tutti::options{.name = "snapshot", .read_only = true, .mode = tutti::mode::visible};
                 }},
     render_mode{"irrevocable",
-                [](const promise&) {
+                [](const deadline_goal&) {
                     return tutti::options{.name = "snapshot", .read_only = true, .mode = tutti::mode::irrevocable};
                 }},
     render_mode{"adaptive",
-                [](const promise& p) {
+                [](const deadline_goal& p) {
                     return tutti::options{.name = "snapshot", .read_only = true, .deadline = p.deadline, .qos = p.qos};
                 }},
     render_mode{
         "unhurried",
-        [](const promise& p) {
+        [](const deadline_goal& p) {
             return tutti::options{
                 .name = "snapshot", .read_only = true, .deadline = p.deadline, .qos = p.qos, .tuning = &never_strict};
         }},

@@ -59,15 +59,17 @@ std::variant<program_options, cli::help_text> parse_command_line(int argc, const
     };
     number("--threads", options.run.threads, 1, 1024, "a whole number",
            "Threads of the physics; the default leaves one core to the renderer");
-    number("--objects", options.run.objects, 2, 100'000, "a whole number", "Balls");
-    number("--seconds", seconds, 0.01, 1e6, "a number of seconds", "How long each run takes");
-    number("--fps", options.run.fps, 1.0, 1000.0, "a number", "Frames wanted in a second");
-    number("--deadline", deadline, 0.001, 1e6, "a number of milliseconds", "For a snapshot, from its start, in ms");
-    number("--qos", options.run.wanted.qos, 0.01, 1.0, "a share", "Share of the snapshots that is to keep it");
+    number("--objects", options.run.objects, 2, 100'000, "a whole number", "Number of balls");
+    number("--seconds", seconds, 0.01, 1e6, "a number of seconds", "Seconds of each run");
+    number("--fps", options.run.fps, 1.0, 1000.0, "a number", "Frames per second to render");
+    number("--deadline", deadline, 0.001, 1e6, "a number of milliseconds",
+           "Deadline of a snapshot, in ms from its start");
+    number("--qos", options.run.wanted.qos, 0.01, 1.0, "a share",
+           "Share of the snapshots that should meet the deadline");
     number("--seed", options.run.seed, std::uint64_t{0}, ~std::uint64_t{0}, "a whole number",
-           "For the places at the start");
+           "Seed of the initial positions");
     const std::vector<std::string> modes = mode_names();
-    app.add_option("--mode", mode, fmt::format("How the snapshot's transaction runs: {}", fmt::join(modes, ", ")))
+    app.add_option("--mode", mode, fmt::format("Mode of the snapshot's transaction: {}", fmt::join(modes, ", ")))
         ->check(cli::one_of(modes))
         ->type_name("NAME")
         ->capture_default_str();
@@ -80,7 +82,7 @@ std::variant<program_options, cli::help_text> parse_command_line(int argc, const
         ->type_name("NAME");
     const std::vector<std::string> policies = cli::policy_names();
     app.add_option("--policy", options.policy,
-                   fmt::format("Who gives way: {}; without it {}", fmt::join(policies, ", "), policies.front()))
+                   fmt::format("Policy for conflicts: {}; without it {}", fmt::join(policies, ", "), policies.front()))
         ->check(cli::one_of(policies))
         ->envname("TUTTI_POLICY")
         ->type_name("NAME");

@@ -13,14 +13,14 @@ constexpr int pull = 2;
 constexpr int alignment = 16;
 
 struct neighbour {
-    object_id who = nobody;
+    object_id who = no_object;
     offset way_there;
     std::int64_t square = 0;  ///< squared distance
 };
 
 neighbour nearest(tutti::tx& t, scene& world, object_id self, point here) {
     const std::int64_t reach = world.cells().cell_side();
-    neighbour best{nobody, {}, reach * reach};
+    neighbour best{no_object, {}, reach * reach};
     world.cells().around(here, [&](int cell) {
         world.for_each_in(t, cell, [&](object_id other) {
             if (other == self) return;
@@ -68,7 +68,7 @@ unsigned step(scene& world, object_id self) {
         object& me = world[self];
         const point here = me.position.get(t);
         velocity speed = me.speed.get(t);
-        if (const neighbour other = nearest(t, world, self, here); other.who != nobody) {
+        if (const neighbour other = nearest(t, world, self, here); other.who != no_object) {
             const velocity its_speed = world[other.who].speed.get(t);
             const offset by = impulse(self, speed, other, its_speed, world.radius());
             const auto mine = changed(speed, by, 1);

@@ -62,7 +62,7 @@ scene::scene(int objects, std::uint64_t seed)
       radius_{radius_of(objects, grid_)},
       objects_(static_cast<std::size_t>(objects)),
       first_(static_cast<std::size_t>(grid_.cells())) {
-    for (tutti::var<object_id>& first : first_) first.store(nobody);
+    for (tutti::var<object_id>& first : first_) first.store(no_object);
     placement place{seed};
     for (object_id id = 0; id < size(); ++id) {
         const point where = place.position(flock_of(id));
@@ -95,7 +95,7 @@ void scene::unlink(tutti::tx& t, object_id id, int cell) {
     tutti::var<object_id>* place = &first_[static_cast<std::size_t>(cell)];
     for (int seen = 0; seen <= size(); ++seen) {
         const object_id at = place->get(t);
-        if (at == nobody) break;
+        if (at == no_object) break;
         tutti::var<object_id>& next = (*this)[at].next;
         if (at == id) {
             place->set(t, next.get(t));

@@ -17,7 +17,7 @@
 namespace swarm {
 
 using object_id = std::int32_t;
-inline constexpr object_id nobody = -1;
+inline constexpr object_id no_object = -1;
 
 /// The error that the scene violates an invariant: transactions were not atomic.
 class inconsistency : public std::runtime_error {
@@ -28,7 +28,7 @@ public:
 struct object {
     tutti::var<point> position;
     tutti::var<velocity> speed;
-    tutti::var<object_id> next{nobody};  ///< in the list of its cell
+    tutti::var<object_id> next{no_object};  ///< in the list of its cell
 };
 
 /// Maps points to cells. The number of cells along each side is a power of two, at least four, so that the 27 cells
@@ -86,7 +86,7 @@ public:
     template <class F>
     void for_each_in(tutti::tx& t, int cell, F visit) {
         object_id id = first_[static_cast<std::size_t>(cell)].get(t);
-        for (int seen = 0; id != nobody && seen <= size(); ++seen) {
+        for (int seen = 0; id != no_object && seen <= size(); ++seen) {
             visit(id);
             id = (*this)[id].next.get(t);
         }

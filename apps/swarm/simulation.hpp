@@ -17,7 +17,7 @@ struct run_settings {
     int objects = 500;
     std::chrono::duration<double> time{5};
     double fps = 30;
-    promise wanted;
+    deadline_goal wanted;
     std::uint64_t seed = 7;
     bool record = false;  ///< keeps all snapshots
 };

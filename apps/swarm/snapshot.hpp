@@ -9,7 +9,7 @@
 namespace swarm {
 
 struct sighting {
-    object_id id = nobody;
+    object_id id = no_object;
     std::int32_t cell = 0;  ///< the cell whose list contains the object
     point position;
     velocity speed;

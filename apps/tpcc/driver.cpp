@@ -39,7 +39,7 @@ public:
         }
     }
 
-    [[nodiscard]] const std::array<profile_tally, profile_count>& tallies() const { return tallies_; }
+    [[nodiscard]] const std::array<profile_statistics, profile_count>& statistics() const { return statistics_; }
 
 private:
     static bool committed(const std::optional<new_order_result>& r) { return r.has_value(); }
@@ -53,17 +53,17 @@ private:
         const steady::time_point begin = steady::now();
         const execution<Result> done = transaction(db_, in);
         const auto took = std::chrono::duration_cast<std::chrono::nanoseconds>(steady::now() - begin);
-        profile_tally& tally = tallies_[static_cast<std::size_t>(which)];
-        ++(committed(done.result) ? tally.commits : tally.rolled_back);
-        tally.restarts += done.attempts - 1;
-        tally.turnaround.add(static_cast<std::uint64_t>(took.count()));
+        profile_statistics& counted = statistics_[static_cast<std::size_t>(which)];
+        ++(committed(done.result) ? counted.commits : counted.rolled_back);
+        counted.restarts += done.attempts - 1;
+        counted.turnaround.add(static_cast<std::uint64_t>(took.count()));
     }
 
     database& db_;
     random_source random_;
     input_source inputs_;
     deck deck_;
-    std::array<profile_tally, profile_count> tallies_;
+    std::array<profile_statistics, profile_count> statistics_;
 };
 
 /// Ends a run: when its time is over, when every worker has finished its transactions, or at the first exception.
@@ -102,7 +102,7 @@ private:
 
 }  // namespace
 
-void profile_tally::merge(const profile_tally& other) {
+void profile_statistics::merge(const profile_statistics& other) {
     commits += other.commits;
     rolled_back += other.rolled_back;
     restarts += other.restarts;
@@ -116,7 +116,7 @@ run_result run_mix(database& db, const run_settings& settings) {
         try {
             worker me{db, settings, number};
             for (std::uint64_t i = 0; i != settings.transactions && !end.reached(); ++i) me.run_one();
-            results[number].profiles = me.tallies();
+            results[number].profiles = me.statistics();
             end.leave();
         } catch (...) {
             end.fail(std::current_exception());

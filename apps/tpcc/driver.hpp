@@ -36,18 +36,18 @@ struct run_settings {
 };
 
 /// The results of the transactions of one profile.
-struct profile_tally {
+struct profile_statistics {
     std::uint64_t commits = 0;
     std::uint64_t rolled_back = 0;  ///< New-Orders of an item that does not exist, rolled back as specified
     std::uint64_t restarts = 0;     ///< attempts beyond the first
     cli::histogram turnaround;      ///< of commits and roll-backs, including restarts, excluding input generation
 
-    void merge(const profile_tally& other);
+    void merge(const profile_statistics& other);
 };
 
 struct run_result {
     double seconds = 0;  ///< from the start of the first worker to the end of the last
-    std::array<profile_tally, profile_count> profiles;
+    std::array<profile_statistics, profile_count> profiles;
 };
 
 /// Runs the mix. An exception in a transaction ends the run and is rethrown.

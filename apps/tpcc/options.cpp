@@ -86,7 +86,7 @@ std::variant<program_options, cli::help_text> parse_command_line(int argc, const
         ->check(cli::within(1, 4096, "a whole number"))
         ->type_name("N")
         ->capture_default_str();
-    app.add_option("--seconds", seconds, "How long to run the mix")
+    app.add_option("--seconds", seconds, "Seconds to run the mix")
         ->check(cli::within(0.01, 1e6, "a number of seconds"))
         ->type_name("S")
         ->capture_default_str();
@@ -101,7 +101,7 @@ std::variant<program_options, cli::help_text> parse_command_line(int argc, const
         ->check(cli::one_of(names))
         ->envname("TUTTI_ALGORITHM")
         ->type_name("NAME");
-    app.add_option("--seed", options.run.seed, "For every random number: the same seed loads the same rows")
+    app.add_option("--seed", options.run.seed, "Seed of all random numbers: the same seed loads the same rows")
         ->check(cli::within(std::uint64_t{0}, ~std::uint64_t{0}, "a whole number"))
         ->type_name("N")
         ->capture_default_str();

@@ -8,11 +8,11 @@ namespace {
 
 double microseconds(std::uint64_t nanoseconds) { return static_cast<double>(nanoseconds) / 1000; }
 
-double restarts_per_commit(const profile_tally& t) {
+double restarts_per_commit(const profile_statistics& t) {
     return t.commits == 0 ? 0 : static_cast<double>(t.restarts) / static_cast<double>(t.commits);
 }
 
-std::string row(std::string_view name, const profile_tally& t, double seconds) {
+std::string row(std::string_view name, const profile_statistics& t, double seconds) {
     return fmt::format("{:<14}{:>12}{:>12.0f}{:>11.1f}{:>11.1f}{:>11.1f}{:>12.1f}{:>17.4f}{:>13}\n", name, t.commits,
                        static_cast<double>(t.commits) / seconds, microseconds(t.turnaround.percentile(0.5)),
                        microseconds(t.turnaround.percentile(0.99)), microseconds(t.turnaround.percentile(0.999)),
@@ -28,7 +28,7 @@ std::string quoted(std::string_view s) {
     return out + '"';
 }
 
-std::string profile_json(std::string_view name, const profile_tally& t, double seconds) {
+std::string profile_json(std::string_view name, const profile_statistics& t, double seconds) {
     return fmt::format(R"({{"profile": {}, "commits": {}, "per_second": {:.1f}, "p50_us": {:.3f}, "p99_us": {:.3f}, )"
                        R"("p999_us": {:.3f}, "max_us": {:.3f}, "restarts": {}, "rolled_back": {}}})",
                        quoted(name), t.commits, static_cast<double>(t.commits) / seconds,
@@ -57,7 +57,7 @@ std::string result_table(const run_result& result) {
     std::string out =
         fmt::format("{:<14}{:>12}{:>12}{:>11}{:>11}{:>11}{:>12}{:>17}{:>13}\n", "profile", "commits", "per second",
                     "p50 us", "p99 us", "p99.9 us", "max us", "restarts/commit", "rolled back");
-    profile_tally all;
+    profile_statistics all;
     for (std::size_t p = 0; p < profile_count; ++p) {
         out += row(profile_names[p], result.profiles[p], result.seconds);
         all.merge(result.profiles[p]);

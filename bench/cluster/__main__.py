@@ -45,22 +45,24 @@ def parse_arguments():
     return parser.parse_args()
 
 
-def tell(text):
+def print_progress(text):
     print(text, file=sys.stderr, flush=True)
 
 
 def run(options):
     how = {n: getattr(options, n) for n in ("processors", "seed") if getattr(options, n) is not None}
     points = Charts(options.quick, options.figures).points()
-    document = {"figures": options.figures, "quick": options.quick, "costs": how, "latency": options.latency, "real": {}, "foretold": {}}
+    document = {"figures": options.figures, "quick": options.quick, "costs": how, "latency": options.latency}
+    document |= {"real": {}, "predicted": {}}
     if options.calibrate:
         several = calibration.TWO + calibration.OPEN
-        real = measure(options.bin, calibration.ALONE + several, options.rounds, 0.5, tell)
-        document["costs"] = how | calibration.fit(options.bin, real, tell)
-        foretold = simulate(options.bin, [calibration.simulated(p) for p in several], document["costs"], tell)
-        document |= {"real": real, "foretold": dict(zip(several, foretold.values()))}
+        real = measure(options.bin, calibration.ALONE + several, options.rounds, 0.5, print_progress)
+        document["costs"] = how | calibration.fit(options.bin, real, print_progress)
+        simulated = [calibration.simulated(p) for p in several]
+        predicted = simulate(options.bin, simulated, document["costs"], print_progress)
+        document |= {"real": real, "predicted": dict(zip(several, predicted.values()))}
     costs = document["costs"] | ({} if options.latency is None else {"latency": options.latency})
-    document["points"] = simulate(options.bin, points, costs, tell)
+    document["points"] = simulate(options.bin, points, costs, print_progress)
     (options.out / "cluster.json").write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
 
 

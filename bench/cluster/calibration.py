@@ -1,4 +1,4 @@
-"""What things cost, from runs of real processes; and what the simulation then says of the others of them."""
+"""Costs, from runs of real processes; and what the simulation then predicts for other runs of them."""
 
 import os
 
@@ -23,14 +23,14 @@ OBJECTS_OF_LIST, OBJECTS_OF_HASH = 13.5, 1  # half of 25 keys, and the head
 
 
 def simulated(point):
-    """The same point of the simulation, whose open steps take abstract locks if they are told to."""
+    """The same point of the simulation, whose open steps take abstract locks on request."""
     return f"{point} --milliseconds 200" + (" --locks" if "--nesting open" in point else "")
 
 
-def fit(folder, real, tell):
+def fit(folder, real, print_progress):
     """The costs in nanoseconds. From one node those of blocks and objects: the list opens half of its 25 keys and the head, the
     hash table one bucket. From two nodes that of a message, which its sender and its receiver share evenly, by halving: the bank's median,
-    which what else runs disturbs least. All else of two nodes is not fitted, but foretold."""
+    which what else runs disturbs least. All else of two nodes is not fitted, but predicted."""
     keys, table = (1000 * real[key(workload=w, nodes=1)]["median"] for w in ("list", "hash"))
     object_ns = max(50.0, (keys - table) / (OBJECTS_OF_LIST - OBJECTS_OF_HASH))
     costs = {"object": round(object_ns), "attempt": round(max(50.0, table - OBJECTS_OF_HASH * object_ns))}
@@ -38,7 +38,7 @@ def fit(folder, real, tell):
     while high - low > 50:
         message = (low + high) // 2
         costs |= {"send": message, "receive": message}
-        found = simulate(folder, [f"{FITTED} --milliseconds 50"], costs, tell)
+        found = simulate(folder, [f"{FITTED} --milliseconds 50"], costs, print_progress)
         median = next(iter(found.values()))["median"]
         low, high = (message, high) if median < real[FITTED]["median"] else (low, message)
     return costs

@@ -11,18 +11,18 @@ using tutti::cluster::node_number;
 namespace {
 
 constexpr std::size_t stack_bytes = std::size_t{64} * 1024;
-constexpr unsigned most_rewinds = 64;  // in one attempt, as in the engine
+constexpr unsigned max_partial_rollbacks = 64;  // in one attempt, as in the engine
 
 }  // namespace
 
 client::client(tutti::cluster::simulation::simulated_cluster& in, node_number at, std::uint16_t slot, const plan& how,
-               const pattern& what, processors& runs_on, tally& counts, interleaving::fiber& main)
+               const pattern& what, processors& runs_on, run_counts& counts, interleaving::fiber& main)
     : simulated_thread{in, at},
       plan_{how},
       pattern_{what},
       keys_{how.locks ? what.keys() : nullptr},
       processors_{runs_on},
-      tally_{counts},
+      counts_{counts},
       main_{main},
       fiber_{stack_bytes},
       work_{in.at(at), *this, slot},
@@ -50,7 +50,7 @@ void client::work(std::uint64_t nanoseconds) {
 
 void client::exchange(std::span<call> calls) {
     if (calls.empty()) return;
-    tally_.round_trips += tally_.counts;
+    counts_.round_trips += counts_.measuring;
     work(calls.size() * plan_.each.send);
     simulated_thread::exchange(calls);
 }
@@ -60,7 +60,8 @@ void client::post(node_number to, tutti::wire::message_type kind, std::string bo
     simulated_thread::post(to, kind, std::move(body));
 }
 
-/// Waits as long as the threads of a real node (line::pause in src/cluster/rpc_endpoint.cpp). The first waits only yield.
+/// Waits as long as the threads of a real node (line::pause in src/cluster/rpc_endpoint.cpp). The first waits only
+/// yield.
 void client::pause(unsigned turn) {
     if (turn < 3) return sleep(plan_.each.attempt);
     sleep(dice_.below(std::uint64_t{20'000} << std::min(turn, 8u)));
@@ -70,11 +71,11 @@ template <class What>
 void client::spend(std::uint64_t split<std::uint64_t>::* part, What&& what) {
     const std::uint64_t began = now();
     what();
-    if (tally_.counts) tally_.spent.*part += now() - began;
+    if (counts_.measuring) counts_.spent.*part += now() - began;
 }
 
 void client::live() {
-    while (!tally_.over) {
+    while (!counts_.over) {
         reads_ = dice_.below(100) < pattern_.reads_of_100().value_or(plan_.reads);
         operations_.clear();
         for (unsigned i = 0; i < plan_.inner; ++i) operations_.push_back(dice_.next());
@@ -90,19 +91,19 @@ void client::live() {
             for (std::size_t first = 0; first < operations_.size(); first += together)
                 run_as_one(first, first + together);
         }
-        if (tally_.counts) tally_.parts += parts - 1;
-        if (tally_.counts) tally_.latencies.push_back(now() - began);
+        if (counts_.measuring) counts_.parts += parts - 1;
+        if (counts_.measuring) counts_.latencies.push_back(now() - began);
     }
 }
 
 void client::run_as_one(std::size_t first, std::size_t last) {
-    for (unsigned turn = 1; !tally_.over && !attempt_once(first, last); ++turn)
+    for (unsigned turn = 1; !counts_.over && !attempt_once(first, last); ++turn)
         spend(&split<std::uint64_t>::pauses, [&] { pause(turn); });
 }
 
 void client::run_under_locks() {
     claims_.begin_execution();
-    for (unsigned turn = 1; !tally_.over; ++turn) {
+    for (unsigned turn = 1; !counts_.over; ++turn) {
         have_changed_.clear();
         while (have_changed_.size() < operations_.size() && run_next_under_lock()) continue;
         const bool all = have_changed_.size() == operations_.size();
@@ -119,7 +120,7 @@ bool client::run_next_under_lock() {
     protocol_status had{};
     spend(&split<std::uint64_t>::locks, [&] { had = claims_.acquire({&wanted, 1}, claims_.name()); });
     if (had != protocol_status::good) {
-        tally_.refused += tally_.counts;
+        counts_.refused += counts_.measuring;
         return false;
     }
     run_as_one(next, next + 1);
@@ -130,7 +131,7 @@ bool client::run_next_under_lock() {
 void client::take_back() {
     for (; !have_changed_.empty(); have_changed_.pop_back()) {
         if (have_changed_.back() == 0) continue;
-        tally_.undone += tally_.counts;
+        counts_.undone += counts_.measuring;
         const auto body = [this] {
             try {
                 keys_->take_back(block_, dice{operations_[have_changed_.size() - 1]});
@@ -139,7 +140,7 @@ void client::take_back() {
                 return false;
             }
         };
-        for (unsigned turn = 1; !tally_.over && !attempt(body).good; ++turn) pause(turn);
+        for (unsigned turn = 1; !counts_.over && !attempt(body).good; ++turn) pause(turn);
     }
 }
 
@@ -156,11 +157,11 @@ client::trial client::attempt(Body&& body) {
 }
 
 bool client::attempt_once(std::size_t first, std::size_t last) {
-    tally_.attempts += tally_.counts;
+    counts_.attempts += counts_.measuring;
     const trial t = attempt([&] { return run_operations(first, last); });
-    if (tally_.counts) {
-        (t.good ? tally_.spent.steps : tally_.spent.lost) += t.running;
-        (t.good ? tally_.spent.commits : tally_.spent.lost) += t.committing;
+    if (counts_.measuring) {
+        (t.good ? counts_.spent.steps : counts_.spent.lost) += t.running;
+        (t.good ? counts_.spent.commits : counts_.spent.lost) += t.committing;
     }
     return t.good;
 }
@@ -168,7 +169,7 @@ bool client::attempt_once(std::size_t first, std::size_t last) {
 bool client::commit() {
     if (!work_.writes()) return true;
     if (work_.prepare(true) != protocol_status::good) {
-        tally_.at_commit += tally_.counts;
+        counts_.at_commit += counts_.measuring;
         return false;
     }
     work_.commit();
@@ -199,25 +200,25 @@ bool client::run_operations(std::size_t first, std::size_t last) {
         }
         count_conflict(first, std::min(i, last - 1));
         const auto to = way_back(first, std::min(i, last - 1));
-        if (!to || ++partial_rollbacks > most_rewinds) return false;
+        if (!to || ++partial_rollbacks > max_partial_rollbacks) return false;
         go_back(marks_[*to - first]);
-        tally_.partial_rollbacks += tally_.counts;
-        tally_.to_the_first += tally_.counts && *to == first;
+        counts_.partial_rollbacks += counts_.measuring;
+        counts_.to_the_first += counts_.measuring && *to == first;
         i = *to;
     }
     return true;
 }
 
 void client::count_conflict(std::size_t first, std::size_t at) {
-    if (!tally_.counts) return;
-    ++tally_.running;
-    if (work_.valid_prefix() && marks_[at - first].opened <= *work_.valid_prefix()) ++tally_.inside;
+    if (!counts_.measuring) return;
+    ++counts_.running;
+    if (work_.valid_prefix() && marks_[at - first].opened <= *work_.valid_prefix()) ++counts_.inside;
 }
 
 std::optional<std::size_t> client::way_back(std::size_t first, std::size_t at) const {
     if (plan_.nesting != nesting::closed && plan_.nesting != nesting::checkpoint) return std::nullopt;
     if (!work_.valid_prefix()) return std::nullopt;
-    // A closed block that has ended belongs to the block around it: a conflict cannot rewind to its begin.
+    // A closed block that has ended belongs to the block around it: a conflict cannot roll back to its begin.
     const std::size_t least = plan_.nesting == nesting::closed ? at : first;
     for (std::size_t i = at + 1; i-- > least;) {
         if (begins_part(i) && marks_[i - first].opened <= *work_.valid_prefix()) return i;

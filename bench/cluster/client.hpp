@@ -15,8 +15,8 @@
 namespace bench::cluster {
 
 /// The counts of all threads, during the measured time.
-struct tally {
-    bool counts = false, over = false;
+struct run_counts {
+    bool measuring = false, over = false;
     std::uint64_t attempts = 0, partial_rollbacks = 0, round_trips = 0;
     std::uint64_t to_the_first = 0;  ///< rewinds to the first operation
     std::uint64_t refused = 0, undone = 0;
@@ -29,7 +29,7 @@ struct tally {
 class client final : public tutti::cluster::simulation::simulated_thread {
 public:
     client(tutti::cluster::simulation::simulated_cluster& in, tutti::cluster::node_number at, std::uint16_t slot,
-           const plan& how, const pattern& what, processors& runs_on, tally& counts, interleaving::fiber& main);
+           const plan& how, const pattern& what, processors& runs_on, run_counts& counts, interleaving::fiber& main);
 
     void resume() override { interleaving::fiber::change(main_, fiber_); }
     void exchange(std::span<tutti::cluster::call> calls) override;
@@ -93,7 +93,7 @@ private:
     const pattern& pattern_;
     const keyed* const keys_;  // for operations under locks
     processors& processors_;
-    tally& tally_;
+    run_counts& counts_;
     interleaving::fiber& main_;
     interleaving::fiber fiber_;
     tutti::cluster::distributed_transaction work_;

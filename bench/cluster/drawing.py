@@ -20,14 +20,15 @@ def draw_panel(axes, panel, found, real):
     axes.set_xticks(range(len(xs)), [str(x) for x in xs])
     if panel.stacked:
         heights = [[value(line, x, found, panel.value) for x in xs] for line in panel.lines]
-        looks = {"labels": [line.label for line in panel.lines], "colors": [line.look["color"] for line in panel.lines]}
-        axes.stackplot(range(len(xs)), heights, **looks)
+        colours = [line.line_style["color"] for line in panel.lines]
+        styles = {"labels": [line.label for line in panel.lines], "colors": colours}
+        axes.stackplot(range(len(xs)), heights, **styles)
     for line in [] if panel.stacked else panel.lines:
         points = [(i, value(line, x, found, panel.value)) for i, x in enumerate(xs)]
         points = [point for point in points if point[1] is not None]
-        axes.plot(*zip(*points), label=line.label, markersize=4, linewidth=1.6, **line.look)
+        axes.plot(*zip(*points), label=line.label, markersize=4, linewidth=1.6, **line.line_style)
         stars = measured(line, real, panel.value)
-        axes.plot([xs.index(x) for x in stars], list(stars.values()), color=line.look["color"], **STAR)
+        axes.plot([xs.index(x) for x in stars], list(stars.values()), color=line.line_style["color"], **STAR)
         any_real = any_real or bool(stars)
     if panel.lines[0].by is not None:
         axes.axhline(1, color="black", linewidth=1)

@@ -32,7 +32,7 @@ PARTS = {
 @dataclasses.dataclass
 class Line:
     label: str
-    look: dict
+    line_style: dict
     points: dict  # x to the key of its point
     by: dict | None = None  # x to the key of the point that divides it
     value: str | None = None  # instead of the panel's
@@ -129,8 +129,8 @@ class Charts:
         ]
         if workload in ("bank", "hash"):
             lines = [
-                Line(label, look, {t: self.point(workload, nodes=8, threads=t, move=move) for t in self.threads})
-                for label, look, move in (
+                Line(label, line_style, {t: self.point(workload, nodes=8, threads=t, move=move) for t in self.threads})
+                for label, line_style, move in (
                     ("objects stay", STAY, False),
                     (f"objects move to writers, after {self.aged} ms", MOVE, True),
                 )
@@ -179,7 +179,7 @@ class Charts:
             }
 
         return {
-            "look": {"color": COLOURS[way], "linestyle": style, "marker": "o"},
+            "line_style": {"color": COLOURS[way], "linestyle": style, "marker": "o"},
             "points": over_nodes(way),
             "by": over_nodes("flat"),
         }
@@ -211,8 +211,8 @@ class Charts:
                         for n in range(1, inner + 1)
                         if inner % n == 0
                     }
-                    look = {"color": colour, "linestyle": style, "marker": "o"}
-                    yield Line(f"{inner} steps, {nodes} nodes", look, points, dict.fromkeys(points, points[1]))
+                    line_style = {"color": colour, "linestyle": style, "marker": "o"}
+                    yield Line(f"{inner} steps, {nodes} nodes", line_style, points, dict.fromkeys(points, points[1]))
 
         across = "checkpoints of a transaction"
         for what, figure in (("transactions a second", "per_second"), ("beginnings anew", "anew")):

@@ -92,13 +92,13 @@ class key_set : public pattern, private keyed {
 public:
     explicit key_set(unsigned keys) : keys_{keys} {}
     void run(block& in, dice draw, bool reads) const final {
-        if (reads) look(in, drawn(draw).key);
+        if (reads) look_up(in, drawn(draw).key);
         else static_cast<void>(change(in, draw));
     }
     [[nodiscard]] const keyed* keys() const noexcept final { return this; }
 
 protected:
-    virtual void look(block& in, std::uint64_t key) const = 0;
+    virtual void look_up(block& in, std::uint64_t key) const = 0;
     /// Returns false if the key is already in the set.
     virtual bool add(block& in, std::uint64_t key, std::uint64_t random) const = 0;
     /// Returns false if the key is not in the set.
@@ -144,7 +144,7 @@ public:
     }
 
 protected:
-    void look(block& in, std::uint64_t key) const override { static_cast<void>(bits(in, key)); }
+    void look_up(block& in, std::uint64_t key) const override { static_cast<void>(bits(in, key)); }
     bool add(block& in, std::uint64_t key, std::uint64_t /*random*/) const override { return set(in, key, true); }
     bool remove(block& in, std::uint64_t key) const override { return set(in, key, false); }
 
@@ -178,7 +178,7 @@ public:
     }
 
 protected:
-    void look(block& in, std::uint64_t key) const override { static_cast<void>(before(in, key + 1)); }
+    void look_up(block& in, std::uint64_t key) const override { static_cast<void>(before(in, key + 1)); }
     bool add(block& in, std::uint64_t key, std::uint64_t random) const override {
         const std::uint64_t node = key + 1;
         const links last = before(in, node);
@@ -240,7 +240,7 @@ public:
     }
 
 protected:
-    void look(block& in, std::uint64_t key) const override { static_cast<void>(find(in, key)); }
+    void look_up(block& in, std::uint64_t key) const override { static_cast<void>(find(in, key)); }
     bool add(block& in, std::uint64_t key, std::uint64_t /*random*/) const override { return mark(in, key, 1); }
     bool remove(block& in, std::uint64_t key) const override { return mark(in, key, 0); }
 

@@ -31,7 +31,7 @@ def as_measured(point):
     return words.replace(" --objects 1", "") if "--workload tpcc" in words else words
 
 
-def simulate(folder, points, costs, tell):
+def simulate(folder, points, costs, print_progress):
     """The figures of each point, by its key; as many at once as there are processors."""
     program = Program(folder, "tutti-bench-cluster")
     common = key(**costs)
@@ -47,7 +47,7 @@ def simulate(folder, points, costs, tell):
         for i, (point, figures) in enumerate(zip(points, pool.map(run, points))):
             found[point] = figures
             if (i + 1) % 50 == 0:
-                tell(f"{i + 1} of {len(points)} points")
+                print_progress(f"{i + 1} of {len(points)} points")
     return found
 
 
@@ -61,17 +61,17 @@ ROWS = {
 }
 
 
-def measure(folder, points, rounds, seconds, tell):
+def measure(folder, points, rounds, seconds, print_progress):
     """The same of real processes, the median of some rounds. What else runs makes rounds slower, so they alternate."""
     program = Program(folder, "tutti-cluster")
     found = {point: [] for point in points}
     for i in range(rounds):
-        tell(f"real processes, round {i + 1} of {rounds}")
+        print_progress(f"real processes, round {i + 1} of {rounds}")
         for point in points:
             # Without copies, like the simulated points.
             text, _ = program.run([*point.split(), "--cache", "0", "--seconds", seconds], LIMIT)
             rows = {name: re.search(row, text) for name, row in ROWS.items()}
             if None in rows.values():
-                raise Failure(f"tutti-cluster {point} says something else than it did: {text.strip()}")
+                raise Failure(f"tutti-cluster {point} printed another result than before: {text.strip()}")
             found[point].append({name: float(row[1]) for name, row in rows.items()})
     return {point: {n: statistics.median(r[n] for r in all_of) for n in ROWS} for point, all_of in found.items()}

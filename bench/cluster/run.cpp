@@ -57,7 +57,7 @@ public:
             const auto home = static_cast<node_number>(i % p.nodes);
             simulated_cluster& here = *this;
             clients_.emplace_back(here, home, static_cast<std::uint16_t>(i / p.nodes), plan_, *pattern_,
-                                  processors_[home], tally_, main_);
+                                  processors_[home], counts_, main_);
         }
     }
 
@@ -92,7 +92,7 @@ private:
         network().after(processors_[to].done(now, work) - now, [this, to, f = frame] { deliver(to, f); });
     }
     void count(const wire::header& h, std::string_view body) {
-        if (!tally_.counts) return;
+        if (!counts_.measuring) return;
         ++messages_;
         bytes_ += wire::header::size + body.size();
         if (h.type == wire::message_type::owner_update) ++directory_;
@@ -106,50 +106,50 @@ private:
     void fail(const char* what) override { throw std::logic_error{what}; }
 
     void begin_to_count() {
-        tally_.counts = true;
+        counts_.measuring = true;
         for (const processors& p : processors_) busy_before_.push_back(p.busy(network().now()));
     }
     void stop_counting() {
-        tally_.counts = false;
-        tally_.over = true;
+        counts_.measuring = false;
+        counts_.over = true;
         figures& f = found_;
-        f.transactions = tally_.latencies.size();
+        f.transactions = counts_.latencies.size();
         f.operations = f.transactions * plan_.inner;
         const double all = std::max(1.0, static_cast<double>(f.transactions));
         const auto each = [all](std::uint64_t n) { return static_cast<double>(n) / all; };
         f.per_second = static_cast<double>(f.transactions) * 1e9 / static_cast<double>(plan_.duration);
-        const std::uint64_t due = (plan_.nesting == nesting::open ? f.operations : f.transactions) + tally_.parts;
-        f.aborts = each(tally_.attempts - std::min(tally_.attempts, due));
-        f.partial_rollbacks = each(tally_.partial_rollbacks);
-        f.anew = f.aborts + each(tally_.to_the_first);
-        f.refused = each(tally_.refused);
-        f.undone = each(tally_.undone);
+        const std::uint64_t due = (plan_.nesting == nesting::open ? f.operations : f.transactions) + counts_.parts;
+        f.aborts = each(counts_.attempts - std::min(counts_.attempts, due));
+        f.partial_rollbacks = each(counts_.partial_rollbacks);
+        f.anew = f.aborts + each(counts_.to_the_first);
+        f.refused = each(counts_.refused);
+        f.undone = each(counts_.undone);
         const auto microseconds = [&](std::uint64_t nanoseconds) { return each(nanoseconds) / 1000; };
-        f.spent = {.steps = microseconds(tally_.spent.steps),
-                   .commits = microseconds(tally_.spent.commits),
-                   .lost = microseconds(tally_.spent.lost),
-                   .pauses = microseconds(tally_.spent.pauses),
-                   .locks = microseconds(tally_.spent.locks),
-                   .undoing = microseconds(tally_.spent.undoing)};
-        f.at_commit = each(tally_.at_commit);
-        f.running = each(tally_.running);
-        f.inside = each(tally_.inside);
-        f.round_trips = each(tally_.round_trips);
+        f.spent = {.steps = microseconds(counts_.spent.steps),
+                   .commits = microseconds(counts_.spent.commits),
+                   .lost = microseconds(counts_.spent.lost),
+                   .pauses = microseconds(counts_.spent.pauses),
+                   .locks = microseconds(counts_.spent.locks),
+                   .undoing = microseconds(counts_.spent.undoing)};
+        f.at_commit = each(counts_.at_commit);
+        f.running = each(counts_.running);
+        f.inside = each(counts_.inside);
+        f.round_trips = each(counts_.round_trips);
         f.messages = each(messages_);
         f.bytes = each(bytes_);
         f.directory = each(directory_);
         f.median = percentile(50);
         f.of_99 = percentile(99);
-        look_at_nodes(f);
+        inspect_nodes(f);
     }
     double percentile(unsigned of_100) {
-        std::vector<std::uint64_t>& all = tally_.latencies;
+        std::vector<std::uint64_t>& all = counts_.latencies;
         if (all.empty()) return 0;
         const auto nth = all.begin() + static_cast<std::ptrdiff_t>((all.size() - 1) * of_100 / 100);
         std::ranges::nth_element(all, nth);
         return static_cast<double>(*nth) / 1000;
     }
-    void look_at_nodes(figures& f) {
+    void inspect_nodes(figures& f) {
         std::uint64_t lowest = ~std::uint64_t{0};
         for (unsigned i = 0; i < plan_.nodes; ++i) {
             const double share = static_cast<double>(processors_[i].busy(network().now()) - busy_before_[i]) /
@@ -170,7 +170,7 @@ private:
     const std::unique_ptr<pattern> pattern_;
     std::vector<processors> processors_;
     std::vector<std::uint64_t> busy_before_;
-    tally tally_;
+    run_counts counts_;
     std::uint64_t made_ = 0, messages_ = 0, bytes_ = 0, directory_ = 0;
     figures found_;
     interleaving::fiber main_;

@@ -26,7 +26,7 @@ def compared(document):
     """A row for each point: of each figure the real one, and the simulated one after it."""
     yield ["real nodes", *HEADS]
     for point, real in document["real"].items():
-        simulated = document["foretold"].get(point)
+        simulated = document["predicted"].get(point)
         if simulated:
             yield [point, *(f"{number(real[s])} / {number(simulated[s])}" for s in SAYS)]
 

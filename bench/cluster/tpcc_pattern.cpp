@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::uint64_t districts = 10, items = 1000, customers = 30, orders = 30, names = 30;
 constexpr std::uint64_t pending = 9;  // orders of each district that are not yet delivered
-constexpr std::uint64_t least_lines = 5, most_lines = 15;
+constexpr std::uint64_t min_lines = 5, max_lines = 15;
 constexpr std::uint64_t looked_back = 20;  // orders that Stock-Level reads
 
 // The rows have the size of the program's rows, but only the columns that transactions need to find other rows.
@@ -73,7 +73,7 @@ enum table : std::uint64_t {
 
 object_id row(table t, std::uint64_t w, std::uint64_t d, std::uint64_t r) { return {t << 56 | w << 16 | d, r}; }
 object_id row_of_line(std::uint64_t w, std::uint64_t d, std::uint64_t o, std::uint64_t l) {
-    return row(of_lines, w, d, o * (most_lines + 1) + l);
+    return row(of_lines, w, d, o * (max_lines + 1) + l);
 }
 
 /// Clause 2.1.6, without the constant, which only selects which values are frequent.
@@ -89,7 +89,7 @@ struct buyer {
     std::uint64_t warehouse, district, number;
     bool by_name;
     [[nodiscard]] object_id self() const { return row(of_customers, warehouse, district, number); }
-    [[nodiscard]] object_id first_look() const { return by_name ? row(of_names, warehouse, district, number) : self(); }
+    [[nodiscard]] object_id first_read() const { return by_name ? row(of_names, warehouse, district, number) : self(); }
     static buyer any(dice& draw, std::uint64_t w, std::uint64_t d) {
         const bool by_name = draw.below(100) < 60;
         // A shrunk district has as many names as customers, so each name has one customer.
@@ -147,7 +147,7 @@ private:
             make(row(of_history, w, d, c), bytes_of(history{}));
         }
         for (std::uint64_t o = 1; o <= orders; ++o) {
-            const std::uint64_t lines = least_lines + draw.below(most_lines - least_lines + 1);
+            const std::uint64_t lines = min_lines + draw.below(max_lines - min_lines + 1);
             make(row(of_orders, w, d, o), bytes_of(order{o, lines, {}}));
             for (std::uint64_t l = 1; l <= lines; ++l)
                 make(row_of_line(w, d, o, l), bytes_of(line{1 + draw.below(items), 0, {}}));
@@ -162,7 +162,7 @@ private:
     }
 
     void new_order(block& in, dice& draw, std::uint64_t w, std::uint64_t d) const {
-        const std::uint64_t c = any_customer(draw), lines = least_lines + draw.below(most_lines - least_lines + 1);
+        const std::uint64_t c = any_customer(draw), lines = min_lines + draw.below(max_lines - min_lines + 1);
         const object_id numbers = row(of_numbers, w, d, 0), buying = row(of_customers, w, d, c);
         std::vector<object_id> ids{row(of_warehouses, w, 0, 0), row(of_districts, w, d, 0), numbers, buying};
         std::vector<std::uint64_t> wanted;
@@ -200,7 +200,7 @@ private:
         const bool at_home = draw.below(100) < 85;
         const buyer who = buyer::any(draw, at_home ? w : another(draw, w), at_home ? d : 1 + draw.below(districts));
         const object_id ytd = row(of_ytd, w, 0, 0), payments = row(of_payments, w, d, 0);
-        in.open(std::array{row(of_warehouses, w, 0, 0), ytd, row(of_districts, w, d, 0), payments, who.first_look()});
+        in.open(std::array{row(of_warehouses, w, 0, 0), ytd, row(of_districts, w, d, 0), payments, who.first_read()});
         booked b = in.read<booked>(payments);
         const object_id entry = row(of_history, w, d, b.count + 1);
         in.open(std::array{who.self(), entry});
@@ -238,7 +238,7 @@ private:
     }
 
     static void order_status(block& in, const buyer& who) {
-        if (who.by_name) static_cast<void>(in.read<number>(who.first_look()));
+        if (who.by_name) static_cast<void>(in.read<number>(who.first_read()));
         const std::uint64_t o = in.read<customer>(who.self()).last_order;
         const auto latest = in.read<order>(row(of_orders, who.warehouse, who.district, o));
         std::vector<object_id> ids;

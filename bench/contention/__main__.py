@@ -92,12 +92,12 @@ def measure(options):
         return
     programs = [(options.bin / name).resolve() for name in ("tutti-stamp", "tutti-swarm")]
     with contextlib.closing(Console([FOLDER / "guest.sh", options.guest, *programs])) as options.console:
-        # Lengths are measured only for undisturbed blocks.
+        # Lengths are measured only without other load, which a guest does not ensure.
         modules = [module for module in modules if module is not lengths]
         measure_cases(options, modules, {"processors": 1, "guest": options.guest})
 
 
-def tell(path):
+def print_results(path):
     document = json.loads(path.read_text(encoding="utf-8"))
     report = KINDS[document["kind"]][1](document)
     text = report.text()
@@ -115,7 +115,7 @@ def main():
     options = parse()
     try:
         if options.command == "report":
-            tell(options.json)
+            print_results(options.json)
         else:
             measure(options)
     except Failure as failure:

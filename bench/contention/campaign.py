@@ -12,8 +12,9 @@ def left(begin, done, total):
 
 
 def measure(cases, run, rounds, save):
-    """`run` makes figures (a dictionary) of a case (a named tuple), and says them in a few words. A case that had to be
-    stopped, whose figure "stopped" is the limit, is not run again. `save` is given all runs so far after each round."""
+    """`run` makes figures (a dictionary) of a case (a named tuple), and describes them in a few words. A case that had
+    to be stopped, whose figure "stopped" is the limit, is not run again. `save` is given all runs so far after each
+    round."""
     order = random.Random(1)
     runs, stopped = [], set()
     begin, done, total = time.monotonic(), 0, len(cases) * rounds
@@ -22,13 +23,13 @@ def measure(cases, run, rounds, save):
             if case in stopped:
                 total -= 1
                 continue
-            figures, said = run(case)
+            figures, description = run(case)
             if "stopped" in figures:
                 stopped.add(case)
             done += 1
             runs.append({**case._asdict(), "round": number, **figures})
             what = " ".join(map(str, case))
-            print(f"{done}/{total}, {left(begin, done, total)}: {what}: {said}", flush=True)
+            print(f"{done}/{total}, {left(begin, done, total)}: {what}: {description}", flush=True)
         if not all("stopped" in run for run in runs):
             save(runs)
     if len(stopped) == len(cases):

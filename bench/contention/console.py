@@ -1,4 +1,4 @@
-"""Another machine, as a shell that is told one command a line: a guest of QEMU, for one."""
+"""Another machine, as a shell that gets one command a line: a guest of QEMU, for one."""
 
 import os
 import shlex

@@ -58,8 +58,8 @@ class Report:
         for mode, policy in self.keys:
             colour = colours[self.context["modes"].index(mode) % len(colours)]
             which = self.context["policies"].index(policy)
-            look = {"color": colour, "linestyle": ["--", "-", ":"][which % 3], "marker": "o^s"[which % 3]}
-            lines.append((f"{mode} {policy}", (mode, policy), look))
+            line_style = {"color": colour, "linestyle": ["--", "-", ":"][which % 3], "marker": "o^s"[which % 3]}
+            lines.append((f"{mode} {policy}", (mode, policy), line_style))
         panels = [
             drawing.Panel("deadline kept, %", self.figure("success", 100), top=103, level=100 * self.context["qos"]),
             drawing.Panel("others' attempts retried, %", self.figure("retry_rate", 100)),

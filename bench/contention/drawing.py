@@ -20,11 +20,11 @@ class Panel:
 def draw_panel(axes, panel, threads, lines):
     if panel.level is not None:
         axes.axhline(panel.level, color="#777777", linewidth=1)
-    for label, key, look in lines:
+    for label, key, line_style in lines:
         points = [(i, panel.value(key, t)) for i, t in enumerate(threads)]
         points = [point for point in points if point[1] is not None]
         if points:
-            axes.plot(*zip(*points), label=label, **{"markersize": 4, **look})
+            axes.plot(*zip(*points), label=label, **{"markersize": 4, **line_style})
     if panel.logarithmic is not None:
         axes.set_yscale("symlog", linthresh=panel.logarithmic)
         axes.yaxis.set_major_formatter("{x:g}")
@@ -36,7 +36,7 @@ def draw_panel(axes, panel, threads, lines):
 
 
 def draw(path, heading, threads, panels, lines):
-    """`lines` are triples of a label, a key and what matplotlib is told of the line."""
+    """`lines` are triples of a label, a key and keywords of matplotlib for the line."""
     with pyplot.rc_context(charts.SETTINGS):
         count = len(panels)
         figure = pyplot.figure(figsize=(3.6 * count + 1.8, 3.6), layout="constrained")

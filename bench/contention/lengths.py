@@ -1,4 +1,4 @@
-"""How long the blocks of the programs after STAMP take in each mode, undisturbed: the cases, and a run of one."""
+"""How long the blocks of the programs after STAMP take in each mode without other load: the cases, and a run of one."""
 
 import itertools
 import json

@@ -94,7 +94,9 @@ class Report:
         return "\n".join([line for part in parts for line in part] + self.summary()) + "\n"
 
     def draw(self, drawing, folder):
-        lines = [(label, policy, self.look(i, policy, drawing.charts)) for i, (label, policy) in enumerate(self.rows())]
+        lines = [
+            (label, policy, self.line_style(i, policy, drawing.charts)) for i, (label, policy) in enumerate(self.rows())
+        ]
         for program in self.programs:
             alone = self.seconds(program, BASE, 1) or self.seconds(program, self.default, self.threads[0])
 
@@ -111,7 +113,7 @@ class Report:
             ]
             drawing.draw(folder / f"{program}.svg", self.heading(program), self.threads, panels, lines)
 
-    def look(self, index, policy, charts):
+    def line_style(self, index, policy, charts):
         if policy == self.default:
             return {"color": "#d55e00", "marker": "o", "linewidth": 2.4, "zorder": 5}
         if policy == BASE:

@@ -29,7 +29,7 @@ class Size(typing.NamedTuple):
     quick: int
 
     def arguments(self, options):
-        """What tells a program how much to do. A third of the usual is what fits into a coffee break."""
+        """The argument that sets how much a program does. A third of the usual is what fits into a coffee break."""
         size = self.quick if options.quick else self.usual if options.full else max(self.usual // 3, self.quick)
         return ["--size", size]
 
@@ -55,18 +55,18 @@ class Program:
             check=False,
         )
 
-    def says(self, *arguments):
+    def output_of(self, *arguments):
         ended = self.start(arguments, limit=60)
         return ended.stdout + ended.stderr
 
     def listed(self):
         """The programs within the program, and their sizes."""
-        rows = [line.split() for line in self.says("list").splitlines()[1:]]
+        rows = [line.split() for line in self.output_of("list").splitlines()[1:]]
         return {row[0]: Size(int(row[1]), int(row[2])) for row in rows if row}
 
     def choices(self, option, *arguments):
         """What the option takes, which is what the refusal of anything else lists."""
-        text = self.says(*arguments, option, "?")
+        text = self.output_of(*arguments, option, "?")
         found = re.search(r"give one of (.*), not '\?'", text)
         if not found:
             raise Failure(f"{self.name} does not say what {option} takes, but: {text.strip()}")

@@ -48,7 +48,7 @@ def runner(options, context):
         context["algorithm"] = result["algorithm"]
         context.setdefault("sizes", {})[case.program] = result["size"]
         kept = {key: result[key] for key in ("seconds", "transactions", "aborts", "aborts_per_commit")}
-        said = f"{kept['seconds']:.2f} s, {kept['aborts_per_commit']:.4f} aborts a commit"
-        return {**kept, "disturbed_percent": disturbed}, said
+        description = f"{kept['seconds']:.2f} s, {kept['aborts_per_commit']:.4f} aborts a commit"
+        return {**kept, "disturbed_percent": disturbed}, description
 
     return run

@@ -41,7 +41,8 @@ def runner(options, context):
             context[key] = document[key]
         (result,) = document["runs"]
         kept = {key: result[key] for key in ("success", "fps", "retry_rate", "p99_ms", "steps", "seconds", "snapshots")}
-        said = f"{100 * kept['success']:.1f} % kept, {kept['fps']:.1f} fps, {100 * kept['retry_rate']:.1f} % retried"
-        return {**kept, "disturbed_percent": disturbed}, said
+        description = f"{100 * kept['success']:.1f} % kept, {kept['fps']:.1f} fps"
+        description += f", {100 * kept['retry_rate']:.1f} % retried"
+        return {**kept, "disturbed_percent": disturbed}, description
 
     return run

@@ -22,7 +22,7 @@ struct over_variables : tutti_default {
                 accounts_[to].set(t, accounts_[to].get(t) + 1);
             });
         }
-        long look(unsigned one, unsigned other) {
+        long sum_of_two(unsigned one, unsigned other) {
             return tutti::atomically([&](tutti::tx& t) { return accounts_[one].get(t) + accounts_[other].get(t); });
         }
 
@@ -50,7 +50,7 @@ struct over_objects : tutti_default {
                 accounts_[to].write(t).balance += 1;
             });
         }
-        long look(unsigned one, unsigned other) {
+        long sum_of_two(unsigned one, unsigned other) {
             return tutti::atomically(
                 [&](tutti::tx& t) { return accounts_[one].read(t).balance + accounts_[other].read(t).balance; });
         }

@@ -74,7 +74,7 @@ def put_between_marks(document, tables):
     document.write_text(f"{before}{MARKS[0]}\n\n{tables}\n{MARKS[1]}{after}", encoding="utf-8")
 
 
-def tell(options):
+def print_results(options):
     path = options.json
     report = Report(json.loads(path.read_text(encoding="utf-8")))
     if options.markdown or options.summary:
@@ -100,7 +100,7 @@ def main():
     options = parse()
     try:
         if options.command == "report":
-            tell(options)
+            print_results(options)
         else:
             document = size_series.measure(options)
             if options.instructions:

@@ -181,9 +181,9 @@ double participants(const point& p) {
 
 /// Runs `work` on a thread whose stack has room for that many nested blocks.
 double on_a_long_stack(const point& p, const std::function<double()>& work) {
-    constexpr std::size_t most_of_a_level = 2048;
+    constexpr std::size_t max_level_elements = 2048;
     double nanoseconds = 0;
-    const stack_size enough{(1U << 20) + p.size * most_of_a_level};
+    const stack_size enough{(1U << 20) + p.size * max_level_elements};
     std::jthread{[&] { nanoseconds = work(); }}.join();
     return nanoseconds;
 }

@@ -1,4 +1,4 @@
-"""What a measurement says of each curve: a unit's figure at each size, and the exponent by which the whole grows."""
+"""The results of a measurement by curve: a unit's figure at each size, and the exponent by which the whole grows."""
 
 import math
 import statistics
@@ -100,7 +100,7 @@ class Report:
         return sorted({size for line in lines for size in [*line.values, line.stopped] if size})
 
     def due(self, curve):
-        """The exponent that nobody has to explain; where the same without transactions has more, that one. A curve
+        """The exponent that needs no explanation; where the same without transactions has more, that one. A curve
         that only differs from another in what came before has its."""
         without = self.lines.get((curve["name"], WITHOUT)) or self.lines.get((curve["beside"], WITHOUT))
         least = 1 if curve["linear"] else 0

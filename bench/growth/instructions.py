@@ -51,6 +51,6 @@ def count(program, lines):
         grows = exponent(program, name, (largest // 10, largest), line.algorithm)
         if grows is not None:
             found.append({"curve": name, "algorithm": line.algorithm, "exponent": grows})
-        said = "stopped" if grows is None else f"exponent {grows:.2f}"
-        print(f"{done}/{len(lines)}, instructions: {name} {largest} {line.algorithm}: {said}", flush=True)
+        description = "stopped" if grows is None else f"exponent {grows:.2f}"
+        print(f"{done}/{len(lines)}, instructions: {name} {largest} {line.algorithm}: {description}", flush=True)
     return found

@@ -8,7 +8,7 @@ from matplotlib import pyplot
 from size_series import WITHOUT
 
 COLUMNS = 5
-LOOKS = {
+STYLES = {
     "wb-etl": {"color": "#d55e00", "marker": "o", "linewidth": 2.0, "zorder": 5},
     "wt-etl": {"color": "#e69f00", "marker": "^"},
     "wb-ctl": {"color": "#0072b2", "marker": "D"},
@@ -26,11 +26,11 @@ def draw_panel(axes, report, curve):
         points = [(size, value) for size, value in points if value > 0]
         if points:
             label = WITHOUT_LABEL if line.algorithm == WITHOUT else line.algorithm
-            look = LOOKS.get(line.algorithm) or charts.look(line.algorithm, index)
-            axes.plot(*zip(*points), label=label, **{"markersize": 3, "linewidth": 1.2, **look})
+            line_style = STYLES.get(line.algorithm) or charts.style_of(line.algorithm, index)
+            axes.plot(*zip(*points), label=label, **{"markersize": 3, "linewidth": 1.2, **line_style})
             if line.stopped:
                 where = {"xytext": (3, 3), "textcoords": "offset points"}
-                axes.annotate("stopped", points[-1], fontsize=6, color=look["color"], **where)
+                axes.annotate("stopped", points[-1], fontsize=6, color=line_style["color"], **where)
     axes.set_xscale("log")
     axes.set_yscale("log")
     # Shows at least two decades, so that noise does not look like a jump.

@@ -69,8 +69,8 @@ def climb(order, run):
             stopped[name, algorithm] = size
         else:
             values.setdefault(point, []).append(value)
-        said = "stopped" if value is None else f"{value:.4g}"
-        print(f"{done}/{len(order)}, {campaign.left(begin, done, len(order))}: {' '.join(map(str, point))}: {said}",
+        description = "stopped" if value is None else f"{value:.4g}"
+        print(f"{done}/{len(order)}, {campaign.left(begin, done, len(order))}: {' '.join(map(str, point))}: {description}",
               flush=True)
     return values, stopped
 

@@ -7,8 +7,8 @@
 
 namespace bench {
 
-/// Returns the turns of `compute` that take `time` undisturbed. The first call measures for some milliseconds: call it
-/// before a round begins.
+/// Returns the turns of `compute` that take `time` without other load. The first call measures for some milliseconds:
+/// call it before a round begins.
 std::uint64_t turns_of(std::chrono::nanoseconds time);
 
 void compute(std::uint64_t turns) noexcept;

@@ -1,4 +1,4 @@
-// A timed round: threads start together, repeat their work until they are told to stop, and report what they did.
+// A timed round: threads start together, repeat their work until a flag stops them, and report what they did.
 #pragma once
 
 #include <algorithm>
@@ -36,9 +36,9 @@ std::uint64_t repeat(const stop_flag& stop, Operation operation) {
     return done;
 }
 
-/// Runs `work(index, stop)`, which returns a tally, on a crew of threads. The time is from the first thread's start to
-/// the last one's end, which is fair to locks whose queue is still served when the flag is set. A single thread is
-/// measured by its processor time instead, because only other programs can delay it.
+/// Runs `work(index, stop)`, which returns a thread_result, on a group of threads. The time is from the first thread's
+/// start to the last one's end, which is fair to locks whose queue is still served when the flag is set. A single
+/// thread is measured by its processor time instead, because only other programs can delay it.
 template <class Work>
 outcome timed_round(const plan& how, const Work& work) {
     using clock = std::chrono::steady_clock;

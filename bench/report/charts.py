@@ -10,7 +10,7 @@ matplotlib.use("svg")
 from matplotlib import pyplot  # pylint: disable=wrong-import-position
 
 # Colours that colour-blind people can tell apart (Okabe and Ito, Color Universal Design, 2008).
-LOOKS = {
+STYLES = {
     "tutti": {"color": "#d55e00", "marker": "o", "linewidth": 2.4, "zorder": 5},
     "tutti-no-unwind": {"color": "#d55e00", "marker": "v", "linestyle": ":", "zorder": 4},
     "tutti-statistics": {"color": "#cc79a7", "marker": "s", "linestyle": ":"},
@@ -44,8 +44,8 @@ SETTINGS = {
 }
 
 
-def look(engine, index):
-    return LOOKS.get(engine, {"color": OTHERS[index % len(OTHERS)], "marker": "o"})
+def style_of(engine, index):
+    return STYLES.get(engine, {"color": OTHERS[index % len(OTHERS)], "marker": "o"})
 
 
 def draw_panel(axes, family, workload, unit):
@@ -55,7 +55,7 @@ def draw_panel(axes, family, workload, unit):
         points = [(threads.index(t), cell) for t, cell in points if cell]
         if points:
             values = [cell.rate / 1e6 if unit == "rate" else cell.time for _, cell in points]
-            axes.plot([x for x, _ in points], values, label=engine, **{"markersize": 5, **look(engine, index)})
+            axes.plot([x for x, _ in points], values, label=engine, **{"markersize": 5, **style_of(engine, index)})
     axes.set_title(workload, fontsize=10)
     axes.set_xticks(range(len(threads)), [str(t) for t in threads])
     axes.set_xlim(-0.3, len(threads) - 0.7)
@@ -72,7 +72,7 @@ def draw_relative_panel(axes, family, shape, threads):
     for index, engine in enumerate(relative.others(family)):
         points = [(i, relative.ratio(family, f"{shape}-{n}", engine, threads)) for i, n in enumerate(steps)]
         points = [point for point in points if point[1]]
-        axes.plot(*zip(*points), label=engine, **{"markersize": 5, **look(engine, index)})
+        axes.plot(*zip(*points), label=engine, **{"markersize": 5, **style_of(engine, index)})
     axes.set_title(f"{shape}, {threads} thread{'s' if threads > 1 else ''}", fontsize=10)
     axes.set_xticks(range(len(steps)), [str(n) for n in steps])
     axes.set_ylim(0, 1.08 * relative.highest(family, shape))  # the same scale in a row, so that threads can be compared

@@ -7,7 +7,7 @@ from matplotlib import pyplot
 COLOURS = ["#d55e00", "#0072b2", "#009e73", "#e69f00", "#cc79a7"]
 
 
-def look(name, names):
+def style_of(name, names):
     """Baseline black; a colour for each C_max, dashed with lazy priority boost."""
     if name == "baseline":
         return {"color": "black", "marker": "s", "linewidth": 2}
@@ -25,7 +25,7 @@ def draw(path, title, unit, lines, logarithmic=False):
     with pyplot.rc_context(charts.SETTINGS):
         figure, axes = pyplot.subplots(figsize=(6.4, 3.8))
         for name, values in lines.items():
-            axes.plot(list(values), list(values.values()), label=name, **look(name, lines))
+            axes.plot(list(values), list(values.values()), label=name, **style_of(name, lines))
         axes.set_title(title)
         axes.set_xlabel("priority")
         axes.set_ylabel(unit)

@@ -71,7 +71,7 @@ public:
         const int on = 1;
         ::setsockopt(socket_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
         if (::connect(socket_, reinterpret_cast<const sockaddr*>(&to), sizeof to) != 0)
-            throw std::runtime_error{"nobody answers at port " + port};
+            throw std::runtime_error{"no server answers at port " + port};
     }
     ~lane() { ::close(socket_); }
     lane(const lane&) = delete;
@@ -103,7 +103,7 @@ private:
 
 int run_mix(const mix_settings& how) {
     ::prctl(PR_SET_TIMERSLACK, 1UL);
-    kind brief{how.brief}, lengthy{how.lengthy};
+    kind short_request{how.short_request}, long_request{how.long_request};
     const int poll = ::epoll_create1(EPOLL_CLOEXEC);
     std::deque<lane> lanes;
     std::vector<lane*> idle;
@@ -123,17 +123,17 @@ int run_mix(const mix_settings& how) {
     // Waits for all requests that were due in time, however long they take.
     while (clock::now() < end || !waiting.empty() || idle.size() < lanes.size()) {
         for (const instant now = clock::now(); next <= now && next < end; next += seconds(gap(random)))
-            waiting.push_back({is_long(random) ? &lengthy : &brief, next});
+            waiting.push_back({is_long(random) ? &long_request : &short_request, next});
         for (; !waiting.empty() && !idle.empty(); waiting.pop_front()) {
             idle.back()->send(waiting.front());
             idle.pop_back();
         }
         const bool ends = next >= end;
         const auto left = std::max(ends ? seconds(0.01) : next - clock::now(), clock::duration::zero());
-        const timespec patience{static_cast<time_t>(left / std::chrono::seconds{1}),
-                                static_cast<long>((left % std::chrono::seconds{1}).count())};
+        const timespec timeout{static_cast<time_t>(left / std::chrono::seconds{1}),
+                               static_cast<long>((left % std::chrono::seconds{1}).count())};
         epoll_event ready[64];
-        const int n = ::epoll_pwait2(poll, ready, 64, &patience, nullptr);
+        const int n = ::epoll_pwait2(poll, ready, 64, &timeout, nullptr);
         for (int i = 0; i < n; ++i) {
             lane& l = *static_cast<lane*>(ready[i].data.ptr);
             if (!l.receive()) continue;
@@ -145,8 +145,8 @@ int run_mix(const mix_settings& how) {
     }
     ::close(poll);
     std::printf("{");
-    brief.print("short", ", ");
-    lengthy.print("long", "}\n");
+    short_request.print("short", ", ");
+    long_request.print("long", "}\n");
     return 0;
 }
 

@@ -11,8 +11,8 @@ namespace tutti::bench {
 
 struct mix_settings {
     std::string port;
-    std::string brief;  // the requests, as words
-    std::string lengthy;
+    std::string short_request;  // the requests, as words
+    std::string long_request;
     double rate = 500;   // requests a second
     double share = 0.1;  // fraction of long requests
     double seconds = 5;

@@ -62,9 +62,9 @@ class Server:
         self.processors.share_out(self.process.pid)
 
     def drive(self, generators, rate=0, closed=0, **options):
-        """So many generators at once, which share the rate, or the calls under way; `realtime`: before other programs,
-        because theirs are the clocks. What each of them measured; what
-        processor time others had meanwhile, and how often a call gave way, and a worker got a signal, for each call."""
+        """Runs this number of generators at once, which share the rate, or the calls in progress. `realtime`: before
+        other programs, because theirs are the clocks. Returns what each generator measured, the processor time that
+        other programs had meanwhile, and for each call the preemptions and the signals to workers."""
         realtime = options.pop("realtime", False)
         lost = LostTime(self.process.pid)
         before = self._counts()

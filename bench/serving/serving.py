@@ -75,7 +75,7 @@ class Runs:
             a.generators, realtime=a.realtime_generators, warm_up=a.warm_up, districts=a.districts, **options
         )
 
-    def settle(self, server):
+    def warm_up_server(self, server):
         """Some hundred calls, after which nothing is left of how it was filled."""
         self.drive(server, closed=64, seconds=0.5, connections=MANY)
 
@@ -123,11 +123,11 @@ def vary(runs, capacity, load, seconds, rounds):
     """The sweep; for each configuration its table, with the baseline of the same rounds."""
     print(f"\nC_max and lazy priority boost at {load} % of capacity; mean turnaround in microseconds, by priority")
     baseline = runs.start(BASELINE, *runs.long_ones())
-    runs.settle(baseline)
+    runs.warm_up_server(baseline)
     figures = {}
     for configuration in sweep():
         other = runs.start(configuration, *runs.long_ones())
-        runs.settle(other)
+        runs.warm_up_server(other)
         if runs.arguments.full or not figures:
             beside = runs.alternate([baseline], capacity * load / 100, seconds, rounds, MANY)[0]["baseline"]
         tables, throughput, _ = runs.alternate([other], capacity * load / 100, seconds, rounds, MANY)
@@ -151,10 +151,10 @@ def measure(runs):
     a = runs.arguments
     part = "" if a.demand == 100 else f"{a.demand} % "
     title = f"Transactions {part}as long as the paper's (table I)"
-    if not a.brief:
+    if not a.short_calls:
         capacity = compare(runs, title, BASELINE, runs.long_ones(), a.seconds, a.rounds, MANY)
     compare(runs, "Transactions as they are: microseconds", IN_TURN, [], a.seconds / 5, a.rounds, 1)
-    if a.brief:
+    if a.short_calls:
         return
     a.charts.mkdir(parents=True, exist_ok=True)
     for load in a.loads if a.full else a.loads[-1:]:
@@ -175,7 +175,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--programs", type=pathlib.Path, required=True, help="folder of tutti and tutti-tpcc-load")
     parser.add_argument("--full", action="store_true", help="the sweep of C_max as long as the rest, at every load")
-    parser.add_argument("--brief", action="store_true", help="transactions of microseconds alone")
+    parser.add_argument("--short-calls", action="store_true", help="only transactions of microseconds")
     parser.add_argument("--charts", type=pathlib.Path, default=pathlib.Path("build/serving"), help="folder for charts")
     parser.add_argument("--seconds", type=float, default=4, help="of each round (default: 4)")
     parser.add_argument("--warm-up", type=float, default=0.3, help="seconds before each round (default: 0.3)")
@@ -190,13 +190,14 @@ def main():
     parser.add_argument("--also", action="append", default=[], type=further, metavar="NAME=OPTIONS",
                         help="a further preemptive server: --also 'io=--io-realtime 2'")
     parser.add_argument("--beside", action="store_true", help="with a program that takes half a processor")
-    parser.add_argument("--crowd", type=int, default=0, metavar="N", help="with N programs that compute without end")
+    parser.add_argument("--busy-programs", type=int, default=0, metavar="N",
+                        help="with N programs that compute without end")
     parser.add_argument("--set", action="append", default=[], help="setting of the procedures, name=value")
     arguments = parser.parse_args()
     if any(s.startswith("demand=") for s in arguments.set):
         parser.error("--set demand: one of the comparisons goes without; say --demand")
     runs = Runs(arguments)
-    others = [HALF_A_PROCESSOR] * arguments.beside + [WITHOUT_END] * arguments.crowd
+    others = [HALF_A_PROCESSOR] * arguments.beside + [WITHOUT_END] * arguments.busy_programs
     others = [subprocess.Popen([sys.executable, "-c", program]) for program in others]
     try:
         measure(runs)

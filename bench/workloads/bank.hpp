@@ -39,7 +39,7 @@ struct bank {
     account accounts[size];
 };
 
-/// Runs one thread's part. The witness counts wrong sums.
+/// Runs one thread's part. The invariant sum counts wrong sums.
 template <class E>
 thread_result work_in_bank(bank<E>& b, unsigned index, const stop_flag& stop) {
     worker<E> w;

@@ -31,7 +31,7 @@ public:
     auto operate(Context& c) {
         ++done_->steps;
         const auto result = subject_->apply(c, operation_);
-        witness_ = Subject::invariant_sum(result);
+        invariant_sum_ = Subject::invariant_sum(result);
         return result;
     }
     void compute() const noexcept { bench::compute(turns_); }
@@ -45,15 +45,15 @@ public:
         subject_->undo(c, operation_, result);
     }
     auto locks() const { return subject_->locks(operation_); }
-    /// Returns the witness of the last run, the one that committed.
-    long invariant_sum() const { return witness_; }
+    /// Returns the invariant sum of the last run, the one that committed.
+    long invariant_sum() const { return invariant_sum_; }
 
 private:
     Subject* subject_;
     operation operation_;
     std::uint64_t turns_;
     thread_result* done_;
-    long witness_ = 0;
+    long invariant_sum_ = 0;
 };
 
 template <class Way, class Subject>
@@ -97,7 +97,7 @@ void add_inner() {
     add_inner_of<Way, inner_bank<E, 16 * 1024, true>>("bank-posts");
     add_inner_of<Way, inner_bank<E, 16 * 1024>>("bank-many");
     add_inner_of<Way, inner_set<E, sorted_list<E>, 64>>("list");
-    add_inner_of<Way, inner_set<E, sorted_list<E>, 64, 99>>("list-looks");
+    add_inner_of<Way, inner_set<E, sorted_list<E>, 64, 99>>("list-reads");
     add_inner_of<Way, inner_set<E, skip_list<E>, 256>>("skip-few");
     add_inner_of<Way, inner_set<E, skip_list<E, 12>, 16 * 1024>>("skip-many");
     add_inner_of<Way, inner_set<E, sized<E, hash_set<E>>, 4096>>("hash-sized");

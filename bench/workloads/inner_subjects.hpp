@@ -8,7 +8,7 @@
 //   undo(context&, operation, result)
 //   invariant_sum(result)              a value that the invariant adds up
 //   locks(operation)             the abstract locks for operations that do not commute
-//   broken(witness)              the violated invariant when no thread runs any more, or an empty string
+//   broken(invariant_sum)        the violated invariant when no thread runs any more, or an empty string
 #pragma once
 
 #include <array>
@@ -33,7 +33,7 @@ class inner_bank {
 public:
     struct operation {
         unsigned from, to;
-        bool looks;
+        bool reads_only;
     };
 
     static operation draw(std::uint64_t bits, bool middle) {
@@ -41,17 +41,17 @@ public:
         return {below(Accounts, bits), below(Accounts, bits >> 32), (bits >> 16) % 5 == 0};
     }
     long apply(context& c, const operation& o) {
-        if (o.looks) return bank_.accounts[o.from].get(c) + bank_.accounts[o.to].get(c);
+        if (o.reads_only) return bank_.accounts[o.from].get(c) + bank_.accounts[o.to].get(c);
         bank_.transfer(c, o.from, o.to, 1);
         return 0;
     }
     void undo(context& c, const operation& o, long) {
-        if (!o.looks) bank_.transfer(c, o.to, o.from, 1);
+        if (!o.reads_only) bank_.transfer(c, o.to, o.from, 1);
     }
     static long invariant_sum(long) { return 0; }
     /// Transfers commute with each other, because they do not read a balance. A transfer does not commute with a read.
     std::array<::tutti::abstract_lock, 2> locks(const operation& o) const {
-        return {{{&bank_, std::min(o.from, o.to), !o.looks}, {&bank_, std::max(o.from, o.to), !o.looks}}};
+        return {{{&bank_, std::min(o.from, o.to), !o.reads_only}, {&bank_, std::max(o.from, o.to), !o.reads_only}}};
     }
     std::string broken(std::int64_t) {
         const long total = E::read([this](context& c) { return bank_.total(c); });
@@ -71,7 +71,7 @@ class inner_set {
 public:
     struct operation {
         long key;
-        bool looks;
+        bool reads_only;
     };
 
     inner_set() : filled_{fill_half<E>(set_, Keys)} {}
@@ -84,7 +84,7 @@ public:
     }
     /// Returns by how much the set has grown.
     long apply(context& c, const operation& o) {
-        if (o.looks) {
+        if (o.reads_only) {
             benchmark::DoNotOptimize(set_.contains(c, o.key));
             return 0;
         }
@@ -93,11 +93,11 @@ public:
         return -1;
     }
     void undo(context& c, const operation& o, long) {
-        if (!o.looks) apply(c, o);
+        if (!o.reads_only) apply(c, o);
     }
     static long invariant_sum(long grown) { return grown; }
     std::array<::tutti::abstract_lock, 1> locks(const operation& o) const {
-        return {{{&set_, static_cast<std::uint64_t>(o.key), o.looks}}};
+        return {{{&set_, static_cast<std::uint64_t>(o.key), o.reads_only}}};
     }
     std::string broken(std::int64_t grown) const {
         const long left = set_.check();

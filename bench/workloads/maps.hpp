@@ -28,7 +28,7 @@ void fill_half_of_map(Map& map, key_kind kind) {
     for (unsigned n = 0; n < map_keys / 2;) n += map.insert(map_key(kind, below(map_keys, random())), n);
 }
 
-/// The witness is the growth of the map.
+/// The invariant sum is the growth of the map.
 template <class Map>
 thread_result work_on_map(Map& map, key_kind kind, unsigned update_percent, unsigned index, const stop_flag& stop) {
     random_numbers random{index + 2};

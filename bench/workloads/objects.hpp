@@ -27,7 +27,7 @@ outcome run_over_two_accounts(const plan& how, Work work) {
         return done;
     });
     long sum = 0;
-    for (unsigned i = 0; i < size; ++i) sum += bank.look(i, i) / 2;
+    for (unsigned i = 0; i < size; ++i) sum += bank.sum_of_two(i, i) / 2;
     if (sum != 0) result.broken = "money was lost: " + std::to_string(sum);
     return result;
 }
@@ -38,7 +38,7 @@ void add_objects() {
         return run_over_two_accounts<E>(how, [](auto& b, unsigned from, unsigned to) { b.transfer(from, to); });
     });
     add_case<E>("objects", "look", [](const plan& how) {
-        return run_over_two_accounts<E>(how, [](auto& b, unsigned one, unsigned other) { b.look(one, other); });
+        return run_over_two_accounts<E>(how, [](auto& b, unsigned one, unsigned other) { b.sum_of_two(one, other); });
     });
 }
 

@@ -29,7 +29,7 @@ long fill_half(Set& set, unsigned keys) {
     return size;
 }
 
-/// Runs one thread's part. The witness is the growth of the set.
+/// Runs one thread's part. The invariant sum is the growth of the set.
 template <class E, class Set>
 thread_result work_on_set(Set& set, unsigned keys, unsigned update_percent, unsigned index, const stop_flag& stop) {
     worker<E> w;

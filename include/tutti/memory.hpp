@@ -67,7 +67,7 @@ inline constexpr bool is_plain_value<std::tuple<T...>> = (is_plain_value<T> && .
 
 /// Makes an object that exists only if the block commits. After a roll-back of the outermost block, its destructor has
 /// run and its memory is free. After a roll-back of a nested block alone, its destructor has run in the transaction
-/// that goes on, or runs after the outermost block (docs/semantics.md). Rethrows exceptions of the constructor; then
+/// that continues, or runs after the outermost block (docs/semantics.md). Rethrows exceptions of the constructor; then
 /// there is no object, even if the block catches the exception and commits.
 /// @throws std::bad_alloc  if memory for the object or for the log of allocations runs out
 /// @throws usage_error     if T requires an alignment beyond 4096 bytes

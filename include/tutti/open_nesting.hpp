@@ -73,7 +73,7 @@ public:
 
     void run(tx& t, abort_cause) override {
         if (!armed_) return;
-        // If a nested block is rolled back and its transaction goes on, the undo runs irrevocably. A transaction that
+        // If a nested block is rolled back and its transaction continues, the undo runs irrevocably. A transaction that
         // conflicts with the undo may itself wait for the undo, so the undo must not wait for it.
         const options how{.mode = access::running(t) ? mode::irrevocable : mode::optimistic};
         const open_nested_scope from_it{t};

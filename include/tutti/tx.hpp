@@ -28,11 +28,11 @@ enum class vote : std::uint8_t {
 ///   the exception leaves `atomically`.
 /// - `commit` runs once the decision to commit is made, while ownership is still held. `commit` must not fail.
 /// - `abort` runs if the decision is to abort, for every participant whose `prepare` was called. `abort` must not fail.
-/// - `on_snapshot_extended` runs at a barrier that has read something newer than the transaction's snapshot. At this point
-///   the transaction's reads were found current, and the snapshot has moved. A participant that provides its own data
-///   to the body returns whether those data are still current, too. If `on_snapshot_extended` returns false, the transaction
-///   rolls back and runs again. `on_snapshot_extended` must not touch the transaction. Algorithms that run one transaction at
-///   a time never call it, because nothing becomes newer there.
+/// - `on_snapshot_extended` runs at a barrier that has read something newer than the transaction's snapshot. At this
+///   point the transaction's reads were found current, and the snapshot has moved. A participant that provides its own
+///   data to the body returns whether those data are still current, too. If `on_snapshot_extended` returns false, the
+///   transaction rolls back and runs again. `on_snapshot_extended` must not touch the transaction. Algorithms that run
+///   one transaction at a time never call it, because nothing becomes newer there.
 /// - `on_retry` runs when the body calls `retry`. A participant that provides its own data to the body must ensure
 ///   that a change of these data changes a variable. The participant reads this variable here. Otherwise `on_retry`
 ///   returns false, and `retry` is refused. A `retry` that leaves to the next alternative of `or_else` asks only the
@@ -171,7 +171,7 @@ protected:
     const detail::operations* operations_ = nullptr;
     detail::frame* frame_ = nullptr;              // innermost open block; null if no transaction runs
     detail::word own_writer_ = ~detail::word{0};  // this context's number in its own versions; set once, never 0
-    void* companion_data_ = nullptr;  // owned by a companion: data that the body may open without a call, or null
+    void* companion_data_ = nullptr;  // of the data participant: data that the body opens without a call, or null
 };
 
 }  // namespace tutti

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Steps that tests leave out, to check that the tests notice: -DTUTTI_FAULT=<one of these>. */
-#ifndef TUTTI_FAULTS_H
-#define TUTTI_FAULTS_H
+#ifndef TUTTI_FAULT_INJECTION_H
+#define TUTTI_FAULT_INJECTION_H
 
 enum fault {
 	no_fault,

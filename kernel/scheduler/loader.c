@@ -65,8 +65,8 @@ static void print_counts(void)
 {
 	const struct tutti_counts *c = &state->counts;
 
-	printf("blocked %llu released %llu found_by_poll %llu timed_out %llu extensions %llu extended_ns %llu max_turn_ns %llu "
-	       "migrations %llu migrations_inside %llu programs %d\n",
+	printf("blocked %llu released %llu found_by_poll %llu timed_out %llu extensions %llu extended_ns %llu "
+	       "max_turn_ns %llu migrations %llu migrations_inside %llu programs %d\n",
 	       c->blocked, c->released, c->found_by_poll, c->timed_out, c->extensions, c->extended_ns, c->max_turn_ns,
 	       c->migrations, c->migrations_inside, client_count);
 	fflush(stdout);
@@ -121,7 +121,8 @@ static int new_map(void)
 
 	if (injected(one_map_for_all) && first >= 0)
 		return dup(first);
-	return first = bpf_map_create(BPF_MAP_TYPE_ARRAY, "tutti_shared", sizeof(__u32), sizeof(struct tutti_shared), 1, &options);
+	first = bpf_map_create(BPF_MAP_TYPE_ARRAY, "tutti_shared", sizeof(__u32), sizeof(struct tutti_shared), 1, &options);
+	return first;
 }
 
 /* Returns true if the process is in our PID namespace, so that the scheduler knows its threads by the same numbers.
@@ -293,8 +294,8 @@ int main(int argc, char **argv)
 		argv += 2;
 	}
 	if (argc != 2 || argv[1][0] == '-') {
-		fputs("usage: tutti-scheduler [--group <who may connect, beside root>] <scheduler.bpf.o>\n"
-		      "Runs until SIGINT or SIGTERM; SIGUSR1 has it print its counts.\n",
+		fputs("usage: tutti-scheduler [--group <group that may connect, in addition to root>] <scheduler.bpf.o>\n"
+		      "Runs until SIGINT or SIGTERM. SIGUSR1 makes it print its counts.\n",
 		      stderr);
 		return 2;
 	}
@@ -309,7 +310,8 @@ int main(int argc, char **argv)
 		return 1;
 	link = bpf_map__attach_struct_ops(bpf_object__find_map_by_name(object, "tutti"));
 	if (!link) {
-		report("the kernel does not take it%s: %s", errno == EBUSY ? ", it has such a scheduler" : "", strerror(errno));
+		report("the kernel refuses the scheduler%s: %s", errno == EBUSY ? ", because another sched_ext scheduler runs" : "",
+		       strerror(errno));
 		return 1;
 	}
 	listener = listen_at(group);

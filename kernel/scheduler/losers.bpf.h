@@ -33,7 +33,7 @@ static void poll_soon(u64 ns)
 	u32 zero = 0;
 	struct poll *l = bpf_map_lookup_elem(&polls, &zero);
 
-	/* A check that is already due is not postponed; otherwise many losers could postpone it forever. */
+	/* A check that is already due is not delayed; otherwise many losers could delay it forever. */
 	if (l && (__sync_lock_test_and_set(&l->is_due, 1) == 0 || ns == 0))
 		bpf_timer_start(&l->timer, ns, 0);
 }
@@ -143,7 +143,7 @@ SEC("struct_ops/yield") bool BPF_PROG(tutti_yield, struct task_struct *from, str
 	return false;
 }
 
-/* Queues the thread in HELD if it has to wait. Returns true if it did. */
+/* Queues the thread in BLOCKED if it has to wait. Returns true if it did. */
 static bool block_loser(struct task_struct *p, struct thread *t)
 {
 	struct sched_slot s = sched_slot_of(p);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Which threads have seats, what they have written there, and the scheduler's own data on them. */
-#ifndef TUTTI_SEATS_BPF_H
-#define TUTTI_SEATS_BPF_H
+/* The threads that have slots, what they have written there, and the scheduler's own data on them. */
+#ifndef TUTTI_SCHED_SLOTS_BPF_H
+#define TUTTI_SCHED_SLOTS_BPF_H
 
 #include "kernel_types.h"
 #include <bpf/bpf_core_read.h>
@@ -39,7 +39,7 @@ struct {
 /* The scheduler's own data on a thread. */
 struct thread {
 	u64 charged_until, turn_began;	/* CLOCK_MONOTONIC; a turn lasts from one scheduling decision to the next */
-	u64 blocked_until;			/* 0: the thread need not wait */
+	u64 blocked_until;		/* 0: the thread need not wait */
 	u64 lower_for, lower_until;	/* the thread runs at a lower weight for this `awaited`, until this time */
 	u64 was_inside;			/* the transaction in which the thread last stopped */
 	s32 cpu;
@@ -72,7 +72,7 @@ static u64 limit_credit(u64 vtime)
 /* --- What threads have written. */
 
 struct sched_slot {
-	struct tutti_shared *page;	/* null: the thread has no seat */
+	struct tutti_shared *page;	/* null: the thread has no slot */
 	u32 number;
 };
 

@@ -192,7 +192,7 @@ SEC("struct_ops/stopping") void BPF_PROG(tutti_stopping, struct task_struct *p, 
 	charge(p, t, now);
 	t->was_inside = s.page ? read_once(transaction_of(s)->running) : 0;
 	end_turn(t, now, runnable, t->was_inside);
-	/* The thread sleeps, which also pays back. */
+	/* The thread sleeps, which also returns the extension. */
 	if (!runnable && s.page)
 		write_once(shared_slot_of(s)->extended, 0);
 }
@@ -204,7 +204,7 @@ SEC("struct_ops.s/init_task") s32 BPF_PROG(tutti_init_task, struct task_struct *
 	return bpf_task_storage_get(&threads, p, 0, BPF_LOCAL_STORAGE_GET_F_CREATE) ? 0 : -12 /* ENOMEM */;
 }
 
-/* The thread has ended, for any reason, or the scheduler leaves. Marks its transaction as ended. */
+/* The thread has ended, for any reason, or the scheduler ends. Marks its transaction as ended. */
 SEC("struct_ops/exit_task") void BPF_PROG(tutti_exit_task, struct task_struct *p, struct scx_exit_task_args *args)
 {
 	struct sched_slot s = sched_slot_of(p);

@@ -3,24 +3,24 @@
  * The interface between the sched_ext program and a program that uses it, in place of the module's calls
  * (../uapi.h).
  *
- * A program connects to TUTTI_SCHEDULER_SOCKET and receives one struct tutti_connect_reply with a descriptor, from which
- * it maps one struct tutti_shared. Only this program has the map, until it closes the connection or ends.
+ * A program connects to TUTTI_SCHEDULER_SOCKET and receives one struct tutti_connect_reply with a descriptor, from
+ * which it maps one struct tutti_shared. Only this program has the map, until it closes the connection or ends.
  *
- * Each thread that runs transactions takes a seat, and the entry of the same number. The thread takes one of the
- * TUTTI_PROBES seats from gettid() % TUTTI_THREADS on: a seat whose `tid` is 0, by a compare-and-swap to its own
- * number. The thread gives the seat back by storing 0. The scheduler does the same when the thread ends, and for all
- * threads when the scheduler leaves. A thread that has lost its seat is no longer served.
+ * Each thread that runs transactions acquires a slot, and the entry of the same number. The thread acquires one of the
+ * TUTTI_PROBES slots from gettid() % TUTTI_THREADS on: a slot whose `tid` is 0, by a compare-and-swap to its own
+ * number. The thread releases the slot by storing 0. The scheduler does the same when the thread ends, and for all
+ * threads when the scheduler ends. A thread that has lost its slot is no longer served.
  *
  * The program writes the entry as it does for the module. The only call is sched_yield(), which has three meanings:
  *
  *	loser:	awaits, awaited -> request = TUTTI_REQUEST_WAIT, until_ns -> sched_yield() -> request = TUTTI_REQUEST_NONE
  *	winner:	running = 0 -> [compiler fence] -> waiters? sched_yield()
- *	anyone:	at a commit, if `extended` is not 0: sched_yield(), which pays back
+ *	anyone:	at a commit, if `extended` is not 0: sched_yield(), which returns the extra time
  *
  * In that call a loser leaves the processor until the winner's entry differs from `awaited`, or until its time is
  * over. The winner has no fence and may see its waiters too late, so the scheduler also checks all waiting losers
- * after TUTTI_POLL_NS. A loser with TUTTI_REQUEST_LOWER_WEIGHT makes no call. The loser runs at a lower weight until the
- * same event, or until it stores TUTTI_REQUEST_NONE.
+ * after TUTTI_POLL_NS. A loser with TUTTI_REQUEST_LOWER_WEIGHT makes no call. The loser runs at a lower weight until
+ * the same event, or until it stores TUTTI_REQUEST_NONE.
  */
 #ifndef TUTTI_SCHEDULER_H
 #define TUTTI_SCHEDULER_H
@@ -36,9 +36,10 @@
 #define TUTTI_PROGRAMS_OF_USER 64 /* how many of these one user other than root may have */
 
 #define TUTTI_SLICE_NS 8000000ULL
-#define TUTTI_EXTENSION_NS 4000000ULL /* one a slice */
+#define TUTTI_EXTENSION_NS 4000000ULL /* once per slice */
 #define TUTTI_POLL_NS 2000000ULL
-#define TUTTI_DEFER_WEIGHT_DIVISOR 9 /* factor of the charge for running time: about 1.25 to the power of TUTTI_DEFER_NICE */
+/* The factor of the charge for running time: about 1.25 to the power of TUTTI_DEFER_NICE. */
+#define TUTTI_DEFER_WEIGHT_DIVISOR 9
 
 enum tutti_request {
 	TUTTI_REQUEST_NONE,
@@ -49,7 +50,7 @@ enum tutti_request {
 /* A cache line. Wrong values from the program harm only the program. */
 struct tutti_sched_slot {
 	/* Written by the thread: */
-	__u32 tid;		/* gettid() in the loader's PID namespace, which has to be the initial one; 0: the seat is free */
+	__u32 tid;		/* gettid() in the loader's PID namespace, which has to be the initial one; 0: the slot is free */
 	__u32 request;
 	__u64 until_ns;		/* CLOCK_MONOTONIC: waits end then, or TUTTI_MAX_WAIT_NS after the call */
 	/* Written by the scheduler: */
@@ -74,7 +75,7 @@ struct tutti_connect_reply {
 struct tutti_counts {
 	__u64 blocked;		/* threads that left the processor to wait */
 	__u64 released;		/* of `blocked`: the winner released them */
-	__u64 found_by_poll;		/* of `blocked`: a check found that the winner's transaction had ended */
+	__u64 found_by_poll;	/* of `blocked`: a check found that the winner's transaction had ended */
 	__u64 timed_out;	/* of `blocked`: their time was over, or they got a signal */
 	__u64 extensions;
 	__u64 extended_ns;	/* time that threads ran beyond their slices */
@@ -86,7 +87,7 @@ struct tutti_counts {
 /* The part that the loader reads. */
 struct tutti_state {
 	struct tutti_counts counts;
-	char reason[64];	/* why the scheduler has left */
+	char reason[64];	/* why the scheduler has ended */
 	char message[192];
 	__u32 has_left;
 };

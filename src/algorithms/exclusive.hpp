@@ -31,7 +31,7 @@ struct exclusive {
             if (!Token::acquire(d)) core::execution_interrupt(d);
         }
         if (version_clock::is_late()) [[unlikely]]
-            version_clock::start_era();  // no other transaction runs, and no version is announced or settled
+            version_clock::start_era();  // no other transaction runs, and no version is announced or awaited
         d.snapshot_bound = version_clock::sample(d);
         d.inlined = false;
         d.close_bounds();

@@ -25,7 +25,7 @@
 // transaction runs; other contexts could not see a state that was stored in hardware. So everything that waits for
 // transactions (reclamation, serial-irrevocable ones, quiescence) sees hardware attempts as it sees others. A block may
 // be left by an exception, a cancel or a restart. It then ends its attempt (`leave`) while all its writes are still in
-// the write set, and goes on in software. So all kinds of nesting work in hardware, too. A block that needs a log of
+// the write set, and continues in software. So all kinds of nesting work in hardware, too. A block that needs a log of
 // the reads, a vote, an undo, or a transaction inside the transaction runs in software from its begin on:
 // core::leave_hardware.
 //
@@ -45,8 +45,9 @@
 //   6  Visible and irrevocable transactions: a hardware commit finds their slot taken, in the step in which it commits,
 //      and gives up. Or they take the slot later, and the snapshot that they take after that (norec.hpp) contains the
 //      commit. A hardware attempt that only reads need not check slots.
-//   7  Serial-irrevocable transactions wait for all that run, including those in hardware, and later ones stand aside
-//      at their begin. Hardware attempts also watch the token, which ends them at once and so shortens that wait.
+//   7  Serial-irrevocable transactions wait for all that run, including those in hardware, and later ones wait for the
+//      serial owner at their begin. Hardware attempts also watch the token, which ends them at once and so shortens
+//      that wait.
 //   8  Kills: the request is a store to a word that the attempt reads in each barrier, or reads in the commit.
 //   9  Privatization by a software commit: by 1 it has ended all hardware attempts when it publishes. By a hardware
 //      commit: its announcement (core/privatization/quiescence.hpp) is part of the step, and its context is in the set.
@@ -274,7 +275,7 @@ struct hytm_kind {
 };
 struct htm_kind {
     static constexpr std::string_view name = "htm";
-    static constexpr std::string_view summary = "hardware transactions, or alone";
+    static constexpr std::string_view summary = "hardware transactions; a block that fails there runs irrevocably";
     static constexpr bool falls_back_to_irrevocable = true;
 };
 

@@ -21,8 +21,8 @@
 // context releases the lock.
 //
 // Without orecs a visible reader cannot mark its reads: it is visible as a whole. A commit that has taken the lock
-// looks for visible readers and for the irrevocable transaction. If it finds any, it releases the lock and meets them.
-//   committer: compare-and-swap on the sequence (seq_cst); load the occupants (seq_cst)
+// looks for visible readers and for the irrevocable transaction. If it finds any, it releases the lock and resolves the
+//   conflicts. committer: compare-and-swap on the sequence (seq_cst); load the occupants (seq_cst)
 //   reader:    takes its slot, stores its state (both seq_cst); loads the sequence (seq_cst) and revalidates
 // One of them sees the other: a commit that missed the reader had taken the lock before the reader looked, and the
 // revalidation waits for that commit.
@@ -32,8 +32,9 @@
 // part ever decreases, so two equal sums have equal parts. And two loads stand for one instant: if both parts are those
 // of the snapshot, both had these values when the first of them was loaded.
 //
-// The commit of an open-nested block also meets the transactions around it. But the block runs inside their frames, so
-// they can neither be waited for nor killed. What the commit has to respect depends on the promise of their mode:
+// The commit of an open-nested block also conflicts with the transactions around it. But the block runs inside their
+// frames, so they can neither be waited for nor killed. What the commit has to respect depends on the promise of their
+// mode:
 //   visible       promises to start over rarely, not to read unvalidated. The commit moves the sequence. So the outer
 //                 transaction compares its values at its next read, at the end of a checkpoint or at its commit. It
 //                 starts over if they have changed, as an optimistic one does. So the commit ignores a visible outer
@@ -255,7 +256,7 @@ private:
     /// Returns true if the snapshot is current: no commit has taken the lock since all reads had their values. seq_cst:
     /// the reader's half of the protocol above. A commit that has missed the reader holds the lock, or has released it
     /// under another sequence. In refresh, the same holds with the flag of core/privatization/quiescence.hpp. In
-    /// unchanged, the partner is the commit's look at `attention` (core/waiting/wakeup.cpp).
+    /// unchanged, the partner is the commit's load of `commit_flags` (core/waiting/wakeup.cpp).
     static bool snapshot_is_current(const descriptor& d) noexcept {
         return now(std::memory_order_seq_cst) == d.snapshot_bound;
     }
@@ -319,7 +320,7 @@ private:
         lock_.sequence.store(taken_at + more, std::memory_order_release);
     }
 
-    /// Returns an occupant of a slot that this commit has to meet first, or null.
+    /// Returns an occupant of a slot whose conflict this commit has to resolve first, or null.
     static descriptor* conflicting_occupant(descriptor& d, const doomed_readers& doomed) noexcept {
         for (unsigned slot = 0; slot < core::slot_count; ++slot) {
             if (slot != 0 && injected(fault::ignore_visible_readers)) break;

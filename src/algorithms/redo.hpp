@@ -115,7 +115,7 @@ TUTTI_NOINLINE inline void store_values(const descriptor& d) noexcept {
     for (const write_entry& e : d.writes) memory::store_masked(e.address, e.value, e.bytes);
 }
 
-/// Stores the values and releases the orecs under d.kept.commit_version. REQUIRES: all orecs are held.
+/// Stores the values and releases the orecs under d.algorithm_data.commit_version. REQUIRES: all orecs are held.
 TUTTI_ALWAYS_INLINE void publish(descriptor& d) noexcept {
     const auto release = [&d](const write_entry& e) {
         // Release: a reader that sees the version sees the value.

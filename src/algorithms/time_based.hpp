@@ -3,11 +3,11 @@
 // "Dynamic Performance Tuning of Word-Based Software Transactional Memory" (TinySTM), PPoPP 2008.
 //
 // Visible reads (Maldonado et al., 3.2, with as many readers as there are slots): a strict reader sets its slot's bit
-// in the orec before it reads. A writer that wants the orec first meets the readers, and may take the orec only if they
-// are doomed. Marks reveal conflicts early; they do not replace validation. Between the doom of a reader and the
-// writer's compare-and-swap, that reader may have started over and marked the orec again. It then loses the mark of an
-// attempt that is not doomed. Only the irrevocable transaction, which cannot be doomed, keeps every mark and need not
-// validate.
+// in the orec before it reads. A writer that wants the orec first resolves the conflicts with the readers, and may take
+// the orec only if they are doomed. Marks reveal conflicts early; they do not replace validation. Between the doom of a
+// reader and the writer's compare-and-swap, that reader may have started over and marked the orec again. It then loses
+// the mark of an attempt that is not doomed. Only the irrevocable transaction, which cannot be doomed, keeps every mark
+// and need not validate.
 #pragma once
 
 #include "algorithms/version_clock.hpp"
@@ -92,13 +92,13 @@ inline void refresh(descriptor& d) {
 /// Extends the snapshot to the version in `seen`, which was loaded from `r`: it is beyond the snapshot bound, and not
 /// d's own. The caller looks at `r` again.
 TUTTI_NOINLINE inline void extend(descriptor& d, orec& r, word seen) {
-    if (!version_clock::advance_to_met(d, r, seen)) return;
+    if (!version_clock::advance_to_foreign(d, r, seen)) return;
     if (!d.logging) core::attempt_abort(d, abort_cause::read_only_overtaken);
     refresh(d);
 }
 
 /// Reads strictly: marks the orec, then reads. `seen` was just loaded from it, and is not locked. Returns true if
-/// `value` is valid; returns false if the caller has to look again.
+/// `value` is valid; returns false if the caller has to load the orec again.
 template <class Location>
 bool read_marked(descriptor& d, const Location& location, word seen, word& value) {
     orec& r = location.orec();
@@ -125,7 +125,7 @@ bool read_marked(descriptor& d, const Location& location, word seen, word& value
     return false;
 }
 
-/// Reads a place that d has not written. `own(locked)` returns the value if d owns the orec.
+/// Reads a location that d has not written. `own(locked)` returns the value if d owns the orec.
 template <class Location, class Own>
 word read(descriptor& d, const Location& location, Own&& own) {
     const orec& r = location.orec();

@@ -49,7 +49,7 @@ void write_owned(descriptor& d, const Location& location, word locked, word valu
     location.write(value);
 }
 
-/// Does the first write under an orec that was just taken. REQUIRES: d.writes has room.
+/// Does the first write under an orec that was just taken. REQUIRES: d.writes has memory for one more entry.
 template <class Location>
 TUTTI_ALWAYS_INLINE void write_taken(descriptor& d, const Location& location, const time_based::taken& t,
                                      word value) noexcept {
@@ -65,7 +65,7 @@ inline void restore(const descriptor& d, const write_entry& e) noexcept {
     memory::store_masked(e.address, e.value, e.bytes);
 }
 
-/// Releases the orecs; the values are in place already. REQUIRES: decide has drawn d.kept.commit_version.
+/// Releases the orecs; the values are in place already. REQUIRES: decide has drawn d.algorithm_data.commit_version.
 inline void publish(descriptor& d) noexcept {
     for (const write_entry& e : d.writes) {
         if (e.version != no_version) e.orec->store(d.algorithm_data.commit_version, std::memory_order_release);

@@ -6,9 +6,9 @@
 //              transaction committed, and the commit need not validate. A descriptor switches to deferred mode if
 //              others have moved the clock in a quarter of a window of its commits.
 //   deferred   A commit uses time + 1 without storing it, so that private writers share no cache line. The time moves
-//              only when a transaction meets a version beyond it. After a number of own commits (128, and twice as many
+//              only when a transaction finds a version beyond it. After a number of own commits (128, and twice as many
 //              with each switch of this descriptor, up to 65,536) a descriptor tries counting again. It does so at once
-//              if it meets many versions of others: then no descriptor defers for a while, and that while doubles each
+//              if it finds many versions of others: then no descriptor defers for a while, and that while doubles each
 //              time. The switch back to counting moves the time.
 //
 // Why snapshots are opaque. Let p be the instant at which a committing transaction holds all its locks, just before it
@@ -35,9 +35,9 @@
 //     when a reader looked, except by a roll-back that leaves the value as it was.
 //
 // All of this holds within one era. When the time comes near its end, the clock starts anew while no transaction runs,
-// and a new era begins: new_era_test.hpp. No snapshot lasts from one era to the next, but versions do. So:
+// and a new era begins: new_era.hpp. No snapshot lasts from one era to the next, but versions do. So:
 //  9. Within an era, every draw is at most one more than the time. So a version later than that was drawn in an earlier
-//     era: it is stale, and its orec has not been written in this era. It is beyond every bound, so a reader that meets
+//     era: it is stale, and its orec has not been written in this era. It is beyond every bound, so a reader that finds
 //     it calls `advance_to`, which gives the orec a version whose time is the number of the era. That time is earlier
 //     than all draws of the era, and so within every bound. The change is an exchange that succeeds only on the stale
 //     version, so no lock, mark or later version is lost. A version of an earlier era that is not stale is, at worst,
@@ -116,7 +116,7 @@ public:
         advanced,  ///< the time has now reached it
         renewed,   ///< the version was stale (9): look at the orec again
     };
-    /// Makes the time reach the version that `r` shows in `seen`, which a reader has met. REQUIRES: `seen` is not
+    /// Makes the time reach the version that `r` shows in `seen`, which a reader has found. REQUIRES: `seen` is not
     /// locked, and was loaded from `r` with acquire. So the time found here is not earlier than that of the draw.
     static advance_result advance_to(memory::orec& r, word seen) noexcept {
         const word time = memory::time_of(seen);
@@ -132,12 +132,12 @@ public:
         }
         return advance_result::already;
     }
-    /// Does the same for another's version, which d has met in the middle of a transaction: this is the cost of
+    /// Does the same for another's version, which d has found in the middle of a transaction: this is the cost of
     /// deferring. Returns false if the caller has to look at the orec again.
-    static bool advance_to_met(descriptor& d, memory::orec& r, word seen) noexcept {
-        const advance_result met = advance_to(r, seen);
-        if (met == advance_result::renewed) return false;
-        if (met == advance_result::advanced) note_met(d);
+    static bool advance_to_foreign(descriptor& d, memory::orec& r, word seen) noexcept {
+        const advance_result result = advance_to(r, seen);
+        if (result == advance_result::renewed) return false;
+        if (result == advance_result::advanced) note_foreign_version(d);
         return true;
     }
 
@@ -171,7 +171,7 @@ public:
             return;
         era_.failures.store(failures + 1, std::memory_order_relaxed);
     }
-    /// Starts a new era. REQUIRES: new_era_test.hpp, ERA1 to ERA3.
+    /// Starts a new era. REQUIRES: new_era.hpp, ERA1 to ERA3.
     static void start_era() noexcept {
         reset_pause();
         era_.next_try.store(0, std::memory_order_relaxed);
@@ -182,7 +182,7 @@ public:
     }
 
 private:
-    static void note_met(descriptor& d) noexcept {
+    static void note_foreign_version(descriptor& d) noexcept {
         clock_view& v = d.algorithm_data.clock;
         if (++v.foreign_versions >= window && v.foreign_versions > (v.deferred_length - v.deferred_left) / 4)
             [[unlikely]]

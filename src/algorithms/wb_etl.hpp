@@ -103,7 +103,7 @@ struct wb_etl {
     }
 
 private:
-    /// Adds the entry whose number is in the orec's lock word. REQUIRES: room was reserved.
+    /// Adds the entry whose number is in the orec's lock word. REQUIRES: memory for the entry is reserved.
     template <class Location>
     static void add(descriptor& d, const Location& location, word value, time_based::taken t) noexcept {
         d.writes.push_reserved({location.address(), &location.orec(), location.spread(value), t.version,

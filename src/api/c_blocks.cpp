@@ -87,7 +87,7 @@ TUTTI_NOINLINE int run_outermost(tx& t, const options& how, c_body& body, detail
     if (TUTTI_SET_C_TARGET(f)) {
         detail::landed();
         if (failure != 0) {
-            core::execution_give_up(core::descriptor::of(t),
+            core::execution_abandon(core::descriptor::of(t),
                                     failure == TUTTI_ERROR_MEMORY ? abort_cause::allocation : abort_cause::usage);
             return failure;
         }

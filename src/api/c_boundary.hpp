@@ -5,7 +5,7 @@
 //
 // An error (usage_error, std::bad_alloc) is always thrown. If a call inside a C block throws it, this file catches it,
 // stores its text, and stores its code in the block's frame. Then it jumps to the block, which rolls back and returns
-// the code. Inside a C++ block the exception goes on to that block, through C frames that have nothing to destroy.
+// the code. Inside a C++ block the exception continues to that block, through C frames that have nothing to destroy.
 // Without a block there is no caller to report to, so the program ends with the text.
 //
 // The callers of this file hold no objects with destructors at the time of the call, because the jumps skip their

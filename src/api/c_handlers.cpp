@@ -39,23 +39,23 @@ private:
 /// Registers a new H made from `arguments`. The calls of `tx` cannot be used, because they may jump while they hold the
 /// handler.
 template <class H, class... Arguments>
-H& put(tutti_tx* handle, deferred::kind point, const Arguments&... arguments) {
+H& register_handler(tutti_tx* handle, deferred::kind point, const Arguments&... arguments) {
     return *guarded(handle, [&](tx& t) {
         descriptor& d = descriptor::of(t);
         if (!d.healthy()) tutti::core::check_access(d);
         auto made = std::make_unique<H>(arguments...);
         tutti::core::defer(d, point, static_cast<tutti::detail::handler*>(made.get()), nullptr);
-        H* const put = made.release();  // the log owns it now
+        H* const registered = made.release();  // the log owns it now
         if (point == deferred::kind::at_commit && d.healthy()) tutti::core::need_current_reads(d);
         if (point == deferred::kind::on_abort && d.healthy())
             tutti::core::leave_hardware(d, tutti::hardware_abort::system_call);
-        return put;
+        return registered;
     });
 }
 
 template <class F>
 void register_function(tutti_tx* handle, deferred::kind point, const F& f) {
-    put<tutti::detail::handler_of<F>>(handle, point, f);
+    register_handler<tutti::detail::handler_of<F>>(handle, point, f);
 }
 
 }  // namespace
@@ -85,6 +85,6 @@ void tutti_join(tutti_tx* handle, const tutti_participant* calls, void* argument
     if (calls == nullptr || calls->prepare == nullptr || calls->commit == nullptr || calls->abort == nullptr) {
         fail_use(handle, "tutti_join: a participant needs prepare, commit and abort");
     }
-    auto& joined = put<c_participant>(handle, deferred::kind::on_abort, *calls, argument);
+    auto& joined = register_handler<c_participant>(handle, deferred::kind::on_abort, *calls, argument);
     guarded(handle, [&](tx& t) { t.join(joined); });
 }

@@ -55,11 +55,11 @@ std::chrono::nanoseconds nanoseconds(std::uint64_t count) noexcept {
 c_options::c_options(const tutti_options* given) {
     if (given == nullptr) return;
     const tutti_options from = known_options(*given);
-    check_range(from.mode, TUTTI_IRREVOCABLE, "tutti_options: mode is none of tutti_mode");
+    check_range(from.mode, TUTTI_IRREVOCABLE, "tutti_options: mode is not a tutti_mode");
     check_range(from.privatization, TUTTI_PRIVATIZATION_WAIVED,
-                "tutti_options: privatization is none of tutti_privatization");
-    check_range(from.nesting, TUTTI_NESTING_FLAT, "tutti_options: nesting is none of tutti_nesting");
-    check_range(from.policy, static_cast<int>(policies::all().size()), "tutti_options: policy is none of tutti_policy");
+                "tutti_options: privatization is not a tutti_privatization");
+    check_range(from.nesting, TUTTI_NESTING_FLAT, "tutti_options: nesting is not a tutti_nesting");
+    check_range(from.policy, static_cast<int>(policies::all().size()), "tutti_options: policy is not a tutti_policy");
     options_.name = from.name;
     options_.read_only = from.read_only;
     options_.mode = static_cast<mode>(from.mode);
@@ -75,7 +75,7 @@ void c_options::read_deadline(const tutti_options& from) {
     if (from.deadline != 0 && from.deadline_at != 0) {
         throw usage_error{"tutti_options: deadline and deadline_at are both set; give one of the two"};
     }
-    check_range(from.when_missed, TUTTI_REFUSE, "tutti_options: when_missed is none of tutti_missed_deadline");
+    check_range(from.when_missed, TUTTI_REFUSE, "tutti_options: when_missed is not a tutti_missed_deadline");
     // The epoch of the steady clock is that of CLOCK_MONOTONIC.
     if (from.deadline != 0) options_.deadline = nanoseconds(from.deadline);
     else options_.deadline = std::chrono::steady_clock::time_point{nanoseconds(from.deadline_at)};

@@ -20,9 +20,9 @@ int tutti_statistics(void (*visit)(const tutti_site_statistics*, void*), void* a
     return reported([=] {
         if (visit == nullptr) throw tutti::usage_error{"tutti_statistics: the visitor is null"};
         for (const tutti::site_statistics& s : tutti::statistics()) {
-            std::vector<tutti_conflicting_site_statistics> rivals;
+            std::vector<tutti_conflicting_site_statistics> conflicting_sites;
             for (const tutti::conflicting_site_statistics& r : s.conflicting_sites)
-                rivals.push_back({r.site, static_cast<tutti_abort_cause>(r.cause), r.aborts});
+                conflicting_sites.push_back({r.site, static_cast<tutti_abort_cause>(r.cause), r.aborts});
             tutti_site_statistics site{};
             site.name = s.name.c_str();
             site.file = s.file.c_str();
@@ -31,8 +31,8 @@ int tutti_statistics(void (*visit)(const tutti_site_statistics*, void*), void* a
             site.id = s.id;
             site.aborts = s.aborts;
             site.irrevocable_reason = s.irrevocable_reason.c_str();
-            site.conflicting_sites = rivals.data();
-            site.conflicting_site_count = rivals.size();
+            site.conflicting_sites = conflicting_sites.data();
+            site.conflicting_site_count = conflicting_sites.size();
             site.abort_causes = s.aborts_by_cause.size();
             site.restart_classes = s.commits_by_restarts.size();
             site.duration_classes = s.durations.size();

@@ -38,8 +38,7 @@ const core::instance& supported_or_default(const core::instance& wanted) {
     static std::atomic_flag reported = ATOMIC_FLAG_INIT;
     if (!reported.test_and_set()) {
         const std::string line = "tutti: this processor has no hardware transactions (RTM); " +
-                                 std::string{fallback.name} + " runs in the place of " + std::string{wanted.name} +
-                                 '\n';
+                                 std::string{fallback.name} + " runs instead of " + std::string{wanted.name} + '\n';
         std::fputs(line.c_str(), stderr);
     }
     return fallback;
@@ -168,7 +167,7 @@ void choose_algorithm_for_test(std::string_view name) {
 
 void use_algorithm(std::string_view name) {
     const core::instance& wanted = algorithm_named(name, "use_algorithm");
-    if (memory::status_records() != 0 && &core::chosen_instance() != &wanted) {
+    if (memory::status_record_count() != 0 && &core::chosen_instance() != &wanted) {
         throw usage_error{"tutti: use_algorithm: transactions have begun already; choose before the first one"};
     }
     chosen.store(&wanted, std::memory_order_release);

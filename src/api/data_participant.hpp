@@ -10,27 +10,27 @@ namespace tutti::api {
 /// Returns if a block runs on d and may be accessed. Otherwise leaves by usage_error, or by the pending signal.
 TUTTI_EXPORT void require_access(core::descriptor& d);
 
-/// Joins the running attempt. The commit then calls the data participant's `commit_one_phase` first. REQUIRES: the attempt logs
-/// its reads; d.slow_commit == 0; the deferred log has room for one more entry.
+/// Joins the running attempt. The commit then calls the data participant's `commit_one_phase` first. REQUIRES: the
+/// attempt logs its reads; d.slow_commit == 0; the deferred log has room for one more entry.
 TUTTI_ALWAYS_INLINE void join_as_single_voter(core::descriptor& d, core::data_participant& p) noexcept {
     core::defer_to_single_voter(d, p);
 }
 
-/// Joins the running attempt, whichever of its blocks is open. May restart the attempt first, so that it logs its
-/// reads. Throws std::bad_alloc. Returns true if the block is modest and no other block runs around it. A modest block
-/// claims no precedence, and it waits and pauses, unless it loses over objects.
+/// Joins the running attempt, in any of its open blocks. May restart the attempt first, so that it logs its
+/// reads. Throws std::bad_alloc. Returns true if the block has the default rules of contention and no other block runs
+/// around it. By these rules the block claims no precedence, and it waits and pauses, unless it loses over objects.
 TUTTI_EXPORT bool join_attempt(core::descriptor& d, core::data_participant& p);
 
-/// Begins a step: the data participant is about to provide new data to the body. The step belongs to the block that is open
-/// now.
+/// Begins a step: the data participant is about to provide new data to the body. The step belongs to the block that is
+/// open now.
 TUTTI_EXPORT void begin_step(core::descriptor& d, core::data_participant& p);
 
 /// Returns the nested block that can run again alone after a conflict in step number `step`, counted among the steps
 /// that are not forgotten. The data of this step have changed, or cannot be had. The data of all earlier steps are
 /// current. The result is the innermost open nested block that had begun before this step. Returns null if only
-/// restart_attempt helps. Also returns null if the attempt cannot be rolled back in part. Also returns null after 64 such
-/// roll-backs of an attempt, while the context finds that they do not help. If `must_own_nothing`, d has waited for another
-/// transaction for long. Then d must go back further if it owned something when that block began.
+/// restart_attempt helps. Also returns null if the attempt cannot be rolled back in part. Also returns null after 64
+/// such roll-backs of an attempt, while the context finds that they do not help. If `must_own_nothing`, d has waited
+/// for another transaction for long. Then d must go back further if it owned something when that block began.
 [[nodiscard]] TUTTI_EXPORT const detail::frame* rollback_target(core::descriptor& d,
                                                                       const core::data_participant& p, std::size_t step,
                                                                       bool must_own_nothing) noexcept;
@@ -39,8 +39,8 @@ TUTTI_EXPORT void begin_step(core::descriptor& d, core::data_participant& p);
 /// the data of all steps that stay were current when the local snapshot was taken, or later.
 [[noreturn]] TUTTI_EXPORT void roll_back_to(core::descriptor& d, const detail::frame& to);
 
-/// Goes back to a point at which all variables that d has read are current, or restarts. Call it after `reads_are_valid`
-/// has returned false. Returns if all these variables are current after all.
+/// Goes back to a point at which all variables that d has read are current, or restarts. Call it after
+/// `reads_are_valid` has returned false. Returns if all these variables are current after all.
 TUTTI_EXPORT void roll_back_to_valid_reads(core::descriptor& d);
 
 /// Returns true if all variables that d has read are current now. May move the snapshot of d, without a call to its

@@ -11,9 +11,7 @@ unreachable_error::~unreachable_error() = default;
 const char* cancelled::what() const noexcept { return "tutti: the atomic block was cancelled"; }
 const char* deadline_missed::what() const noexcept { return "tutti: the atomic block cannot meet its deadline"; }
 const char* interrupted::what() const noexcept { return "tutti: the atomic block was interrupted from outside"; }
-const char* stack_overflow_error::what() const noexcept {
-    return "tutti: the stack does not suffice for the atomic block";
-}
+const char* stack_overflow_error::what() const noexcept { return "tutti: stack overflow in an atomic block"; }
 
 std::string_view name_of(abort_cause cause) noexcept {
     switch (cause) {

@@ -33,10 +33,10 @@ void require_in_place(const core::instance& chosen) noexcept {
     base::panic(message.c_str());
 }
 
-bool is_off(const char* wish) noexcept {
-    if (wish == nullptr || *wish == '\0' || std::string_view{wish} == "off") return true;
-    if (std::string_view{wish} == "auto") return false;
-    const std::string message = "TUTTI_HARDWARE: unknown value '" + std::string{wish} + "'; valid are auto and off";
+bool is_off(const char* value) noexcept {
+    if (value == nullptr || *value == '\0' || std::string_view{value} == "off") return true;
+    if (std::string_view{value} == "auto") return false;
+    const std::string message = "TUTTI_HARDWARE: unknown value '" + std::string{value} + "'; valid are auto and off";
     base::panic(message.c_str());
 }
 
@@ -63,11 +63,11 @@ bool open_without_listeners(core::descriptor& d, detail::frame& f, detail::call_
 }  // namespace
 
 void prepare_for_language() noexcept {
-    const char* const wish = std::getenv("TUTTI_ALGORITHM");
+    const char* const value = std::getenv("TUTTI_ALGORITHM");
     // If transactions have run before this library was loaded (dlopen), the algorithm is fixed, and the first block
     // checks it.
-    if ((wish == nullptr || *wish == '\0') && memory::status_records() == 0) use_algorithm("wt-etl");
-    if (wish != nullptr && *wish != '\0') require_in_place(core::chosen_instance());
+    if ((value == nullptr || *value == '\0') && memory::status_record_count() == 0) use_algorithm("wt-etl");
+    if (value != nullptr && *value != '\0') require_in_place(core::chosen_instance());
 }
 
 core::descriptor& attach_language() {
@@ -129,13 +129,13 @@ void record_free(core::descriptor& d, void* memory, detail::destroyer free) {
 }
 
 void retire(void* object, detail::destroyer free) {
-    if (memory::status_records() == 0) return free(object);  // no transaction has ever run
+    if (memory::status_record_count() == 0) return free(object);  // no transaction has ever run
     auto& d = core::descriptor::of(detail::current_or_attach());
     d.limbo.reserve(d.deferred_log.size() + 1);  // in addition to the space reserved for its commit
     d.limbo.retire({object, free});
 }
 
-bool transactions_have_run() noexcept { return memory::status_records() != 0; }
+bool transactions_have_run() noexcept { return memory::status_record_count() != 0; }
 
 void begin_fork_copy() noexcept {
     notify_policies(core::copying::begins);

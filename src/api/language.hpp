@@ -28,8 +28,8 @@ TUTTI_EXPORT void die_if_left_behind(const core::descriptor& d, std::uintptr_t s
 [[noreturn]] TUTTI_EXPORT void die_of_asynchronous_cancel(const core::descriptor& d) noexcept;
 /// Calls core::record_cancel_type.
 TUTTI_EXPORT void record_cancel_type(int type) noexcept;
-/// Checks a jump of the calling context to `target`, before the C library jumps. Calls core::roll_back_blocks_left_by_jump if a
-/// transaction runs.
+/// Checks a jump of the calling context to `target`, before the C library jumps. Calls
+/// core::roll_back_blocks_left_by_jump if a transaction runs.
 TUTTI_EXPORT void check_jump(const void* target) noexcept;
 
 /// Calls core::become_serial.

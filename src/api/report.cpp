@@ -183,7 +183,7 @@ void write_report() {
         if (!write(w, file, report_text(false)) || !w.shown || show(file)) return;
         base::write_emergency_message("tutti: the report is in " + file + "; 'tutti report " + file + "' shows it\n");
     } catch (const std::bad_alloc&) {
-        base::write_emergency_message("tutti: TUTTI_REPORT: no memory is left for the report\n");
+        base::write_emergency_message("tutti: TUTTI_REPORT: out of memory for the report\n");
     }
 }
 

@@ -25,7 +25,7 @@ TUTTI_EXPORT void add_to_report(void (*write)(observe::json_writer& to)) noexcep
 /// Forgets all earlier counts, in the child after a fork. REQUIRES: no other thread runs.
 TUTTI_EXPORT void reset_report() noexcept;
 
-/// Returns the present report. If `live`, includes the activity of each context. Throws std::bad_alloc.
+/// Returns the present report. If `live`, includes the status of each context. Throws std::bad_alloc.
 [[nodiscard]] std::string report_text(bool live);
 
 /// Starts counting if a report is wanted.

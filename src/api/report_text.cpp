@@ -1,4 +1,4 @@
-// Writes the report as JSON: the blocks of the library, the activity of each context, and the fields of other
+// Writes the report as JSON: the blocks of the library, the status of each context, and the fields of other
 // libraries.
 #include <unistd.h>
 
@@ -106,10 +106,10 @@ private:
         out_.field("times", times).end_object();
     }
 
-    /// Writes the activity of contexts that run a block, wait, or sleep in retry. Reads each context while it changes.
+    /// Writes the status of contexts that run a block, wait, or sleep in retry. Reads each context while it changes.
     void write_transactions() {
         out_.key("transactions").begin_array();
-        const std::uint32_t count = memory::status_records();
+        const std::uint32_t count = memory::status_record_count();
         for (std::uint32_t id = 0; id < count; ++id) {
             const core::descriptor& d = core::descriptor::of(memory::status_record_of(id));
             const core::word state = d.state.load(std::memory_order_acquire);

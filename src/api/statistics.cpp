@@ -14,7 +14,7 @@ namespace {
 
 template <class F>
 void for_each_counters(F&& f) {
-    const std::uint32_t count = memory::status_records();
+    const std::uint32_t count = memory::status_record_count();
     for (std::uint32_t id = 0; id < count; ++id) f(core::descriptor::of(memory::status_record_of(id)).counters);
 }
 

@@ -108,7 +108,7 @@ void start_thread() {
     pthread_t thread{};
     const int failed = ::pthread_create(&thread, nullptr, answer_requests, nullptr);
     ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    if (failed != 0) base::panic("TUTTI_STATISTICS=signal: no thread can be started");
+    if (failed != 0) base::panic("TUTTI_STATISTICS=signal: cannot start a thread");
     ::pthread_setname_np(thread, "tutti-stat");
     ::pthread_detach(thread);
 }
@@ -118,7 +118,7 @@ void start_thread() {
 void print_on_signals() {
     // A set-user-ID program must not open its user's files on the user's request.
     if (::getauxval(AT_SECURE) != 0) return;
-    if (::pipe2(requests, O_CLOEXEC) != 0) base::panic("TUTTI_STATISTICS=signal: no pipe can be made");
+    if (::pipe2(requests, O_CLOEXEC) != 0) base::panic("TUTTI_STATISTICS=signal: cannot create a pipe");
     ::fcntl(requests[1], F_SETFL, O_NONBLOCK);
     printing_process = ::getpid();
     start_thread();

@@ -52,7 +52,7 @@ void print_signal_message() noexcept {
     if (!base::accepts_output(STDERR_FILENO)) return;  // nothing is printed, and the process ends nevertheless
     std::fprintf(stderr,
                  "tutti: a %s (%.*s) of the atomic block at %s:%u cannot leave a function that is noexcept, such as a "
-                 "destructor or a thread's first one. Take the noexcept away, or access transactional data outside "
+                 "destructor or a thread's first one. Remove the noexcept, or access transactional data outside "
                  "it. The calls that led here, the latest first:\n",
                  name_of_signal(d.pending), static_cast<int>(cause.size()), cause.data(), observe::file_of(d.run.where),
                  observe::line_of(d.run.where));
@@ -69,13 +69,13 @@ void die_if_cancelled() noexcept {
     core::die_of_asynchronous_cancel(static_cast<const core::descriptor&>(*t));
 }
 
-/// Prints the message once. Each refusal skips destructors, but usually the same function has to be changed.
+/// Prints the message once. Each exception skips destructors, but usually the same function has to be changed.
 void print_noexcept_message() noexcept {
     static constinit std::atomic<bool> printed{false};
     if (printed.exchange(true, std::memory_order_relaxed) || !base::accepts_output(STDERR_FILENO)) return;
     base::write_emergency_message(
         "tutti: an atomic block of a procedure was restarted or cancelled inside a function that is noexcept. The "
-        "server leaves that function without its destructors. Take the noexcept away. This message appears once. The "
+        "server leaves that function without its destructors. Remove the noexcept. This message appears once. The "
         "calls that led here, the latest first:\n");
     std::array<void*, 16> frames;
     const int count = ::backtrace(frames.data(), static_cast<int>(frames.size()));

@@ -27,14 +27,14 @@ detail::handler::~handler() = default;
 
 namespace {
 
-descriptor& sound(tx& t) {
+descriptor& checked_descriptor(tx& t) {
     descriptor& d = descriptor::of(t);
     if (!d.healthy()) core::check_access(d);
     return d;
 }
 
 /// Replaces the engine's reason by the body's. The attempt was irrevocable before its body asked for that, only so that
-/// it commits, and the switch has been counted. Drops the reason if memory runs out, as the ledger drops counts.
+/// it commits, and the switch has been counted. Drops the reason if memory runs out, as the counters do.
 void replace_irrevocable_reason(const descriptor& d, const char* reason) noexcept {
     try {
         const observe::block_id block = d.run.block();
@@ -59,15 +59,15 @@ void tx::add(detail::handler_point point, std::unique_ptr<detail::handler> h) {
 }
 
 void tx::join(participant& p) {
-    descriptor& d = sound(*this);
+    descriptor& d = checked_descriptor(*this);
     core::need_reads_for_vote(d);
     core::defer(d, deferred::kind::participant, &p, nullptr);
 }
 
 void tx::become_irrevocable(const char* reason) {
-    descriptor& d = sound(*this);
+    descriptor& d = checked_descriptor(*this);
     if (d.must_commit()) return;
-    // The transaction would wait for its own thread to give the token back. A biased owner has no token.
+    // The transaction would wait for its own thread to release the token. A biased owner has no token.
     for (const descriptor* o = d.outer; o != nullptr; o = o->outer) {
         if (o->running() && o->is_irrevocable()) {
             throw usage_error{
@@ -92,7 +92,7 @@ void tx::become_irrevocable(const char* reason) {
 }
 
 void tx::become_visible() {
-    descriptor& d = sound(*this);
+    descriptor& d = checked_descriptor(*this);
     if (d.must_commit()) {
         core::refuse_repetition(d, "tutti: become_visible in an irrevocable transaction, which is stricter already");
     }
@@ -107,6 +107,8 @@ bool tx::irrevocable() const noexcept { return static_cast<const descriptor&>(*t
 unsigned tx::attempt() const noexcept { return static_cast<const descriptor&>(*this).run.attempt; }
 abort_cause tx::last_abort() const noexcept { return static_cast<const descriptor&>(*this).run.last_cause; }
 
-void acquire(tx& t, const abstract_lock& lock) { core::take_abstract_lock(sound(t), {lock.of, lock.key}, lock.shared); }
+void acquire(tx& t, const abstract_lock& lock) {
+    core::take_abstract_lock(checked_descriptor(t), {lock.of, lock.key}, lock.shared);
+}
 
 }  // namespace tutti

@@ -19,7 +19,8 @@ inline deadline real_now() noexcept {
     return std::chrono::time_point_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now());
 }
 
-/// Drives `now` in tests: while an object lives, `now` changes only by `advance`. Sleeps still use the real clock.
+/// Replaces the clock in tests: while an object lives, `now` changes only by `advance`. Sleeps still use the real
+/// clock.
 class manual_clock {
 public:
     explicit manual_clock(deadline start = real_now()) noexcept { set(start); }
@@ -32,7 +33,7 @@ public:
 private:
     friend deadline now() noexcept;
     static void set(deadline at) noexcept { time_.store(at.time_since_epoch().count(), std::memory_order_relaxed); }
-    static inline constinit std::atomic<std::int64_t> time_{0};  // 0: no test drives the clock
+    static inline constinit std::atomic<std::int64_t> time_{0};  // 0: no test sets the clock
 };
 
 inline deadline now() noexcept {

@@ -48,19 +48,20 @@ inline void spin_turn() noexcept {
 }
 
 #if defined(TUTTI_INTERLEAVE)
-// The scheduler lets a spinner's obstacle go on, so spinning would hide the effects of a sleep.
+// The scheduler runs the thread that a spinner waits for, so spinning would hide the effects of a sleep.
 inline constexpr int spin_turns = 0;
 inline constexpr std::uint64_t spin_ticks = 0;
 inline constexpr std::uint64_t undisturbed_wait_ticks = 0;
 inline constexpr std::chrono::microseconds unfenced_sleep{0};
-/// Returns `wait_deadline`: in an exploration a sleep with a deadline may end at any time, which would hide a lost wake-up.
+/// Returns `wait_deadline`: in an exploration a sleep with a deadline may end at any time, which would hide a lost
+/// wake-up.
 inline std::optional<deadline> recheck_deadline(std::optional<deadline> wait_deadline) noexcept {
     return wait_deadline;
 }
 #else
-/// How often to look before yielding: 0.3 us if a turn takes 5 ns.
+/// How often to check the word before yielding: 0.3 us if a turn takes 5 ns.
 inline constexpr int spin_turns = 64;
-/// How long to look before sleeping: 4 us at 2.5 GHz, about the cost of a sleep with the fence before it and the
+/// How long to spin before sleeping: 4 us at 2.5 GHz, about the cost of a sleep with the fence before it and the
 /// wake-up.
 inline constexpr std::uint64_t spin_ticks = 10'000;
 /// How long to wait for short transactions before they are disturbed: 2 us at 2.5 GHz.
@@ -69,8 +70,8 @@ inline constexpr std::uint64_t undisturbed_wait_ticks = 5'000;
 /// interrupts the very thread that is waited for. The wake-up is lost only if that thread passes within some
 /// nanoseconds; the sleep then lasts this long.
 inline constexpr std::chrono::microseconds unfenced_sleep{100};
-/// Returns until when to sleep at once, in a wait that ends at `wait_deadline`. A sleeper that waits for another transaction
-/// gets no wake-up when it is killed or interrupted, so it has to look itself.
+/// Returns until when to sleep at once, in a wait that ends at `wait_deadline`. A sleeper that waits for another
+/// transaction gets no wake-up when it is killed or interrupted, so it has to check this itself.
 inline std::optional<deadline> recheck_deadline(std::optional<deadline> wait_deadline) noexcept {
     const deadline recheck_at = real_now() + std::chrono::milliseconds{20};
     return wait_deadline && *wait_deadline < recheck_at ? *wait_deadline : recheck_at;

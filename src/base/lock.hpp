@@ -17,9 +17,9 @@ public:
     void acquire() noexcept {
         if (!try_lock()) acquire_slowly(std::nullopt);
     }
-    /// Takes the lock. Returns false if the lock was not free before `until`.
+    /// Acquires the lock. Returns false if the lock was not free before `until`.
     [[nodiscard]] bool acquire(std::optional<deadline> until) noexcept { return try_lock() || acquire_slowly(until); }
-    /// Returns true if the lock seems free. For a caller that is about to try again: unlike a try, this look does not
+    /// Returns true if the lock seems free. For a caller that is about to try again: unlike a try, this load does not
     /// slow down the holder.
     [[nodiscard]] bool looks_free() const noexcept { return state_.load(std::memory_order_relaxed) == free; }
     bool try_lock() noexcept {
@@ -30,7 +30,7 @@ public:
     }
     void unlock() noexcept {
         tsan_release(this);
-        // Waking one thread is enough: it takes the lock as `contended`, so its own unlock wakes the next.
+        // Waking one thread is enough: it acquires the lock as `contended`, so its own unlock wakes the next.
         if (state_.exchange(free, std::memory_order_release) == contended) futex_wake_one(state_.raw());
     }
     /// Frees the lock in the child of a fork, where its holder does not exist. REQUIRES: no other thread exists.

@@ -14,7 +14,7 @@ extern "C" _Unwind_Reason_Code __gxx_personality_v0(int version, _Unwind_Action 
 extern "C" void __asan_handle_no_return() __attribute__((weak));
 
 // Loads the point's registers. The stack pointer comes last, because a signal may overwrite the memory below it: the
-// structure, and the frames that are dropped. It is the stack pointer of the place at its call, so the return address
+// structure, and the frames that are dropped. It is the stack pointer of the point at its call, so the return address
 // is where the call has left it.
 extern "C" __attribute__((visibility("hidden"))) [[noreturn]] void tutti_base_call_from(
     const tutti::base::return_point* point, void (*throws)()) noexcept;
@@ -60,23 +60,23 @@ struct stack_walk {
     const void* const interceptor = object_with("_Unwind_RaiseException");  // a sanitizer's, or the unwinder's
     enum class stage : std::uint8_t {
         handler,    // this code, which the C++ runtime has called
-        terminate,  // the C++ runtime, which the refusing function, its helper or the unwinder has called
-        helper,     // functions that the refusing function has called to end the process
+        terminate,  // the C++ runtime, which the boundary, its helper or the unwinder has called
+        helper,     // functions that the boundary has called to end the process
         unwinding,  // the unwinder, and the C++ runtime that has called it
         unwound,    // frames that the exception has not left yet
-        boundary    // the frame before this one refuses
+        boundary    // the frame before this one is the boundary
     } at = stage::handler;
     return_point found{};
 
     /// Returns true if the function of the frame has no landing pad, because it has no table of handlers. Such a
-    /// function refuses nothing. If it has called std::terminate, its caller had asked for that: Clang's landing pads
+    /// function is no boundary. If it has called std::terminate, its caller had asked for that: Clang's landing pads
     /// call a function of this kind.
     static bool has_no_landing_pad(struct _Unwind_Context* frame) noexcept {
         return _Unwind_GetLanguageSpecificData(frame) == 0;
     }
 
     /// Returns true if the frame, which has an exception in one of its calls, would not let it pass. It asks with a
-    /// foreign exception: only handlers for every type catch that, and the frame has no such handler before a refusal.
+    /// foreign exception: only handlers for every type catch that, and a boundary has no such handler.
     static bool stops_exception(struct _Unwind_Context* frame) noexcept {
         if (has_no_landing_pad(frame)) return false;
         constexpr _Unwind_Exception_Class nobody = 0x5455545449000000;
@@ -85,7 +85,7 @@ struct stack_walk {
         return __gxx_personality_v0(1, _UA_SEARCH_PHASE, nobody, &probe, frame) == _URC_HANDLER_FOUND;
     }
 
-    /// Returns false if the refusing function cannot be determined.
+    /// Returns false if the boundary cannot be determined.
     bool is_boundary(struct _Unwind_Context* frame, bool directly) {
         if (!directly && !stops_exception(frame)) return true;
         // Functions of this object may have been in the middle of their work.

@@ -1,34 +1,34 @@
-// Functions that refuse an exception: noexcept functions, and cleanups that must not be left. At such a function, C++
-// ends the process by std::terminate. A handler of std::terminate can find the function while the stack is intact. It
-// can let the exception go on in the function's caller, as if that caller had called another function that throws.
+// Functions that an exception must not leave: noexcept functions, and cleanups. At such a function, the boundary, C++
+// ends the process by std::terminate. A handler of std::terminate can find the function while the stack is intact. The
+// handler can throw in the function's caller, as if that caller had called another function that throws.
 //
-//   caller          its call has a landing pad, or lets exceptions pass: the exception goes on as usual
-//     refuses       noexcept. Compilers may skip the destructors of its locals before std::terminate, and usually do
+//   caller          its call has a landing pad, or lets exceptions pass: the exception continues as usual
+//     boundary      noexcept. Compilers may skip the destructors of its locals before std::terminate, and usually do
 //       …           unwound, or without anything to destroy
 //         terminate handler: caller_of_noexcept_boundary, call_from
 //
-// A caller that was compiled on the assumption that its callee does not throw refuses the exception, too, and the
-// handler is called again for that function. So in the worst case an exception passes all functions, and their locals
-// are not destroyed.
+// A caller that was compiled on the assumption that its callee does not throw is a boundary, too, and the handler is
+// called again for that function. So in the worst case an exception passes all functions, and their locals are not
+// destroyed.
 //
 // The walk relies on the tables of the Itanium C++ ABI, and on what libstdc++ and libgcc, or libc++abi and libunwind,
-// do at a refusal. There are two cases. A landing pad of the refusing function calls std::terminate: directly (GCC), or
-// through a function without a landing pad (Clang). Or the unwinder calls std::terminate: then the walk asks the frames
-// above the throw in turn whether they refuse.
+// do at a boundary. There are two cases. A landing pad of the boundary calls std::terminate: directly (GCC), or through
+// a function without a landing pad (Clang). Or the unwinder calls std::terminate: then the walk asks the frames above
+// the throw in turn whether they are boundaries.
 #pragma once
 
 #include <cstdint>
 
 namespace tutti::base {
 
-/// A place in a function, after a call there has returned.
+/// A point in a function, after a call there has returned.
 struct return_point {
     std::uintptr_t rbx = 0, rbp = 0, r12 = 0, r13 = 0, r14 = 0, r15 = 0;
-    std::uintptr_t stack_pointer = 0;  ///< 0: no place
+    std::uintptr_t stack_pointer = 0;  ///< 0: no point
 };
 
-/// Returns the place where the refusing function was called. For a handler of std::terminate. Returns no place if that
-/// function cannot be determined, if it is in the same object as this code, or if the processor is not x86-64.
+/// Returns the point at which the boundary was called. For a handler of std::terminate. Returns no point if the
+/// boundary cannot be determined, if it is in the same object as this code, or if the processor is not x86-64.
 /// O(frames).
 [[nodiscard]] return_point caller_of_noexcept_boundary() noexcept;
 

@@ -1,4 +1,4 @@
-// The one function by which the runtime gives up, and the asserts of the checking build.
+// The function by which the runtime ends the process after an error, and the asserts of the checking build.
 #pragma once
 
 #include "tutti/detail/config.hpp"

@@ -1,4 +1,4 @@
-// Counts how the attempts of one context ended that touched objects of one node.
+// Counts how the attempts of one context ended that used objects of one node.
 //
 // The running attempts form a stack. An undo action of an attempt may run blocks of its own on the same context. These
 // blocks end before the attempt has been rolled back.
@@ -22,17 +22,17 @@ public:
     }
     /// Counts the commit of an attempt whose begin was not counted.
     void count_fast_path_commit() noexcept { fast_path_commits_.add_one(); }
-    /// Notes that the innermost attempt will be rolled back, and why.
-    void doom(rollback_reason why) noexcept {
+    /// Records that the innermost attempt will be rolled back, and why.
+    void set_reason(rollback_reason why) noexcept {
         if (!running_.empty()) running_.back().why = why;
     }
     /// Counts that the innermost attempt goes back to a nested block instead.
     void count_partial_rollback() noexcept {
         partial_rollbacks_.add_one();
-        doom(rollback_reason::other);
+        set_reason(rollback_reason::other);
     }
-    /// Counts the waits of the attempt. `has_reservations`: the attempt has excluded other transactions from the objects that
-    /// it has opened.
+    /// Counts the waits of the attempt. `has_reservations`: the attempt has excluded other transactions from the
+    /// objects that it has opened.
     void count_waits(unsigned waits, bool has_reservations) noexcept {
         if (waits != 0) conflict_waits_.add(waits);
         if (has_reservations) reserving_attempts_.add_one();
@@ -42,7 +42,7 @@ public:
         if (!running_.empty()) running_.pop_back();
     }
     void count_rollback() noexcept {
-        if (running_.empty()) return;  // the begin could not be noted for lack of memory
+        if (running_.empty()) return;  // the begin was not recorded for lack of memory
         const attempt a = running_.back();
         running_.pop_back();
         rolled_back_[static_cast<std::size_t>(a.why)].add_one();
@@ -64,7 +64,7 @@ public:
     [[nodiscard]] std::size_t running() const noexcept { return running_.size(); }
     /// Returns why the innermost attempt will be rolled back.
     /// REQUIRES: an attempt runs.
-    [[nodiscard]] rollback_reason doom() const noexcept { return running_.back().why; }
+    [[nodiscard]] rollback_reason reason() const noexcept { return running_.back().why; }
 
     /// Returns true if objects make the attempt start over. Returns false if the attempt ends, or starts over for
     /// another reason.

@@ -64,8 +64,8 @@ std::string suggestion_for(std::string_view table, std::string_view key) {
     std::size_t least = 3;
     for (const configuration_entry& e : configuration_entries()) {
         if (e.key == key && e.table != table)
-            return e.table.empty() ? "it stands before the first table"
-                                   : "it stands in the table [" + std::string{e.table} + "]";
+            return e.table.empty() ? "it belongs before the first table"
+                                   : "it belongs in the table [" + std::string{e.table} + "]";
         if (e.table != table) continue;
         all += (all.empty() ? "" : ", ") + std::string{e.key};
         const std::size_t d = key.size() > max_compared_name ? least : distance(key, e.key);
@@ -134,7 +134,7 @@ void read_table(parsed_configuration& into, const toml::table& from, std::string
                               });
         if (is_table && n.is_table()) read_table(into, *n.as_table(), name, file);
         else if (is_table) refuse(at, std::string{name} + " is a table: write [" + std::string{name} + "]");
-        else refuse(at, quoted(name) + " is nothing that is known; " + suggestion_for(table, name));
+        else refuse(at, quoted(name) + " is not a known setting; " + suggestion_for(table, name));
     }
 }
 
@@ -196,7 +196,7 @@ constexpr std::string_view file_variable = "CONFIG";
     for (const configuration_entry& e : configuration_entries()) {
         if (distance(name, e.variable) < distance(name, nearest)) nearest = e.variable;
     }
-    refuse(at, "it is no variable that is known; unset it, or write " + std::string{prefix} + std::string{nearest});
+    refuse(at, "unknown variable; unset it, or write " + std::string{prefix} + std::string{nearest});
 }
 
 /// Reads the environment. An empty variable counts as unset.
@@ -238,14 +238,14 @@ configuration whole_number(parsed_configuration&& s, const std::string& file) {
                                 " lists, or by an engine: leave one of the two out");
     }
     if (!s.nodes_at.empty() && !s.node_number) {
-        refuse(s.nodes_at, "nothing says which of the nodes this process is: write node-number = a number from 0 to " +
+        refuse(s.nodes_at, "node-number is missing: write node-number = a number from 0 to " +
                                std::to_string(s.what.node.addresses.size() - 1) + " in the file, or set " +
-                               std::string{prefix} + "SELF");
+                               std::string{prefix} + "NODE_NUMBER");
     }
     if (s.node_number && s.nodes_at.empty())
         refuse(where, "node-number is one of nodes, and there are none: write nodes = [\"address\", ...]");
     if (s.node_number && s.what.node.node_number >= s.what.node.addresses.size()) {
-        refuse(s.nodes_at, "node " + std::to_string(s.what.node.node_number) + " is none of the " +
+        refuse(s.nodes_at, "node " + std::to_string(s.what.node.node_number) + " is not one of the " +
                                std::to_string(s.what.node.addresses.size()) + " nodes: node-number counts from 0");
     }
     if (s.what.engine) {

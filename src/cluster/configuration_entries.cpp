@@ -9,7 +9,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr std::uint64_t longest_wait = 24 * 3'600'000;  // ms
-constexpr std::uint64_t most_cached = std::uint64_t{1} << 40;
+constexpr std::uint64_t max_cached = std::uint64_t{1} << 40;
 constexpr std::uint64_t min_message_bytes = 1024, max_message_bytes = std::uint64_t{1} << 30;
 
 constexpr std::array<std::string_view, 2> placements{"home", "writer"};
@@ -133,7 +133,7 @@ constexpr std::array entries{
                         .variable = "CACHE",
                         .kind = value_kind::number,
                         .description = "a number of bytes; 0: no copies",
-                        .maximum = most_cached,
+                        .maximum = max_cached,
                         .put = [](configuration& c, value&& v) { c.node.cache = std::get<std::uint64_t>(v); }},
     configuration_entry{.table = "",
                         .key = "metrics",

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t max_list_bytes = std::size_t{1} << 20;
 
-/// Asks one node one question.
+/// Sends one query to one node.
 template <class Told>
 class doubt_query final : public observer_connection {
 public:

@@ -15,7 +15,7 @@ namespace {
 using backend::engine_status;
 using backend::freshness;
 
-constexpr std::chrono::milliseconds look_again_after{5};  // pause between two looks at another block's lease
+constexpr std::chrono::milliseconds lease_retry_pause{5};  // between two reads of another block's lease
 
 }  // namespace
 
@@ -37,7 +37,7 @@ void engine_enlistment::ensure_joined() {
         subscribed_ = false;
     }
     if (conflicts_in_a_row_ > 1) {
-        // The winner has committed by the time this block learns of the conflict. Several defeats in a row mean high
+        // The winner has committed by the time this block learns of the conflict. Several conflicts in a row mean high
         // contention.
         random_ = random_ * 6364136223846793005u + 1442695040888963407u;
         const std::uint64_t most = std::uint64_t{50} << std::min(conflicts_in_a_row_, 8u);
@@ -122,13 +122,13 @@ void engine_enlistment::validate_local_reads() {
 
 void engine_enlistment::restart() {
     ++conflicts_in_a_row_;
-    counters_.doom(rollback_reason::validation);
+    counters_.set_reason(rollback_reason::validation);
     api::restart_attempt(descriptor_);
 }
 
 vote engine_enlistment::vote_restart() {
     ++conflicts_in_a_row_;
-    counters_.doom(rollback_reason::validation);
+    counters_.set_reason(rollback_reason::validation);
     return vote::restart;
 }
 
@@ -149,7 +149,7 @@ void engine_enlistment::acquire_lease() {
         if (status == engine_status::good) break;
         fence_ = 0;
         if (status != engine_status::conflict) node_.refuse_lost(false);
-        std::this_thread::sleep_for(look_again_after);
+        std::this_thread::sleep_for(lease_retry_pause);
     }
     checks_.push_back({irrevocable_lease, fence_});
 }
@@ -217,7 +217,7 @@ void engine_enlistment::await_lease() {
         const engine_status status = node_.leases().check_ended(irrevocable_lease, awaited_fence_, seen);
         if (status == engine_status::good) break;
         if (status != engine_status::conflict) node_.refuse_lost(false);
-        std::this_thread::sleep_for(look_again_after);
+        std::this_thread::sleep_for(lease_retry_pause);
     }
     awaited_fence_ = 0;
 }
@@ -235,7 +235,7 @@ bool engine_enlistment::on_snapshot_extended() {
     if (checks_.empty()) snapshot_ = {};  // its reads were rolled back, and the variables have changed
     if (!is_joined() || checks_.empty() || is_current()) return true;  // ENL3
     ++conflicts_in_a_row_;
-    counters_.doom(rollback_reason::validation);
+    counters_.set_reason(rollback_reason::validation);
     return false;
 }
 
@@ -267,8 +267,8 @@ vote engine_enlistment::prepare() {
     }
     if (!api::is_last_to_vote(descriptor_, *this)) {
         throw usage_error{"tutti: a block that writes objects of " + node_.engine().abilities().name +
-                          " has a participant, or objects of another node, that it touched later: the engine's commit "
-                          "is the decision, so it must vote last, and only once: touch its objects after all others"};
+                          " has a participant, or objects of another node, that it used later: the engine's commit "
+                          "is the decision, so it must vote last, and only once: use its objects after all others"};
     }
     if (backend::injected(backend::fault::unprotected_reads)) {
         std::this_thread::sleep_for(std::chrono::milliseconds{1});  // gives the reads time to change in this test
@@ -303,7 +303,7 @@ void engine_enlistment::commit() noexcept {
 }
 
 bool engine_enlistment::on_retry() {
-    counters_.doom(rollback_reason::retry);
+    counters_.set_reason(rollback_reason::retry);
     if (!is_joined() || checks_.empty()) return true;
     static_cast<void>(wakeup_.get(descriptor_));
     if (!node_.notifier().subscribe(wakeup_, checks_)) node_.refuse_lost(false);

@@ -1,10 +1,10 @@
 // How an engine's objects take part in a transaction of ours: one enlistment for each context (descriptor) and node.
 //
-//   first touch           joins the attempt as a companion
+//   join                  joins the attempt as a companion
 //   an object is opened   calls get, with all objects that are held; then validates the local reads
 //   the snapshot moves    asks for the held objects again, as of now
 //   vote                  commits in the engine: the vote is the decision, so this participant must vote last
-//   retry                 uses a bell (wakeup_notifier.hpp)
+//   retry                 sleeps on a wake-up variable (wakeup_notifier.hpp)
 //   irrevocable           takes the lease (backend/lease.hpp), and reserves the objects that the block opens
 //                         (reservation.hpp). Other blocks do not overwrite a reserved object, so every get and the
 //                         commit succeed as long as the lease holds
@@ -16,8 +16,8 @@
 //   ENL1  After a get of instant m, these local reads were current at m: those made before the call and valid after its
 //       return. If the validation moves the snapshot, m is too early for the snapshot's new content: call get again.
 //   ENL2  A variable that is read later, and is no newer than the snapshot, has not changed since before m.
-//   ENL3  A newer variable moves the snapshot, to an instant v. Objects that are found unchanged later were current at v,
-//       because a version never comes again.
+//   ENL3  A newer variable moves the snapshot, to an instant v. Objects that are found unchanged later were current at
+//       v, because a version never comes again.
 //   ENL4  While the engine commits, local writes are locked and local reads are protected (api::lock_reads). So the
 //       variables are also current at the instant of the engine's commit. A block that reads a variable during its
 //       write finds the variable locked until it is published.

@@ -41,7 +41,7 @@ void engine_node::refuse_lost(bool uncertain) const {
         throw outcome_unknown{"tutti: " + who + " was asked to commit this block and has not answered for " +
                                   std::to_string(how_.request_timeout.count()) +
                                   " ms: the block has had all of its effects on objects, or will have none; local "
-                                  "variables are as before. Look when it answers again",
+                                  "variables are as before. Read the objects once it answers again",
                               0};
     }
     throw node_lost{"tutti: " + who + " cannot be reached, or has not answered within " +

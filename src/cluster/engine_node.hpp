@@ -1,4 +1,5 @@
-// A node whose objects are held by an engine: the engine, its exactly-once committer, its leases, and the bells.
+// A node whose objects are held by an engine: the engine, its exactly-once committer, its leases, and the wake-up
+// notifier.
 #pragma once
 
 #include "cluster/backend/caching_engine.hpp"

@@ -53,7 +53,8 @@ void enlistment::begin_attempt() {
 }
 
 void enlistment::pause_after_conflict() {
-    // The objects that the shielded attempt had reserved are free for this one, unless another transaction goes first.
+    // The objects that the reserving attempt had reserved are free for this one, unless another transaction has
+    // precedence.
     if (had_reservations_ && !transaction_.was_outranked()) return;
     if (api::remote_contention_of(descriptor_).rules.may_pause) rpc_client_.pause(conflicts_in_a_row_);
 }
@@ -105,13 +106,13 @@ void enlistment::set_contention_behavior() {
     transaction_.set_behavior(m);
 }
 
-/// Returns true if the outermost block has promised to write nothing.
+/// Returns true if the outermost block is read-only.
 bool enlistment::is_reader() const noexcept { return descriptor_.run.how->read_only; }
 
 void enlistment::record_conflict(rollback_reason why) noexcept {
     ++conflicts_in_a_row_;
     wasted_opens_ += 1 + static_cast<std::int64_t>(transaction_.entries().size());
-    counters_.doom(why);
+    counters_.set_reason(why);
 }
 
 bool enlistment::validate(std::uint64_t& at) {
@@ -171,7 +172,7 @@ void enlistment::end_attempt(timeline_outcome how) noexcept {
     counters_.count_waits(transaction_.wait_count(), transaction_.has_reservations());
     transaction_.end_snapshot();
     release_locks();
-    if (counters_.running() == 1) rpc_client_.on_attempt_end(how, counters_.doom());
+    if (counters_.running() == 1) rpc_client_.on_attempt_end(how, counters_.reason());
 }
 
 vote enlistment::prepare() {
@@ -184,8 +185,8 @@ vote enlistment::prepare() {
         return vote::restart;
     }
     const bool writes = may_write() && encode_writes();
-    // A transaction that has only read already has its order: at transaction_.time(), which the local reads fit. If other
-    // participants order by the vote, or act at the decision, the reads have to be current at the vote.
+    // A transaction that has only read already has its order: at transaction_.time(), which the local reads fit. If
+    // other participants order by the vote, or act at the decision, the reads have to be current at the vote.
     const bool is_only_one = core::has_one_participant_only(descriptor_);
     if (!writes && descriptor_.writes.empty() && (is_only_one || api::is_sole_voter(descriptor_))) return vote::commit;
     const bool no_variables = descriptor_.writes.empty() && descriptor_.reads() == 0;
@@ -222,13 +223,13 @@ void enlistment::on_rollback() noexcept {
 
 bool enlistment::on_retry() {
     leave_fast_path_if_active();
-    counters_.doom(rollback_reason::retry);
+    counters_.set_reason(rollback_reason::retry);
     if (!is_joined() || transaction_.empty()) return true;
     static_cast<void>(wakeup_.get(descriptor_));
     std::vector<backend::check> watched;
     for (const auto& e : transaction_.entries()) watched.push_back({key_of(e->id), e->version});
-    // Enrols before the owners are asked, so that their reports find the bell. Enrolling fails only while the node
-    // ends.
+    // Subscribes before the owners are asked, so that their reports find the variable. Subscribing fails only while the
+    // node ends.
     if (!node_.notifier().subscribe(wakeup_, watched)) restart();
     subscribed_ = true;
     if (const protocol_status o = transaction_.watch(); o != protocol_status::good) fail(o);

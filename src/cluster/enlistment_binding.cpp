@@ -20,7 +20,7 @@ void enlistment::acquire(std::span<const named_lock> locks) {
     api::restart_attempt(descriptor_);
 }
 
-/// Returns the name of the claims of the outermost block. The locks of the blocks around this one do not conflict with
+/// Returns the name of the hold of the outermost block. The locks of the blocks around this one do not conflict with
 /// its own.
 const transaction_name& enlistment::root_execution() const {
     core::descriptor* outermost = &descriptor_;
@@ -34,7 +34,7 @@ void enlistment::fail_to_lock(protocol_status o) {
                           " abstract locks whose names have their home on one node, and asks for no more than fit "
                           "into one message: take one for many of its operations"};
     }
-    counters_.doom(rollback_reason::node_lost);
+    counters_.set_reason(rollback_reason::node_lost);
     node_.refuse_lost(named_locks_.lost_node(), false);
 }
 
@@ -45,7 +45,7 @@ void enlistment::refuse_second_cluster() const {
         if (other == nullptr || other == this || !other->transaction_.is_irrevocable()) continue;
         throw usage_error{
             "tutti: an irrevocable block uses objects of two clusters, in each of which one such block runs at a time: "
-            "two of them could wait for each other for ever. Use those of one cluster"};
+            "two of them could wait for each other forever. Use those of one cluster"};
     }
 }
 

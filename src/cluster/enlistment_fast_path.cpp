@@ -10,7 +10,7 @@ namespace tutti::cluster {
 
 // Begins a fast-path attempt if the attempt meets all conditions. The attempt is sound and not irrevocable (DSC2 of
 // core::descriptor), and its algorithm logs reads by their orecs. A kill closes the bounds. A flag is set if this is a
-// later attempt, or if it has deferred something. A first attempt has not been defeated, so it has no rank that would
+// later attempt, or if it has deferred something. A first attempt has lost no conflict, so it has no rank that would
 // make it immodest (api::join_attempt). A transaction that begins alone is a block of the language, so this block would
 // be nested in it.
 detail::fast_path_attempt* enlistment::open_fast_path() noexcept {

@@ -1,4 +1,4 @@
-// How a block opens objects, at hand or elsewhere, and what happens when other transactions have changed them.
+// How a block opens objects, on the fast path or elsewhere, and what happens when other transactions have changed them.
 #include <algorithm>
 #include <utility>
 
@@ -9,9 +9,9 @@
 
 namespace tutti::cluster {
 
-// The following functions are written for an object at hand of one word. For such an object they call nothing, and they
-// use only registers that the caller does not need saved. All other work is in functions that are called last (tail
-// calls).
+// The following functions are written for a fast-path object of one word. For such an object they call nothing, and
+// they use only registers that the caller does not need saved. All other work is in functions that are called last
+// (tail calls).
 
 template <bool Writes>
 TUTTI_ALWAYS_INLINE bool enlistment::may_open_on_fast_path() noexcept {
@@ -200,7 +200,7 @@ void enlistment::fail(protocol_status o) {
         restart();
     }
     if (o == protocol_status::too_large) node_.refuse_large();
-    counters_.doom(transaction_.why());
+    counters_.set_reason(transaction_.why());
     node_.refuse_lost(transaction_.lost_node(), o == protocol_status::uncertain);
 }
 

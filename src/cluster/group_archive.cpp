@@ -220,11 +220,11 @@ objects_status restore_objects(const engine_options& where, const std::string& f
     });
 }
 
-objects_status export_objects(const engine_options& where, const std::function<void(const exported_object&)>& tell) {
+objects_status export_objects(const engine_options& where, const std::function<void(const exported_object&)>& visit) {
     return archive::carry_out(where, [&](backend::group_engine& from) {
         backend::version at = 0;
         const archive::records all = archive::export_part(from, at);
-        for (const auto& [k, r] : all) tell({k.substr(1), r.at, r.bytes});
+        for (const auto& [k, r] : all) visit({k.substr(1), r.at, r.bytes});
         return archive::status_of(all, at);
     });
 }

@@ -1,4 +1,4 @@
-// The public interface to a group: its members, and questions to them.
+// The public interface to a group: its members, and queries to them.
 #include "tutti/cluster/member.hpp"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ using group::member_connection;
 
 /// Asks one member for its status. Returns false, and sets `why`, if the member does not answer.
 bool ask_one(const std::string& address, group::credentials* secured, std::uint64_t number,
-             std::chrono::milliseconds timeout, group::status_reply& facts, std::uint64_t& of, std::string& why) {
+             std::chrono::milliseconds timeout, group::status_reply& status, std::uint64_t& of, std::string& why) {
     const member_connection::clock::time_point late = member_connection::clock::now() + timeout;
     const std::unique_ptr<member_connection> to = member_connection::open(address, number, late, why, secured);
     if (!to) return false;
@@ -30,9 +30,9 @@ bool ask_one(const std::string& address, group::credentials* secured, std::uint6
     if (!to->send(group::frame(group::request_kind::status, group::empty_body{}), late) || !to->receive(message, late))
         return false;
     std::string_view rest{message};
-    group::reply_status said{};
-    if (!group::take_head(rest, said) || said != group::reply_status::done || !wire::decode(rest, facts)) {
-        why = address + " answers with bytes that are none";
+    group::reply_status result{};
+    if (!group::take_head(rest, result) || result != group::reply_status::done || !wire::decode(rest, status)) {
+        why = address + " sent an invalid answer";
         return false;
     }
     return true;
@@ -73,19 +73,19 @@ member_error::~member_error() = default;
 
 group_status query_group(const std::vector<std::string>& addresses, std::chrono::milliseconds timeout,
                          const tls_options& tls, const std::string& group_name) {
-    const asked whom{addresses, tls, group_name};
+    const asked queried{addresses, tls, group_name};
     group_status all;
     group::status_reply best;
     bool any = false;
     // The leader knows the members best. The answer of another member is used if no leader answers.
-    for (const std::string& address : whom.members) {
-        group::status_reply said;
+    for (const std::string& address : queried.members) {
+        group::status_reply reply;
         std::string why;
-        if (!ask_one(address, whom.secured.get(), all.group, timeout, said, all.group, why)) {
+        if (!ask_one(address, queried.secured.get(), all.group, timeout, reply, all.group, why)) {
             all.error += (all.error.empty() ? "" : "; ") + why;
             continue;
         }
-        if (!any || said.term > best.term || (said.term == best.term && said.state == "leader")) best = said;
+        if (!any || reply.term > best.term || (reply.term == best.term && reply.state == "leader")) best = reply;
         any = true;
     }
     if (!any) return all;
@@ -96,10 +96,10 @@ group_status query_group(const std::vector<std::string>& addresses, std::chrono:
         one.id = m.id;
         one.address = m.address;
         one.votes = m.votes;
-        group::status_reply said;
+        group::status_reply reply;
         std::uint64_t of = 0;
-        if (!ask_one(m.address, whom.secured.get(), all.group, timeout, said, of, one.error)) continue;
-        if (said.id == m.id) fill(one, said);
+        if (!ask_one(m.address, queried.secured.get(), all.group, timeout, reply, of, one.error)) continue;
+        if (reply.id == m.id) fill(one, reply);
         else one.error = "another member is at " + m.address + ": this one's disk is lost; remove it";
     }
     return all;
@@ -107,10 +107,10 @@ group_status query_group(const std::vector<std::string>& addresses, std::chrono:
 
 void remove_member(const std::vector<std::string>& addresses, std::uint64_t id, std::chrono::milliseconds timeout,
                    const tls_options& tls, const std::string& group_name) {
-    const asked whom{addresses, tls, group_name};
+    const asked queried{addresses, tls, group_name};
     std::string why;
-    if (!group::request_member_change(whom.members, whom.secured, 0, group::request_kind::remove, {id, {}}, timeout,
-                                      why))
+    if (!group::request_member_change(queried.members, queried.secured, 0, group::request_kind::remove, {id, {}},
+                                      timeout, why))
         throw member_error{"tutti: member " + std::to_string(id) + " has not been removed: " + why};
 }
 
@@ -121,13 +121,13 @@ struct member::impl {
         if (!how.metrics.empty()) page = expose_member(how.metrics, [this] { return status(); });
     }
     [[nodiscard]] member_status status() const {
-        const group::status_reply said = here.status();
+        const group::status_reply reply = here.status();
         member_status f;
-        fill(f, said);
-        f.id = said.id;
-        f.address = said.address;
-        f.votes = std::ranges::any_of(said.members,
-                                      [&](const group::listed_member& m) { return m.id == said.id && m.votes; });
+        fill(f, reply);
+        f.id = reply.id;
+        f.address = reply.address;
+        f.votes = std::ranges::any_of(reply.members,
+                                      [&](const group::listed_member& m) { return m.id == reply.id && m.votes; });
         return f;
     }
     replica::member_process here;

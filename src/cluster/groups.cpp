@@ -41,10 +41,10 @@ groups_status query_groups(const engine_options& where) {
 }
 
 groups_status rebalance(const engine_options& where, const rebalance_request& what,
-                        const std::function<void(const groups_status&)>& tell) {
+                        const std::function<void(const groups_status&)>& report) {
     return carry_out(where, [&](backend::rebalancer& groups) {
         return groups.rebalance(what.add, what.remove, [&](const backend::rebalancer::progress& now) {
-            if (tell) tell(status_of(now));
+            if (report) report(status_of(now));
         });
     });
 }

@@ -1,8 +1,8 @@
-// The feed of a node's bells (wakeup_notifier.hpp): tells which of the objects that the node's blocks watch have changed.
+// The feed of a node's wakeup_notifier: reports which of the objects that the node's blocks watch have changed.
 //
 // A commit that changes an object here reports the change, and so does the thread that reads other nodes' messages.
-// Neither may wait, so the reports are kept until the thread of the bells takes them. The feed breaks beyond
-// `most_kept` reports, and when a node is lost. Every sleeping block then checks its objects itself.
+// Neither may wait, so the reports are kept until the notifier's thread takes them. The feed breaks beyond
+// `max_pending` reports, and when a node is lost. Every sleeping block then checks its objects itself.
 //
 // Thread safety: every member may be called from any thread.
 #pragma once

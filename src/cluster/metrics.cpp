@@ -31,7 +31,7 @@ std::vector<MetricFamily> families_of(const node_status& f) {
 #undef TUTTI_CLUSTER_COUNTER
     all.push_back(single("tutti_cluster_uptime_seconds", "Since the node began", gauge, seconds(f.uptime_ms)));
     MetricFamily aborts = family("tutti_cluster_rolled_back_total",
-                                 "Attempts of blocks that had touched objects and were rolled back", counter);
+                                 "Attempts of blocks that had used objects and were rolled back", counter);
     for (std::size_t i = 0; i < rollback_reasons; ++i) {
         aborts.metric.push_back(metric({{"reason", std::string{name_of(static_cast<rollback_reason>(i))}}},
                                        static_cast<double>(f.rolled_back[i]), counter));
@@ -40,7 +40,7 @@ std::vector<MetricFamily> families_of(const node_status& f) {
     MetricFamily connected = family("tutti_cluster_peer_connected", "1 while the other node is connected", gauge);
     MetricFamily silent =
         family("tutti_cluster_peer_silent_seconds",
-               "How long the other node has sent nothing, in steps of a beat; or how long it is lost", gauge);
+               "How long the other node has sent nothing, in steps of a heartbeat; or how long it is lost", gauge);
     for (std::size_t i = 0; i < f.peers.size(); ++i) {
         const peer_status& p = f.peers[i];
         if (p.state == peer_state::self) continue;

@@ -1,5 +1,5 @@
-// The metrics of a group's member or of a node for Prometheus: the figures of TUTTI_CLUSTER_COUNTERS, the peers, and the
-// attempts that were rolled back.
+// The metrics of a group's member or of a node for Prometheus: the figures of TUTTI_CLUSTER_COUNTERS, the peers, and
+// the attempts that were rolled back.
 #pragma once
 
 #include <functional>

@@ -65,7 +65,7 @@ unsigned node::home(const object_id& id) const noexcept { return home_of(id, sta
 object_id node::id_at(unsigned number, const object_id& from) const {
     constexpr unsigned shift = 48;
     if (number >= nodes())
-        throw usage_error{"node " + std::to_string(number) + " is none of this cluster: nodes are numbered from 0 to " +
+        throw usage_error{"node " + std::to_string(number) + " is not in this cluster: nodes are numbered from 0 to " +
                           std::to_string(nodes() - 1)};
     if (from.low >> shift != 0)
         throw usage_error{"id_at chooses the highest 16 bits of the id's low half: leave them 0"};

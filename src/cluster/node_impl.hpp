@@ -36,7 +36,7 @@ public:
     [[nodiscard]] virtual std::uint64_t cached_reads() const noexcept { return 0; }
 
 protected:
-    /// Returns the counts of all contexts, and facts about the process.
+    /// Returns the counts of all contexts, and the status of the process.
     [[nodiscard]] node_status collect_status() const;
     /// Destroys the participants. A derived destructor calls this while its members still exist, because participants
     /// refer to them.

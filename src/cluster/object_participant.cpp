@@ -10,8 +10,7 @@ namespace tutti::cluster {
 detail::slot& object_participant::open_to_write(const object_id& id, detail::location_hint& found) {
     api::require_access(descriptor_);
     if (descriptor_.frame_->read_only) {
-        throw usage_error{
-            "tutti: a block that promised to write nothing (read_only) writes an object; drop the promise"};
+        throw usage_error{"tutti: a read-only block writes an object; begin the block without read_only"};
     }
     detail::slot& s = open(id, found);
     set_may_write();

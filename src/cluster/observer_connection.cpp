@@ -14,7 +14,7 @@ using wire::header;
 
 namespace {
 
-constexpr const char* accepted = "has accepted the connection, but said nothing: it is stopped, or not a node";
+constexpr const char* accepted = "accepted the connection, but sent nothing: it is stopped, or not a node";
 
 }  // namespace
 
@@ -98,7 +98,7 @@ void observer_connection::read(std::function<void()> then) {
                          if (!why.empty()) return end(why);
                          if (!connection_->tls && wire::looks_like_alert(std::string_view{input_}.substr(0, n)))
                              return end("speaks TLS: give a certificate, its key and the authority of the nodes");
-                         end("has ended the connection: it is going down, or something else listens there");
+                         end("closed the connection: it is ending, or another program listens there");
                      });
 }
 
@@ -106,7 +106,7 @@ void observer_connection::receive_hello() {
     const std::string_view all{input_};
     wire::hello other;
     if (!wire::decode(all.substr(0, header::size), header_) || header_.type != wire::message_type::hello)
-        return end("is no node: something else listens there");
+        return end("is not a node: another program listens there");
     if (header_.version != wire::protocol_version) {
         return end("speaks version " + std::to_string(header_.version) + " of the protocol, and this program " +
                    std::to_string(wire::protocol_version) + ": ask with the release of Tutti that the node is of");
@@ -119,7 +119,7 @@ void observer_connection::receive_hello() {
     }
     if (header_.from != number_)
         return end("is node " + std::to_string(header_.from) + ": the addresses are not in the order of the nodes");
-    stage_ = "said hello and then nothing: it is busy, or stopped";
+    stage_ = "sent a hello and nothing more: it is busy, or stopped";
     on_hello();
 }
 

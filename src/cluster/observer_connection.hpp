@@ -38,23 +38,22 @@ public:
     observer_connection& operator=(const observer_connection&) = delete;
 
     void start();
-    /// Returns true if the visit has ended.
+    /// Returns true if the connection has ended.
     [[nodiscard]] bool has_ended() const noexcept { return ended_; }
 
 protected:
     /// Called when both sides have said hello.
     virtual void on_hello() = 0;
 
-    /// Sends a question, and calls `then` with the body of the answer. Ends the visit if the answer is of another kind
-    /// or larger than `largest`.
+    /// Sends a query, and calls `then` with the body of the answer. Ends the connection if the answer is of another
+    /// kind or larger than `largest`.
     void send_query(wire::message_type what, const std::string& body, wire::message_type answer, std::size_t largest,
                     std::function<void(std::string_view)> then);
     void end(std::string error);
-    /// Returns the reason why an unfinished visit has not ended: what the node did last.
+    /// Returns why an unfinished connection has not ended: what the node did last.
     [[nodiscard]] std::string timeout_reason() const;
 
-    static constexpr const char* malformed_answer =
-        "answered something that makes no sense: something else listens there";
+    static constexpr const char* malformed_answer = "sent an invalid answer: another program listens there";
 
     const observer_options& options_;
     const wire::address address_;

@@ -13,8 +13,8 @@ const node_options& checked(const node_options& how) {
     if (nodes > max_nodes)
         throw connection_error{"tutti: a cluster has at most " + std::to_string(max_nodes) + " nodes"};
     if (how.node_number >= std::max<std::size_t>(nodes, 1)) {
-        throw connection_error{"tutti: node " + std::to_string(how.node_number) + " is none of the " +
-                               std::to_string(nodes) + " nodes: `self` counts from 0"};
+        throw connection_error{"tutti: node " + std::to_string(how.node_number) + " is not one of the " +
+                               std::to_string(nodes) + " nodes: node_number counts from 0"};
     }
     return how;
 }
@@ -63,25 +63,24 @@ std::unique_ptr<object_participant> peer_node::make_participant(core::descriptor
 
 void peer_node::refuse_lost(node_number node, bool uncertain) const {
     if (node == node_.self) {
-        throw node_lost{"tutti: the last commits of the process that ran here as node " + std::to_string(node) +
-                            " before this one hold an object of this block, and whether they took place is known to "
-                            "nobody who is left: settle them by 'tutti cluster doubt', or start its owner again and "
-                            "make anew what is missing. The block had no effect",
+        throw node_lost{"tutti: the last commits of the former process of node " + std::to_string(node) +
+                            " hold an object of this block, and no remaining node knows whether they took place: "
+                            "resolve them with 'tutti cluster doubt', or restart the object's owner and create the "
+                            "missing objects again. The block had no effect",
                         node};
     }
     const std::string who = "node " + std::to_string(node) + " (" +
                             (node < how_.addresses.size() ? how_.addresses[node] : std::string{"here"}) + ")";
     if (uncertain) {
         throw outcome_unknown{"tutti: " + who +
-                                  " went when it had been asked to commit: whether this block had its effects on "
-                                  "the objects of other nodes is not known here. Look at those of nodes that are left. "
-                                  "What a node that is gone owned has ended with it: start it again, and make anew "
-                                  "what is missing",
+                                  " was lost after it was asked to commit: this node does not know whether the block "
+                                  "has changed objects of other nodes. Read the objects of the remaining nodes. Those "
+                                  "of the lost node are lost: restart it, and create the missing objects again",
                               node};
     }
-    throw node_lost{"tutti: " + who + " is gone or has not answered within " +
+    throw node_lost{"tutti: " + who + " is lost, or has not answered within " +
                         std::to_string(how_.failure_timeout.count()) +
-                        " ms; its objects, and those that its last commits hold, cannot be reached. The block had no "
+                        " ms; its objects, and those that its last commits hold, cannot be used. The block had no "
                         "effect",
                     node};
 }

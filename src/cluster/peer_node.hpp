@@ -1,4 +1,5 @@
-// A node of a cluster whose nodes hold the objects themselves: its site, its channel, and its participants.
+// A node of a cluster whose nodes hold the objects themselves: its protocol node, its RPC endpoint, and its
+// participants.
 #pragma once
 
 #include "cluster/enlistment.hpp"

@@ -101,7 +101,7 @@ void rpc_client::finish() {
     discard(prefetch_);
 }
 
-/// Spins for a short time. Returns true if the round is complete. An answer from this machine, or from a near one,
+/// Spins for a short time. Returns true if the batch is complete. An answer from this machine, or from a near one,
 /// arrives sooner than a sleeping thread wakes up. Other threads may use the processor meanwhile. If the answers take
 /// longer, the next waits do not spin. The number of these waits grows each time.
 bool rpc_client::spin_until_complete(const call_batch& r) noexcept {
@@ -155,9 +155,10 @@ void rpc_client::pause(unsigned attempt) {
                                 .began_ns = since});
 }
 
-/// Returns true if `node` was heard within half of `failure_timeout`. The node takes this one for lost after all of `failure_timeout`
-/// without a message. The other half is for the messages that this node has sent meanwhile. Both nodes send equally
-/// often. Relaxed, because the time orders nothing, and an outdated value only makes the node look silent.
+/// Returns true if a message of `node` arrived within half of `failure_timeout`. The node treats this one as lost after
+/// all of `failure_timeout` without a message. The other half is for the messages that this node has sent meanwhile.
+/// Both nodes send equally often. Relaxed, because the time orders nothing, and an outdated value only makes the node
+/// seem silent.
 bool rpc_client::is_reachable(node_number node) const noexcept {
     const std::int64_t since = endpoint_.last_heard_ns_[node].load(std::memory_order_relaxed);
     return base::now().time_since_epoch().count() - since <
@@ -201,7 +202,7 @@ void rpc_client::fail_calls_to(node_number node) {
     }
 }
 
-// ---- what the timeline records of a line
+// ---- what the timeline records of an RPC client
 
 void rpc_client::on_attempt_begin() noexcept {
     outermost_attempt_ = attempt_;
@@ -245,7 +246,7 @@ void rpc_client::record_wait(const call_batch& r, std::int64_t since) noexcept {
                                 .began_ns = since});
 }
 
-// ---- all lines
+// ---- the endpoint
 
 rpc_endpoint::rpc_endpoint(protocol_node& of, local_change_feed& local_changes, const wire::transport_options& how,
                            std::chrono::milliseconds failure_timeout, std::function<node_status()> status_source)
@@ -256,7 +257,7 @@ rpc_endpoint::rpc_endpoint(protocol_node& of, local_change_feed& local_changes, 
       addresses_{how.addresses},
       status_source_{std::move(status_source)},
       rejoin_{of, *this} {
-    node_.objects.notify(*this);
+    node_.objects.set_listener(*this);
     node_.set_sender(*this);
     node_.max_message_bytes = how.max_message_bytes;
     if (how.addresses.size() >= 2) transport_ = wire::make_transport(how, *this);
@@ -264,14 +265,15 @@ rpc_endpoint::rpc_endpoint(protocol_node& of, local_change_feed& local_changes, 
 
 void rpc_endpoint::join() {
     if (!transport_) return;
-    transport_->join();  // from here on the transport's thread calls the channel
+    transport_->join();  // from here on the transport's thread calls the endpoint
     if (transport_->others_have_begun()) rejoin();
 }
 
 /// Has the other nodes admit this one. A former process of this node was in the cluster before.
 void rpc_endpoint::rejoin() {
-    // The pause before a try doubles each time, because lists of moved objects may be long. Each round begins at once
-    // and with the shortest pause, because objects that keep moving between the other nodes take several rounds.
+    // The pause before a try doubles each time, because lists of moved objects may be long. Each round begins
+    // immediately and with the shortest pause, because objects that keep moving between the other nodes take several
+    // rounds.
     constexpr std::chrono::milliseconds shortest{5}, longest{1000};
     std::chrono::milliseconds before_next_try = shortest;
     std::vector<bool> serving;
@@ -289,14 +291,14 @@ void rpc_endpoint::rejoin() {
         before_next_try = another_round ? shortest : std::min(2 * before_next_try, longest);
         if (rejoin_.is_over()) return transport_->begin();
         if (const auto lost = rejoin_.lost_before_report()) {
-            throw wire::wire_error{"node" + list({*lost}) + " went while this node was coming back: start both again"};
+            throw wire::wire_error{"node" + list({*lost}) + " was lost while this node rejoined: restart both"};
         }
         if (base::now() < deadline) continue;
         throw wire::wire_error{
-            "these nodes did not let this one come back within " + std::to_string(connect_timeout_.count()) +
+            "these nodes have not admitted this node within " + std::to_string(connect_timeout_.count()) +
             " ms:" + list(rejoin_.awaited_nodes()) +
-            "; a block there may still hold locks that a former process of this node kept, or a node has not noticed "
-            "that another one was started again: start this one once more"};
+            "; a block there may still hold locks of a former process of this node, or a node has not noticed that "
+            "another one was restarted: restart this node"};
     }
 }
 

@@ -1,10 +1,10 @@
 // The network port over a transport: numbered calls, threads that wait for the answers, and lost nodes.
 //
-// A context that waits for answers rests (api/data_participant.hpp). If a scheduler runs the context, its worker runs other
-// contexts meanwhile.
+// A context that waits for answers rests (api/data_participant.hpp). If a scheduler runs the context, its worker runs
+// other contexts meanwhile.
 //
-// A line belongs to one context. The line's slot is part of the name of every transaction that the context runs. Each
-// call carries the slot and a count. A late answer carries an old count, so it is dropped.
+// An RPC client belongs to one context. The client's slot is part of the name of every transaction that the context
+// runs. Each call carries the slot and a count. A late answer carries an old count, so it is dropped.
 #pragma once
 
 #include <algorithm>
@@ -63,7 +63,7 @@ private:
         std::size_t missing = 0;
         std::int64_t sent_ns = 0;        // by the timeline's clock; 0: not recorded
         std::uint64_t sequence = 0;      // the attempt that asks
-        node_number last_to_answer = 0;  // the node whose answer came last
+        node_number last_to_answer = 0;  // the node whose answer arrived last
         /// Not zero: no answer is missing. Stored with release by the thread that receives the last answer. Loaded with
         /// acquire by the thread that waits.
         tutti::detail::shared<std::uint32_t> completed{1};
@@ -84,13 +84,13 @@ private:
     void record_wait(const call_batch& r, std::int64_t since) noexcept;
 
     rpc_endpoint& endpoint_;
-    core::descriptor& descriptor_;  // the descriptor of the line's one context
+    core::descriptor& descriptor_;  // the descriptor of the client's one context
 
 public:
     const std::uint16_t slot;
 
 private:
-    std::mutex guard_;  // guards the rounds, which the line's thread and the reading thread use
+    std::mutex guard_;  // guards the batches, which the client's thread and the reading thread use
     std::array<call_batch, 2> batches_;
     call_batch &current_ = batches_[0], &prefetch_ = batches_[1];
     std::uint64_t next_call_ = 1;
@@ -109,7 +109,8 @@ class rpc_endpoint final : public wire::transport::handler,
                            public call_transport,
                            private rejoin_transport {
 public:
-    /// Listens for the other nodes. Observers are told `facts`, which the reading thread calls after `join`.
+    /// Listens for the other nodes. Observers get the status from `status_source`, which the reading thread calls after
+    /// `join`.
     rpc_endpoint(protocol_node& of, local_change_feed& local_changes, const wire::transport_options& how,
                  std::chrono::milliseconds failure_timeout, std::function<node_status()> status_source);
     ~rpc_endpoint() override;
@@ -117,10 +118,10 @@ public:
     /// admitted it. Throws wire::wire_error, as the constructor does.
     void join();
 
-    /// Returns a line for one more thread. The channel keeps the line until its own end. Throws std::length_error if
-    /// there are too many lines.
+    /// Returns a client for one more context. The endpoint keeps the client until its own end. Throws
+    /// std::length_error if there are too many clients.
     rpc_client& open_client(core::descriptor& context);
-    /// Adds the facts that the channel knows to `to`.
+    /// Adds the status that the endpoint knows to `to`.
     void fill_status(node_status& to) const;
 
     void set_call_handler(call_handler* handler) override;
@@ -171,7 +172,7 @@ private:
     call_handler* call_handler_ = nullptr;
     std::atomic<std::uint64_t> round_trips_{0};
     std::array<std::atomic<std::int64_t>, max_nodes>
-        last_heard_ns_{};  ///< when each node was last heard, by the steady
+        last_heard_ns_{};  ///< when each node last sent a message, by the steady
                            ///< clock, in ns
     timeline timeline_;
     // Threads that spin may occupy half of the processors.

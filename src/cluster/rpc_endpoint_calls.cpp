@@ -1,4 +1,4 @@
-// The channel as the carrier of servers' calls. Servers' calls use three messages that blocks do not use.
+// The RPC endpoint as the transport of servers' calls. Servers' calls use three messages that blocks do not use.
 #include <new>
 
 #include "cluster/protocol/call_messages.hpp"
@@ -31,8 +31,8 @@ void rpc_endpoint::send_reply(unsigned to, std::uint64_t number, const forwarded
     try {
         send(static_cast<node_number>(to), wire::message_type::run_reply, number, wire::encode(how));
     } catch (const std::bad_alloc&) {
-        // The node that waits for the answer must hear of the failure. Giving up the connection tells it that this node
-        // is lost.
+        // The node that waits for the answer must learn of the failure. Giving up the connection tells it that this
+        // node is lost.
         transport_->disconnect(static_cast<node_number>(to));
     }
 }

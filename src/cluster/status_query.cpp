@@ -1,4 +1,4 @@
-// Sends one question to all nodes at once. No answer is waited for longer than the asker allows.
+// Sends one query to all nodes at once. No answer is waited for longer than the asker allows.
 #include <deque>
 #include <utility>
 
@@ -10,7 +10,7 @@
 namespace tutti::cluster {
 namespace {
 
-/// The largest status answer that is accepted, in bytes. The facts of the largest cluster take a tenth of this.
+/// The largest status answer that is accepted, in bytes. The status of the largest cluster takes a tenth of this.
 constexpr std::size_t max_answer_bytes = std::size_t{64} << 10;
 
 class status_query final : public observer_connection {
@@ -32,7 +32,7 @@ private:
                    [this](std::string_view body) {
                        wire::status_reply reply;
                        if (!wire::decode(body, reply)) return end(malformed_answer);
-                       if (!reply.admitted) return end("has as many observers as it answers at a time; ask again");
+                       if (!reply.admitted) return end("has its maximum number of observers; ask again");
                        status_ = std::move(reply.status);
                        end({});
                    });

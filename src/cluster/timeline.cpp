@@ -55,7 +55,7 @@ timeline_operation operation_of(wire::message_type kind, std::string_view body) 
             wire::reader from{body};
             wire::prepare head;  // the header only, because its lists may be long
             from(head.who), from(head.as), from(head.decides);
-            // If the receiver holds its part, its locks stay until the decision comes, whichever node has decided.
+            // If the receiver holds its part, its locks stay until the decision arrives, whichever node has decided.
             return head.decides == wire::decider::receiver ? timeline_operation::commit : timeline_operation::lock;
         }
         case wire::message_type::decide:

@@ -20,14 +20,14 @@ public:
     /// The largest number of events. Later events are left out and counted.
     static constexpr std::size_t max_events = 100'000;
 
-    /// Returns true while it records. The load is relaxed, because it needs no order: an event noted after the
+    /// Returns true while it records. The load is relaxed, because it needs no order: an event recorded after the
     /// recording has ended is dropped.
     [[nodiscard]] bool is_recording() const noexcept { return is_recording_.load(std::memory_order_relaxed); }
     /// Returns the time of the timeline's clock in nanoseconds, or 0 while it does not record.
     [[nodiscard]] std::int64_t begin() const noexcept { return is_recording() ? now() : 0; }
     [[nodiscard]] static std::int64_t now() noexcept { return base::real_now().time_since_epoch().count(); }
 
-    /// Notes an event that ends now. Ignores events that began at 0.
+    /// Records an event that ends now. Ignores events that began at 0.
     void record(timeline_event e) noexcept;
 
     /// Starts an empty recording. Throws std::bad_alloc.

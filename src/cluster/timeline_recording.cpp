@@ -20,10 +20,11 @@ using std::chrono::milliseconds;
 using wire::timeline_order;
 
 constexpr std::size_t bytes_of_event = 64;  // the largest size of an event
-constexpr std::size_t max_answer_bytes = wire::timeline_reply::max_events * bytes_of_event;
-/// The pause between two questions, so that the node accepts the second one.
+constexpr std::size_t max_timeline_bytes = wire::timeline_reply::max_events * bytes_of_event;
+/// The pause between two queries, so that the node accepts the second one.
 constexpr milliseconds query_pause = 2 * wire::observer_pause;
-/// The pause between two keep-alive questions. A node disconnects an observer that is silent for the node's failure timeout.
+/// The pause between two keep-alive queries. A node disconnects an observer that is silent for the node's failure
+/// timeout.
 constexpr milliseconds keep_alive_pause{100};
 constexpr int clock_readings = 8;
 
@@ -35,7 +36,7 @@ struct clock_reading {
 };
 
 /// A recording on one node. A stage begins on all nodes together, once the stage before has ended on all. A node that
-/// waits for another one receives keep-alive questions meanwhile.
+/// waits for another one receives keep-alive queries meanwhile.
 class recording final : public observer_connection {
 public:
     recording(asio::io_context& io, const observer_options& options, const credentials& by, std::size_t number)
@@ -73,7 +74,7 @@ public:
 private:
     void on_hello() override { compare_clocks(before_); }
 
-    /// Begins the stage, after the answer to a pending keep-alive question, if there is one.
+    /// Begins the stage, after the answer to a pending keep-alive query, if there is one.
     void begin(std::function<void()> stage) {
         busy_ = true;
         timer_.cancel();
@@ -84,7 +85,7 @@ private:
     void query(timeline_order what, F&& then) {
         query_pending_ = true;
         send_query(wire::message_type::timeline, wire::encode(wire::timeline{what}), wire::message_type::timeline_reply,
-                   max_answer_bytes, [this, then](std::string_view body) {
+                   max_timeline_bytes, [this, then](std::string_view body) {
                        query_pending_ = false;
                        wire::timeline_reply reply;
                        if (!wire::decode(body, reply)) return end(malformed_answer);
@@ -125,7 +126,7 @@ private:
             });
         });
     }
-    /// Asks keep-alive questions. The stage ends at `stage_end_`.
+    /// Sends keep-alive queries. The stage ends at `stage_end_`.
     void keep_alive() {
         const auto left = std::chrono::ceil<milliseconds>(stage_end_ - std::chrono::steady_clock::now());
         if (left <= milliseconds{0}) busy_ = false;
@@ -144,14 +145,14 @@ private:
     asio::steady_timer timer_;
     std::chrono::steady_clock::time_point stage_end_;
     bool busy_ = true;
-    bool query_pending_ = false;        // a question is pending
+    bool query_pending_ = false;        // a query is pending
     std::function<void()> next_stage_;  // the stage that begins after that answer
     int readings_left_ = 0;
     clock_reading before_, after_;
     node_timeline result_;
 };
 
-/// Adds the attempt to each served question. Only the node that has asked knows the attempt.
+/// Adds the attempt to each served query. Only the node that has asked knows the attempt.
 void name_attempts(std::vector<node_timeline>& of) {
     std::map<std::tuple<std::size_t, std::uint64_t>, const timeline_event*> asked;
     for (std::size_t n = 0; n < of.size(); ++n) {

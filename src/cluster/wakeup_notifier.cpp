@@ -82,7 +82,7 @@ void wakeup_notifier::run_feeds() {
         drain_feed(*from);
         hold.lock();
         if (stopped_) return;
-        broken_ = true;  // the next block that enrols opens another feed
+        broken_ = true;  // the next block that subscribes opens another feed
         notify_all(hold);
     }
 }

@@ -1,20 +1,21 @@
-// `retry` over objects. Each block has a variable, its bell. A block that calls `retry` reads its bell and sleeps until
-// the bell changes. A change of an object that the block has read changes ("rings") the bell.
+// `retry` over objects. Each enlistment has a wake-up variable (`wakeup_var`). A block that calls `retry` reads its
+// variable, and sleeps until the variable changes. A change of an object that the block has read changes the variable.
 //
-//   a block:   reads its bell | enrols the bell under the keys that the block has read | asks the holders of these
-//              objects whether they are current | sleeps: our own engine wakes the block when the bell changes
-//   the feed:  reports a write | the bells enrolled under the written key are removed | each of these bells is changed
+//   a block:   reads its variable | subscribes the variable to the keys that the block has read | asks the holders of
+//              these objects whether they are current | sleeps: our own engine wakes the block when the variable
+//   changes the feed:  reports a write | the variables subscribed to the written key are removed | each of them is
+//   changed
 //
 // No wakeup is lost. The feed reports every write that takes effect after the feed was opened (backend.hpp, ENG5). The
-// write either finds the bell enrolled, or comes before the bell is enrolled. In the second case, the write also comes
-// before the block asks the engine, so the answer shows the write. A bell that rings before the block sleeps
-// invalidates the block's reads, and `retry` checks these. When the feed breaks, every bell rings, and every block
-// checks its objects.
+// write either finds the variable subscribed, or comes before the subscription. In the second case, the write also
+// comes before the block asks the engine, so the answer shows the write. A variable that changes before the block
+// sleeps invalidates the block's reads, and `retry` checks these. When the feed breaks, every variable changes, and
+// every block checks its objects.
 //
-// The thread that rings waits for blocks. Its commits wait in quiescence, for a lock, or for their turn in an algorithm
-// that runs one block at a time. A block that enrols still runs, so it must not wait for the ringing thread. The block
-// therefore opens the feed itself, and the engine bounds the time for this. The ringing thread reads the new feed once
-// all bells have rung. Until then, the feed keeps its reports.
+// The notifying thread waits for blocks. Its commits wait in quiescence, for a lock, or for their turn in an algorithm
+// that runs one block at a time. A block that subscribes still runs, so it must not wait for the notifying thread. The
+// block therefore opens the feed itself, and the engine bounds the time for this. The notifying thread reads the new
+// feed once it has changed all variables. Until then, the feed keeps its reports.
 //
 // Thread safety: every member may be called from any thread.
 #pragma once
@@ -39,22 +40,23 @@ using wakeup_var = tutti::var<std::uint64_t>;
 
 class wakeup_notifier {
 public:
-    /// Stores `open_feed`. Any thread that enrols may call `open_feed`, one thread at a time. `open_feed` returns null
-    /// if a feed cannot be had now.
+    /// Stores `open_feed`. Any thread that subscribes may call `open_feed`, one thread at a time. `open_feed` returns
+    /// null if a feed cannot be opened now.
     explicit wakeup_notifier(std::function<std::unique_ptr<backend::key_feed>()> open_feed)
         : open_feed_{std::move(open_feed)} {}
     ~wakeup_notifier() { stop(); }
 
-    /// Enrols `variable` under `keys`. Opens the feed first if none is open. Returns false if the engine cannot be reached.
+    /// Subscribes `variable` to `keys`. Opens the feed first if none is open. Returns false if the engine cannot be
+    /// reached.
     [[nodiscard]] bool subscribe(wakeup_var& variable, std::span<const backend::check> keys);
-    /// Removes the bell. The bell may still ring once, and wake the block that sleeps on the bell. The block then
-    /// checks its objects again.
+    /// Removes the variable. The notifying thread may still change the variable once, and wake the block that sleeps on
+    /// it. The block then checks its objects again.
     void unsubscribe(wakeup_var& variable);
-    /// Removes the bell. The bell does not ring after this function returns.
-    /// REQUIRES: the caller runs no transaction, because the ringing thread may wait in quiescence for that
+    /// Removes the variable. The variable does not change after this function returns.
+    /// REQUIRES: the caller runs no transaction, because the notifying thread may wait in quiescence for that
     /// transaction.
     void unsubscribe_and_wait(wakeup_var& variable);
-    /// Ends the thread. No bell rings afterwards.
+    /// Ends the thread. No variable changes afterwards.
     /// REQUIRES: the caller runs no transaction, and no block sleeps.
     void stop();
 
@@ -63,7 +65,7 @@ private:
     /// slow.
     [[nodiscard]] bool ensure_feed(std::unique_lock<std::mutex>& hold);
     void run_feeds();
-    /// Rings the bells for what `from` reports, until the feed breaks.
+    /// Changes the variables subscribed to the keys that `from` reports, until the feed breaks.
     void drain_feed(backend::key_feed& from);
     void notify(std::unique_lock<std::mutex>& hold, const std::unordered_set<wakeup_var*>& variables);
     void notify_all(std::unique_lock<std::mutex>& hold);
@@ -74,7 +76,7 @@ private:
     std::shared_ptr<backend::key_feed> feed_;
     std::unordered_map<backend::key, std::unordered_set<wakeup_var*>> variables_by_key_;
     std::unordered_map<wakeup_var*, std::vector<backend::key>> keys_by_variable_;
-    std::unordered_set<wakeup_var*> notifying_;  // the bells that ring now, without the lock
+    std::unordered_set<wakeup_var*> notifying_;  // the variables that are changed now, without the lock
     std::condition_variable notified_, open_finished_, feed_renewed_;
     std::thread thread_;
     bool broken_ = true;  // true if no feed was opened yet, or the feed has ended

@@ -27,7 +27,8 @@ int open(std::string& problem) {
         return -1;
     }
     std::uint32_t version = 0;
-    if (::ioctl(fd, TUTTI_VERSION, &version) != 0) problem = TUTTI_DEVICE " is no such device: " + error_text();
+    if (::ioctl(fd, TUTTI_VERSION, &version) != 0)
+        problem = TUTTI_DEVICE " is not the device of the module tutti: " + error_text();
     else if (version != TUTTI_ABI) {
         problem = TUTTI_DEVICE " is of version " + std::to_string(version) + ", and this library needs version " +
                   std::to_string(TUTTI_ABI);

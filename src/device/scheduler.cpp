@@ -31,13 +31,13 @@ bool connect_to(int socket) noexcept {
     sockaddr_un name{};
     name.sun_family = AF_UNIX;
     std::memcpy(name.sun_path, TUTTI_SCHEDULER_SOCKET, sizeof TUTTI_SCHEDULER_SOCKET);
-    const timeval patience{1, 0};
-    return ::setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) == 0 &&
-           ::setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience) == 0 &&
+    const timeval timeout{1, 0};
+    return ::setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout) == 0 &&
+           ::setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout) == 0 &&
            ::connect(socket, reinterpret_cast<const sockaddr*>(&name), sizeof name) == 0;
 }
 
-/// Receives the welcome. Returns the descriptor that comes with it, or -1 for a welcome without a descriptor.
+/// Receives the reply. Returns the descriptor that comes with it, or -1 for a reply without a descriptor.
 int receive_reply(int socket, tutti_connect_reply& w) noexcept {
     iovec part{&w, sizeof w};
     alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))];
@@ -58,7 +58,7 @@ tutti_shared* map_shared(int socket, std::string& problem) {
     tutti_connect_reply w{};
     const int map = receive_reply(socket, w);
     if (w.version == 0) {
-        problem = TUTTI_SCHEDULER_SOCKET " gives no answer: " + error_text();
+        problem = TUTTI_SCHEDULER_SOCKET " sends no reply: " + error_text();
     } else if (w.version != TUTTI_SCHEDULER_ABI) {
         problem = TUTTI_SCHEDULER_SOCKET " is of version " + std::to_string(w.version) +
                   ", and this library needs version " + std::to_string(TUTTI_SCHEDULER_ABI);
@@ -68,7 +68,8 @@ tutti_shared* map_shared(int socket, std::string& problem) {
     void* page = MAP_FAILED;
     if (problem.empty()) {
         page = ::mmap(nullptr, sizeof(tutti_shared), PROT_READ | PROT_WRITE, MAP_SHARED, map, 0);
-        if (page == MAP_FAILED) problem = TUTTI_SCHEDULER_SOCKET " gives what cannot be mapped: " + error_text();
+        if (page == MAP_FAILED)
+            problem = TUTTI_SCHEDULER_SOCKET " shares memory that cannot be mapped: " + error_text();
     }
     if (map >= 0) ::close(map);
     // The child of a fork is another program, so it does not share the page.
@@ -97,8 +98,8 @@ std::uint32_t acquire_sched_slot(tutti_shared& shared) noexcept {
     const std::uint32_t tid = this_thread();
     for (std::uint32_t i = 0; i < TUTTI_PROBES; ++i) {
         const std::uint32_t n = (tid + i) % TUTTI_THREADS;
-        std::uint32_t nobody = 0;
-        if (shared_with_scheduler(shared.slots[n].tid).compare_exchange_strong(nobody, tid)) return n;
+        std::uint32_t free_slot = 0;
+        if (shared_with_scheduler(shared.slots[n].tid).compare_exchange_strong(free_slot, tid)) return n;
     }
     return TUTTI_THREADS;
 }
@@ -117,7 +118,7 @@ void wait_in_sched_slot(tutti_sched_slot& slot, std::uint64_t until_ns) noexcept
 }
 
 void end_transaction(tutti_sched_slot& slot, tutti_transaction& entry) noexcept {
-    base::light_fence();  // partner: the time until the scheduler looks at the losers that it holds
+    base::light_fence();  // partner: the time until the scheduler polls the losers that it blocks
     if (shared_with_scheduler(entry.waiters).load(std::memory_order_relaxed) != 0 ||
         shared_with_scheduler(slot.extended).load(std::memory_order_relaxed) != 0) [[unlikely]]
         ::sched_yield();

@@ -20,15 +20,15 @@ struct scheduler_connection {
     void disconnect() noexcept;
 };
 
-/// Takes a seat for the calling thread, which keeps the seat until it returns it or ends. Returns the seat's number, or
-/// TUTTI_THREADS if all seats that the thread may take are taken.
+/// Acquires a slot for the calling thread, which keeps the slot until it releases it or ends. Returns the slot's
+/// number, or TUTTI_THREADS if all slots that the thread may take are taken.
 [[nodiscard]] std::uint32_t acquire_sched_slot(tutti_shared& shared) noexcept;
 
-/// Returns true if the scheduler still serves the calling thread, whose seat that was: a scheduler that ends clears all
-/// seats.
+/// Returns true if the scheduler still serves the calling thread, whose slot that was: a scheduler that ends clears all
+/// slots.
 [[nodiscard]] bool has_sched_slot(tutti_sched_slot& slot) noexcept;
 
-/// Makes a request for the thread of that seat, which stays in force until the next request.
+/// Makes a request for the thread of that slot, which stays in force until the next request.
 void set_request(tutti_sched_slot& slot, tutti_request what) noexcept;
 
 /// Makes the calling thread leave the processor until the execution that its entry awaits is over, or until then

@@ -48,7 +48,7 @@ call_result call(int fd, unsigned long what, std::uint64_t with = 0) noexcept {
 }
 
 /// The device, or the scheduler, of this process. It is opened when first needed, and stays open, because threads stay
-/// enrolled.
+/// registered.
 struct device_in_use {
     base::lock opening;
     bool tried = false;  // under `opening`
@@ -69,7 +69,7 @@ struct missing_service {
     std::atomic<bool> reported{false};
 };
 constinit missing_service no_sleep{.what = "losers of conflicts wait in user space, not in the kernel"};
-constinit missing_service no_extension{.what = "no turn on a processor is longer for a deadline"};
+constinit missing_service no_extension{.what = "time slices are not extended for deadlines"};
 
 TUTTI_COLD void report_once(missing_service& c, const char* problem) noexcept {
     if (c.reported.exchange(true, std::memory_order_relaxed)) return;
@@ -157,7 +157,7 @@ tutti_transaction* open_entries() {
     return entries;
 }
 
-/// Returns the number of the thread's entry, or TUTTI_THREADS if it gets none, which it notes.
+/// Returns the number of the thread's entry, or TUTTI_THREADS if it gets none, which it records.
 std::uint32_t register_with_module() {
     __u32 number = TUTTI_THREADS;
     if (::ioctl(device.fd, TUTTI_TX_REGISTER, &number) != 0) {
@@ -170,7 +170,7 @@ std::uint32_t register_with_module() {
 std::uint32_t register_with_scheduler(tutti_shared& shared) noexcept {
     const std::uint32_t number = device::acquire_sched_slot(shared);
     if (number == TUTTI_THREADS) {
-        record_problem("the seats that a thread might take of " TUTTI_SCHEDULER_SOCKET " are taken");
+        record_problem("all slots of " TUTTI_SCHEDULER_SOCKET " that a thread may take are in use");
         return TUTTI_THREADS;
     }
     shared.transactions[number] = {};
@@ -183,8 +183,8 @@ TUTTI_COLD void register_thread() {
     mine.tried_entry = true;
     tutti_transaction* const entries = open_entries();
     if (entries == nullptr) return;
-    tutti_shared* const seats = device.scheduler.shared;
-    const std::uint32_t number = seats != nullptr ? register_with_scheduler(*seats) : register_with_module();
+    tutti_shared* const shared = device.scheduler.shared;
+    const std::uint32_t number = shared != nullptr ? register_with_scheduler(*shared) : register_with_module();
     if (number == TUTTI_THREADS) return;
     mine.number = number;
     mine.latest = std::uint64_t{device.registrations.fetch_add(1, std::memory_order_relaxed)} << 32;

@@ -56,7 +56,7 @@ void page_maker::work() noexcept {
         try {
             deliver_(std::move(whose), made());
         } catch (const std::bad_alloc&) {
-            // Its clients wait until they give up, or have to give way to others.
+            // Its clients wait until they give up, or others displace them.
         }
         lock.lock();
     }

@@ -67,10 +67,10 @@ void add_process(std::vector<MetricFamily>& to, const std::string& version, cons
         to.push_back(single("process_cpu_seconds_total", "Processor time of the process, user and system", counter,
                             p.ticks / a_second));
         if (const double booted = boot_time(); booted > 0) {
-            to.push_back(single("process_start_time_seconds", "When the process began, in seconds since 1970", gauge,
+            to.push_back(single("process_start_time_seconds", "Start time of the process, in seconds since 1970", gauge,
                                 booted + p.begun_ticks / a_second));
         }
-        to.push_back(single("process_resident_memory_bytes", "Memory of the process that is in place", gauge,
+        to.push_back(single("process_resident_memory_bytes", "Resident memory of the process", gauge,
                             p.resident_pages * static_cast<double>(::sysconf(_SC_PAGESIZE))));
         to.push_back(single("process_virtual_memory_bytes", "Address space of the process", gauge, p.virtual_bytes));
         to.push_back(single("process_threads", "Threads of the process", gauge, p.threads));
@@ -78,10 +78,10 @@ void add_process(std::vector<MetricFamily>& to, const std::string& version, cons
     if (const double open = open_files(); open >= 0)
         to.push_back(single("process_open_fds", "Open file descriptors", gauge, open));
     if (::rlimit most{}; ::getrlimit(RLIMIT_NOFILE, &most) == 0) {
-        to.push_back(single("process_max_fds", "How many file descriptors may be open", gauge,
+        to.push_back(single("process_max_fds", "Maximum number of open file descriptors", gauge,
                             static_cast<double>(most.rlim_cur)));
     }
-    MetricFamily build = family("tutti_build_info", "1, with what was built as labels", gauge);
+    MetricFamily build = family("tutti_build_info", "1, with the version and build as labels", gauge);
     build.metric.push_back(metric({{"version", version}, {"compiler", __VERSION__}, {"part", part}}, 1, gauge));
     to.push_back(std::move(build));
 }

@@ -38,7 +38,8 @@ public:
           listener_{listen_for_web(host, port)},
           port_{port_of(listener_)},
           wakeup_{::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)} {
-        if (wakeup_.get() < 0) throw std::system_error{errno, std::generic_category(), "no descriptor for metrics"};
+        if (wakeup_.get() < 0)
+            throw std::system_error{errno, std::generic_category(), "cannot create a descriptor for metrics"};
         for (const auto& [path, make] : pages_) {
             makers_.try_emplace(path, make, [this](std::vector<client_id> whose, page made) {
                 const std::scoped_lock lock{mutex_};
@@ -244,18 +245,18 @@ void web_server::impl::handle_request(client_id id, web_client& c) {
     using state = web_request::state;
     const web_request r = read_request(c.received);
     if (r.is == state::incomplete) return;
-    if (r.is == state::too_long) return answer(c, {.status = 431, .text = "the head of a request is too long\n"});
-    if (r.is == state::malformed) return answer(c, {.status = 400, .text = "this is no request of HTTP/1\n"});
+    if (r.is == state::too_long) return answer(c, {.status = 431, .text = "request header too long\n"});
+    if (r.is == state::malformed) return answer(c, {.status = 400, .text = "not an HTTP/1 request\n"});
     const auto found = makers_.find(r.path);
     c.head_only = r.method == "HEAD";
     if (found == makers_.end()) {
-        page nothing{.status = 404, .text = "there is no such page; there are"};
+        page nothing{.status = 404, .text = "no such page; available are"};
         for (const auto& [path, make] : pages_) nothing.text += " " + path;
         nothing.text += '\n';
         return answer(c, nothing);
     }
     if (r.method != "GET" && r.method != "HEAD")
-        return answer(c, {.status = 405, .text = "this is for GET and HEAD\n"});
+        return answer(c, {.status = 405, .text = "only GET and HEAD are allowed\n"});
     found->second.request(id);
     c.is = web_client::state::waiting;
 }

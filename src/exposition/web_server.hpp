@@ -1,6 +1,6 @@
 // Pages by HTTP for programs that monitor a server or a node. Answers GET and HEAD, one request per connection.
 //
-// A client cannot keep other clients from their pages, whatever it sends or leaves out:
+// A client cannot keep other clients from their pages, regardless of what it sends:
 //   - One thread serves all sockets and waits for none of them. So a client that is silent, or reads nothing, costs a
 //     socket and no thread, until it has made no progress for `timeout`.
 //   - The number of connections is limited. At the limit, a new connection replaces one from the address that has the

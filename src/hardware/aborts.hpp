@@ -9,8 +9,8 @@ namespace tutti::hardware {
 /// The number of hardware attempts of one execution before it runs in software.
 inline constexpr std::uint8_t max_hardware_attempts = 8;
 
-/// Returns the key of d's block in the table of habits. Calls of one type share a slot, wherever they are; most of them
-/// differ in the line.
+/// Returns the key of d's block in its hardware_history. Calls of one type share a slot, wherever they are; most of
+/// them differ in the line.
 [[nodiscard]] inline core::hardware_history::key block_of(const core::descriptor& d) noexcept {
     const detail::call_site& where = d.run.where;
     return reinterpret_cast<std::uintptr_t>(where.slot) ^ std::uintptr_t{where.at.line()} << 48;
@@ -22,11 +22,11 @@ inline constexpr std::uint8_t max_hardware_attempts = 8;
     return d.algorithm_data.hardware.history.tries_hardware(block_of(d));
 }
 
-/// Notes that a hardware attempt of d has ended for `why`, and counts the end. Drops the execution's remaining tries if
-/// they would end likewise. Notes a block that is itself the cause in the context's table. REQUIRES: no hardware
+/// Records that a hardware attempt of d has ended for `why`, and counts the end. Drops the execution's remaining tries
+/// if they would end likewise. Records a block that is itself the cause in the context's history. REQUIRES: no hardware
 /// attempt runs; otherwise the stores made here would be lost.
 void record_abort(core::descriptor& d, hardware_abort why) noexcept;
-/// Notes that an attempt of d has committed in hardware.
+/// Records that an attempt of d has committed in hardware.
 inline void record_commit(core::descriptor& d) noexcept {
     d.algorithm_data.hardware.history.note_commit(block_of(d));
     if ((d.slow_commit & core::slow_commit_counting) != 0) d.counters.count_hardware_commit(d.run.block());

@@ -23,8 +23,8 @@
 namespace tutti::hardware {
 
 /// The failures to produce. One step in `one_in`, drawn from `seed`, ends its attempt for a reason of the processor (0:
-/// no step). An attempt reads at most `reads` words and writes at most `writes`. `commits_only`: only commits fail. A read
-/// that finds the value `missing` is interrupted, as by a page that is not present (0: no read is).
+/// no step). An attempt reads at most `reads` words and writes at most `writes`. `commits_only`: only commits fail. A
+/// read that finds the value `missing` is interrupted, as by a page that is not present (0: no read is).
 struct failure_conditions {
     std::uint64_t seed = 1;
     std::uint32_t one_in = 0;
@@ -77,7 +77,7 @@ private:
     [[nodiscard]] static core::word read_and_check(core::descriptor& d, const void* from, unsigned size);
     /// Returns why the commit of d must fail, as far as the processor knows.
     [[nodiscard]] static core::hardware_verdict check_commit(core::descriptor& d);
-    /// Ends the attempt: committed, or for a reason, which it notes.
+    /// Ends the attempt: committed, or for a reason, which it records.
     static void end_attempt(core::descriptor& d, core::hardware_verdict why) noexcept;
 };
 static_assert(core::hardware<software_htm>);

@@ -128,7 +128,7 @@ TUTTI_NOINLINE inline bool acquire_chained(descriptor& d, orec& r, word* whole, 
     return true;
 }
 
-/// Makes memory safe to write in place. Takes its orec and records the old value, unless this was done before.
+/// Makes memory safe to write in place. Acquires its orec and records the old value, unless this was done before.
 /// REQUIRES: the bytes are in one aligned word.
 TUTTI_ALWAYS_INLINE bool acquire_inlined(descriptor& d, void* at, std::size_t size) {
     orec& r = orec_at(at);
@@ -150,7 +150,7 @@ TUTTI_ALWAYS_INLINE bool acquire_inlined(descriptor& d, void* at, std::size_t si
     return acquire_chained(d, r, whole, bytes, entry);
 }
 
-/// Does the same for a value of any size. After false, a part of the value may have been taken.
+/// Does the same for a value of any size. After false, the orecs of a part of the value may have been acquired.
 template <class T>
 TUTTI_ALWAYS_INLINE bool acquire_value(descriptor& d, void* at) {
     if constexpr (sizeof(T) <= sizeof(word)) {

@@ -3,7 +3,7 @@
 // A hint tells what the compiler knows of other accesses. This runtime does not need hints: the orec shows whether a
 // location has been read or written before. Also, roll-back must be correct at a nested block's begin, where the
 // compiler's knowledge ends. So the variants of an access are one function with several names. Only a read for a write
-// takes the orec at once, which saves logging the read. This is correct whether or not the write follows.
+// acquires the orec at once, which saves logging the read. This is correct whether or not the write follows.
 #include <immintrin.h>
 
 #include "itm/access.hpp"

@@ -11,8 +11,8 @@
 // Invariants
 //   BLK1  a frame with `receive` is a block
 //   BLK2  blocks are reused: `inner` links those of one descriptor, from the outermost inwards
-//   BLK3  the state of a transaction in `runtime_state` is set at the begin of its outermost block of the language: the previous
-//       transaction may have ended with its thread
+//   BLK3  the state of a transaction in `runtime_state` is set at the begin of its outermost block of the language: the
+//         previous transaction may have ended with its thread
 // Only the owner of the descriptor accesses this state.
 #pragma once
 
@@ -60,7 +60,8 @@ struct library_call {
 };
 
 struct runtime_state {
-    runtime_state(descriptor& owner, block_counters* reports) noexcept : counters{reports}, hardware{owner} {}
+    runtime_state(descriptor& owner, block_counters* counters_or_null) noexcept
+        : counters{counters_or_null}, hardware{owner} {}
 
     block first;
     block* outermost = &first;  ///< the block to use as the next outermost one
@@ -103,7 +104,8 @@ inline void reset_for_transaction(runtime_state& s, bool direct) noexcept {
     s.leaving_exception = nullptr;
 }
 
-/// Returns the descriptor of the calling context, with its runtime state. Ends the process with a message if memory runs out.
+/// Returns the descriptor of the calling context, with its runtime state. Ends the process with a message if memory
+/// runs out.
 descriptor& attach() noexcept;
 
 /// The frame::receive of every block: undoes the part of the transaction that the pending signal selects, then returns
@@ -141,7 +143,7 @@ const char* describe(const void* address, char* into, std::size_t size) noexcept
 
 extern "C" {
 [[noreturn]] void tutti_itm_return_again(std::uint32_t actions, const tutti::itm::registers* from) noexcept;
-/// Works like _ITM_changeTransactionMode, for the call in `runtime_state::latest_call` and the reason `why`. The report tells the user
-/// what to do `instead`. Both are literals of an object that is never unloaded.
+/// Works like _ITM_changeTransactionMode, for the call in `runtime_state::latest_call` and the reason `why`. The report
+/// tells the user what to do `instead`. Both are literals of an object that is never unloaded.
 TUTTI_EXPORT __attribute__((weak)) void tutti_itm_run_alone(const char* why, const char* instead);
 }

@@ -72,7 +72,8 @@ struct block_entry {
 
 class block_counters {
 public:
-    /// Makes the block counters of a context that has none. Returns null if the user wants no report or there is no memory.
+    /// Makes the block counters of a context that has none. Returns null if the user wants no report or there is no
+    /// memory.
     static block_counters* make(const descriptor& owner) noexcept;
 
     void begin(const void* block) noexcept {

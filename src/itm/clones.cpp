@@ -35,8 +35,8 @@ std::atomic<const clone_tables*> loaded{nullptr};
 
 [[noreturn]] void die_of_table(const char* what, const void* given, std::size_t entry) noexcept {
     char message[256];
-    std::snprintf(message, sizeof message, "the clone table at %p %s (entry %zu); the object that brings it is damaged",
-                  given, what, entry);
+    std::snprintf(message, sizeof message,
+                  "the clone table at %p %s (entry %zu); the object that registers it is damaged", given, what, entry);
     api::panic(message);
 }
 
@@ -99,7 +99,7 @@ TUTTI_ITM void _ITM_deregisterTMCloneTable(void* entries) noexcept {
     const clone_tables* const before = loaded.load(std::memory_order_acquire);
     const auto is_it = [entries](const clone_table& t) { return t.address_in_object == entries; };
     if (before == nullptr || std::none_of(before->begin(), before->end(), is_it)) {
-        die_of_table("is taken away, but was never brought", entries, 0);
+        die_of_table("is deregistered, but was never registered", entries, 0);
     }
     auto* const after = new clone_tables;
     std::copy_if(before->begin(), before->end(), std::back_inserter(*after),

@@ -21,7 +21,7 @@ struct recorded_address {
 constinit std::atomic<const recorded_address*> newest{nullptr};
 
 const code_address* find(const void* address) noexcept {
-    // Pairs with the release in remember.
+    // Pairs with the release in record_address.
     for (const recorded_address* n = newest.load(std::memory_order_acquire); n != nullptr; n = n->older) {
         if (n->address == address) return &n->description;
     }

@@ -2,8 +2,8 @@
 // before the report is written. If another object is loaded at the same address later, it gets the names of the first
 // one.
 //
-// Thread safety: any thread. The list of code addresses only grows, at its head, without a lock, because a child of fork may
-// read it at any time. Resolving allocates and takes a lock of the dynamic linker.
+// Thread safety: any thread. The list of code addresses only grows, at its head, without a lock, because a child of
+// fork may read it at any time. Resolving allocates and takes a lock of the dynamic linker.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct code_address {
 /// Resolves and keeps an address. If memory runs out, the address is lost.
 void record_address(const void* address) noexcept;
 
-/// Returns the description of an address. An address that was not remembered is resolved now.
+/// Returns the description of an address. An address that was not recorded is resolved now.
 code_address resolve_address(const void* address);
 
 }  // namespace tutti::itm

@@ -74,8 +74,8 @@ void add_exception(descriptor& d, void* object, detail::destroyer destroy, bool 
     runtime_state_of(d).thrown.push({object, held});
 }
 
-/// Replaces the function by which a roll-back frees the object, after add_exception(). The entry is found by the object, because
-/// the roll-back of a block in the object's constructor moves entries of the log.
+/// Replaces the function by which a roll-back frees the object, after add_exception(). The entry is found by the
+/// object, because the roll-back of a block in the object's constructor moves entries of the log.
 void replace_destroyer(descriptor& d, const void* object, detail::destroyer destroy) noexcept {
     for (std::size_t i = d.deferred_log.size(); i-- != 0;) {
         core::deferred& e = d.deferred_log[i];

@@ -11,14 +11,14 @@
 
 namespace tutti::itm {
 
-/// The block has to be undone, which is impossible.
+/// Reports that the block has to be undone, which is impossible.
 [[noreturn]] void die_in_undo(const descriptor& d, const block& b) noexcept;
 
-/// The block cannot do `step`, a verb, because of an exception with the text `why`.
+/// Reports that the block cannot do `step`, a verb, because of an exception with the text `why`.
 [[noreturn]] void die_in_step(const block& b, const char* step, const char* why) noexcept;
 
-/// Calls f(). An exception from it, an error of use or one from a handler, is refused as a failure of `step`. So is the
-/// end of the thread in a handler, whose unwinding could not pass the frames of compiled code.
+/// Calls f(). An exception that leaves f(), an error of use or one from a handler, ends the process as a failure of
+/// `step`. So does the end of the thread in a handler, whose unwinding could not pass the frames of compiled code.
 ///
 /// A signal is different. Every block of d receives its own signal by a jump. So a signal that leaves f() as an
 /// exception found d idle, and belongs to the transaction around it.

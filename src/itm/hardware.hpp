@@ -11,18 +11,19 @@
 //   to go back         takes the token, waits until no transaction runs, releases the token, which sets `stopped`
 //
 // Why it is opaque
-//   HTM1  While an attempt runs, `stopped` is set: the attempt has read the token, so a change of the token ends it. By SER4
-//       no software transaction runs meanwhile. A transaction that slept in retry has been woken before `stopped` was
-//       set, and clears it when it runs again.
+//   HTM1  While an attempt runs, `stopped` is set: the attempt has read the token, so a change of the token ends it. By
+//         SER4 no software transaction runs meanwhile. A transaction that slept in retry has been woken before
+//         `stopped` was set, and clears it when it runs again.
 //   HTM2  The processor guarantees that an attempt's reads are of one instant, and that its stores take effect in one
-//       step. Hardware attempts need no more than that, privatization included, because plain code that accesses what
-//       an attempt has read or written ends the attempt.
-//   HTM3  A software transaction that begins later has a snapshot of memory that holds every hardware commit completely.
-//       The orecs have not changed, and need not: no transaction that could compare them with older ones was running.
+//         step. Hardware attempts need no more than that, privatization included, because plain code that accesses what
+//         an attempt has read or written ends the attempt.
+//   HTM3  A software transaction that begins later has a snapshot of memory that holds every hardware commit
+//         completely. The orecs have not changed, and need not: no transaction that could compare them with older ones
+//         was running.
 //   HTM4  A biased owner (core/tokens/bias.hpp) runs without reading the token. A process whose blocks may run in
-//       hardware has no biased owner: `is_usable` is the same for all contexts and for the life of the process.
-//   HTM5  Memory that a block in hardware frees is freed at once. Only another hardware attempt could still read it, and
-//       the commit that freed it has ended that attempt.
+//         hardware has no biased owner: `is_usable` is the same for all contexts and for the life of the process.
+//   HTM5  Memory that a block in hardware frees is freed at once. Only another hardware attempt could still read it,
+//         and the commit that freed it has ended that attempt.
 //
 // Where a block runs after hardware has failed
 //   conflicts, capacity   it runs alone, without barriers, while no other transaction runs; this costs about as much as
@@ -63,8 +64,8 @@ public:
         software
     };
     /// Tries to begin quickly. Returns true if an attempt runs. Returns false, possibly a second time when the
-    /// processor ends the attempt; `choose_path` expects this. REQUIRES: d, the owner, begins a block whose uninstrumented
-    /// code may run, and begin returns to `resume`.
+    /// processor ends the attempt; `choose_path` expects this. REQUIRES: d, the owner, begins a block whose
+    /// uninstrumented code may run, and begin returns to `resume`.
     [[nodiscard]] TUTTI_ALWAYS_INLINE bool begin(descriptor& d, const void* resume) noexcept {
         if (!may_run(d) || is_running() || d.running()) return false;
         if (hardware_.history.find(key_of(resume)) != nullptr) return false;

@@ -22,7 +22,7 @@ descriptor* running() noexcept {
 }
 
 /// Makes a roll-back free the memory. If it throws std::bad_alloc, it has freed the memory.
-void* made(void* memory, destroyer free) {
+void* record_allocated(void* memory, destroyer free) {
     descriptor* const d = running();
     if (d == nullptr || memory == nullptr) return memory;
     try {
@@ -35,16 +35,16 @@ void* made(void* memory, destroyer free) {
 }
 
 /// Does the same for functions that return null if there is no memory.
-void* made_or_null(void* memory, destroyer free) noexcept {
+void* record_allocated_or_null(void* memory, destroyer free) noexcept {
     try {
-        return made(memory, free);
+        return record_allocated(memory, free);
     } catch (const std::bad_alloc&) {
         return nullptr;
     }
 }
 
 /// If there is no memory to record the free, `memory` leaks.
-void unmade(void* memory, destroyer free) noexcept {
+void free_at_commit(void* memory, destroyer free) noexcept {
     if (memory == nullptr) return;
     descriptor* const d = running();
     if (d == nullptr) return free(memory);
@@ -59,45 +59,51 @@ struct sized_free {
     std::size_t size;
 };
 
-constexpr destroyer forget_size = [](void* p) { delete static_cast<sized_free*>(p); };
+constexpr destroyer delete_record = [](void* p) { delete static_cast<sized_free*>(p); };
 constexpr destroyer sized_delete = [](void* p) {
     const sized_free s = *static_cast<sized_free*>(p);
-    forget_size(p);
+    delete_record(p);
     ::operator delete(s.memory, s.size);
 };
 
-void unmade_sized(void* memory, std::size_t size) {
+void free_sized_at_commit(void* memory, std::size_t size) {
     if (memory == nullptr) return;
     if (running() == nullptr) return ::operator delete(memory, size);
     // Allocated in the transaction, so that a roll-back, which drops the delete, also frees this object.
-    unmade(made(new sized_free{memory, size}, forget_size), sized_delete);
+    free_at_commit(record_allocated(new sized_free{memory, size}, delete_record), sized_delete);
 }
 
 }  // namespace
 
-TUTTI_ITM void* _ITM_malloc(std::size_t size) noexcept { return made_or_null(std::malloc(size), plain_free); }
-TUTTI_ITM void* _ITM_calloc(std::size_t count, std::size_t size) noexcept {
-    return made_or_null(std::calloc(count, size), plain_free);
+TUTTI_ITM void* _ITM_malloc(std::size_t size) noexcept {
+    return record_allocated_or_null(std::malloc(size), plain_free);
 }
-TUTTI_ITM void _ITM_free(void* memory) noexcept { unmade(memory, plain_free); }
+TUTTI_ITM void* _ITM_calloc(std::size_t count, std::size_t size) noexcept {
+    return record_allocated_or_null(std::calloc(count, size), plain_free);
+}
+TUTTI_ITM void _ITM_free(void* memory) noexcept { free_at_commit(memory, plain_free); }
 
-TUTTI_ITM void* _ZGTtnwm(std::size_t size) { return made(::operator new(size), object_delete); }
-TUTTI_ITM void* _ZGTtnam(std::size_t size) { return made(::operator new[](size), array_delete); }
+TUTTI_ITM void* _ZGTtnwm(std::size_t size) { return record_allocated(::operator new(size), object_delete); }
+TUTTI_ITM void* _ZGTtnam(std::size_t size) { return record_allocated(::operator new[](size), array_delete); }
 TUTTI_ITM void* _ZGTtnwmRKSt9nothrow_t(std::size_t size, const std::nothrow_t& t) noexcept {
-    return made_or_null(::operator new(size, t), object_delete);
+    return record_allocated_or_null(::operator new(size, t), object_delete);
 }
 TUTTI_ITM void* _ZGTtnamRKSt9nothrow_t(std::size_t size, const std::nothrow_t& t) noexcept {
-    return made_or_null(::operator new[](size, t), array_delete);
+    return record_allocated_or_null(::operator new[](size, t), array_delete);
 }
-TUTTI_ITM void _ZGTtdlPv(void* memory) noexcept { unmade(memory, object_delete); }
-TUTTI_ITM void _ZGTtdaPv(void* memory) noexcept { unmade(memory, array_delete); }
-TUTTI_ITM void _ZGTtdlPvRKSt9nothrow_t(void* memory, const std::nothrow_t&) noexcept { unmade(memory, object_delete); }
-TUTTI_ITM void _ZGTtdaPvRKSt9nothrow_t(void* memory, const std::nothrow_t&) noexcept { unmade(memory, array_delete); }
+TUTTI_ITM void _ZGTtdlPv(void* memory) noexcept { free_at_commit(memory, object_delete); }
+TUTTI_ITM void _ZGTtdaPv(void* memory) noexcept { free_at_commit(memory, array_delete); }
+TUTTI_ITM void _ZGTtdlPvRKSt9nothrow_t(void* memory, const std::nothrow_t&) noexcept {
+    free_at_commit(memory, object_delete);
+}
+TUTTI_ITM void _ZGTtdaPvRKSt9nothrow_t(void* memory, const std::nothrow_t&) noexcept {
+    free_at_commit(memory, array_delete);
+}
 TUTTI_ITM void _ZGTtdlPvm(void* memory, std::size_t size) noexcept {
     try {
-        unmade_sized(memory, size);
+        free_sized_at_commit(memory, size);
     } catch (const std::bad_alloc&) {
-        unmade(memory, object_delete);
+        free_at_commit(memory, object_delete);
     }
 }
 TUTTI_ITM void _ZGTtdlPvmRKSt9nothrow_t(void* memory, std::size_t size, const std::nothrow_t&) noexcept {

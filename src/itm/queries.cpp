@@ -1,4 +1,4 @@
-// What a program may query, and what it may tell the runtime about its memory.
+// Queries of a program about its transaction, and the call that excludes memory from a roll-back.
 #include <cstdio>
 #include <cstdlib>
 

@@ -73,7 +73,7 @@ private:
 }
 
 /// Calls f() while no open block of the language could receive a signal that the core raises meanwhile. The core raises
-/// a signal if the wait before the block runs again was in vain, or if the attempt has been killed. Returns `propagate`
+/// a signal if the wait before the block runs again has failed, or if the attempt has been killed. Returns `propagate`
 /// then, which sends the signal to the library.
 template <class F>
 detail::after_rollback or_propagate(F&& f) {

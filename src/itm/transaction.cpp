@@ -175,7 +175,7 @@ TUTTI_NOINLINE std::uint32_t begin_nested(descriptor& d, std::uint32_t propertie
     if (around == nullptr) {
         reset_for_transaction(s, d.serial);
         describe_block(*s.outermost, at, properties, ++s.latest_id);
-        if (d.run.attempt == 1) s.outermost->wants_serial = false;  // a later attempt may be due to this wish
+        if (d.run.attempt == 1) s.outermost->wants_serial = false;  // a later attempt may be due to this request
         if (s.counters != nullptr) s.counters->begin(at.resume);
     }
     if (!s.direct && must_run_alone(properties)) {
@@ -303,7 +303,7 @@ extern "C" std::uint32_t tutti_itm_begin(std::uint32_t properties, const registe
     }
     if (alone) [[unlikely]] {
         if (!must_run_alone(properties))
-            s.serial_reason = "hardware failed it, and a block with a __transaction_cancel would go on";
+            s.serial_reason = "it failed in hardware, and a block with a __transaction_cancel would continue";
         return begin_alone(d, s, b);
     }
     if (s.counters != nullptr) [[unlikely]]
@@ -320,7 +320,7 @@ TUTTI_NOINLINE static void commit_in_software() noexcept {
     if (b.merged != 0 || b.parent != nullptr) return commit_nested(d, b);
     if (!or_die(b, "end", [&d] { return d.operations_->commit(d); })) [[unlikely]]
         receive_signal(d);
-    d.serial = false;  // a serial_owner's period has already ended; the biased owner's ends now
+    d.serial = false;  // a serial owner's period has already ended; the biased owner's ends now
     runtime_state& s = runtime_state_of(d);
     if (s.counters != nullptr) [[unlikely]] {
         s.counters->commit();

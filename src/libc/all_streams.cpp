@@ -76,10 +76,10 @@ bool try_flush(FILE* f, flush_selection what, int& result) noexcept {
 /// Restarts the transaction that owns `f`, if there is one, because it might wait for `t`.
 void restart_owner(tx& t, const FILE* f) {
     conflict_word& word = conflict_word_of(f);
-    if (take(descriptor::of(t), word, true)) release(word);
+    if (acquire_word(descriptor::of(t), word, true)) release(word);
 }
 
-/// Discards the output of the touch's transaction, and writes what was committed before. The stream loses its
+/// Discards the output of the stream's transaction, and writes what was committed before. The stream loses its
 /// descriptor, so later calls of its owner do not reach any file.
 void detach_stream(const owned_stream& of) noexcept {
     if (!of.armed || of.final || of.image != nullptr) return;
@@ -99,9 +99,9 @@ void detach_stream(const owned_stream& of) noexcept {
     }
 }
 
-/// Calls `f` for each touch of another thread's transaction. Returns true if there was one. The transaction may end
-/// meanwhile, so the result is not exact. But no transaction starts to own a stream now, and a touch's memory lives as
-/// long as its context.
+/// Calls `f` for each stream that another thread's transaction owns. Returns true if there was one. The transaction may
+/// end meanwhile, so the result is not exact. But no transaction starts to own a stream now, and the memory of an
+/// `owned_stream` lives as long as its context.
 template <class F>
 __attribute__((no_sanitize("thread"))) bool for_each_other_stream(F f) noexcept {
     bool any = false;
@@ -128,8 +128,8 @@ void end_streams(int, void*) {
 }
 
 /// In the child of a fork, the parent's other threads do not exist. Removes from the streams what their transactions
-/// have written. A thread may have been stopped in the middle of a call, but a touch is listed only when it is
-/// complete.
+/// have written. A thread may have been stopped in the middle of a call, but an `owned_stream` is listed only when it
+/// is complete.
 __attribute__((no_sanitize("thread"))) void release_in_fork_child() noexcept {
     const auto* const self = static_cast<const core::descriptor*>(detail::current_transaction);
     for (conflict_word& w : all_conflict_words()) {

@@ -30,7 +30,7 @@ conflict_word& conflict_word_of(const void* thing) noexcept {
 
 std::span<conflict_word> all_conflict_words() noexcept { return words; }
 
-bool take(core::descriptor& d, conflict_word& w, bool owns_more) {
+bool acquire_word(core::descriptor& d, conflict_word& w, bool owns_more) {
     for (;;) {
         core::descriptor* seen = w.owner.load(std::memory_order_relaxed);
         if (seen == &d) return false;
@@ -41,9 +41,9 @@ bool take(core::descriptor& d, conflict_word& w, bool owns_more) {
         }
         if (spin_while_owned(w, seen)) continue;
         const detail::word state = seen->state.load(std::memory_order_acquire);
-        // The state belongs to the transaction that took the word only if that transaction still owns the word.
+        // The state belongs to the transaction that acquired the word only if that transaction still owns the word.
         if (w.owner.load(std::memory_order_acquire) != seen) continue;
-        // The owner has ended, except for its undo actions, and one of them gives the word back. There is no
+        // The owner has ended, except for its undo actions, and one of them releases the word. There is no
         // transaction to kill.
         if (!memory::is_running(state) && !d.kill_requested()) ::sched_yield();
         else api::resolve_conflict_outside(d, *seen, state, owns_more);

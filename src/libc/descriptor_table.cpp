@@ -10,15 +10,15 @@ namespace {
 
 constexpr char files = 0;  // identifies the locks of files
 
-/// Removes its close from the list when the block is rolled back.
-class forgetting final : public detail::handler {
+/// A close in the list of its context. A roll-back of the block removes the close from the list.
+class close_entry final : public detail::handler {
 public:
-    forgetting(context_state& s, int fd, const struct stat& about) noexcept
+    close_entry(context_state& s, int fd, const struct stat& about) noexcept
         : state_{s}, close_{fd, true, about.st_dev, about.st_ino, s.closing} {}
     void run(tx&, abort_cause) override {
         if (state_.closing == &close_) state_.closing = close_.older;
     }
-    pending_close* note() noexcept { return state_.closing = &close_; }
+    pending_close* link() noexcept { return state_.closing = &close_; }
 
 private:
     context_state& state_;
@@ -51,17 +51,17 @@ bool is_usable(tx& t, int fd) noexcept {
 bool close_at_commit(tx& t, int fd, const struct stat& about) {
     context_state* const s = state_of(descriptor::of(t));
     if (s == nullptr) return false;
-    pending_close* noted = nullptr;
+    pending_close* pending = nullptr;
     try {
-        auto made = std::make_unique<forgetting>(*s, fd, about);
-        auto* const at = made.get();
-        detail::access::add(t, detail::handler_point::on_abort, std::move(made));
-        noted = at->note();
+        auto entry = std::make_unique<close_entry>(*s, fd, about);
+        auto* const at = entry.get();
+        detail::access::add(t, detail::handler_point::on_abort, std::move(entry));
+        pending = at->link();
     } catch (const std::bad_alloc&) {
         return false;
     }
-    if (defer(t, detail::handler_point::at_commit, [noted] { close_now(*noted); })) return true;
-    noted->live = false;
+    if (defer(t, detail::handler_point::at_commit, [pending] { close_now(*pending); })) return true;
+    pending->live = false;
     return false;
 }
 

@@ -11,7 +11,7 @@
 //
 // Invariants
 //   FDT1  `closing` of the context's state leads to the closes of the running attempt, the latest first
-//   FDT2  a close that is not `live` was taken back: dup2 has since made the number another descriptor
+//   FDT2  a close that is not `live` was cancelled: dup2 has since made the number another descriptor
 #pragma once
 
 #include <sys/stat.h>
@@ -39,7 +39,7 @@ pending_close* find_closing(tx& t, int fd) noexcept;
 [[nodiscard]] bool close_at_commit(tx& t, int fd, const struct stat& about);
 
 /// Locks the file until the transaction ends. Other transactions cannot move a position in the file or change its size.
-/// Unless `shared`, they cannot read them by a call of this folder either. Fails like `hold` (effects.hpp).
+/// Unless `shared`, they cannot read them by a call of this folder either. Fails like `hold_until_end` (effects.hpp).
 [[nodiscard]] bool lock_file(tx& t, const struct stat& about, bool shared);
 
 /// To be called before a call that reads the file by another way than the stream to which this block writes. Makes the

@@ -88,7 +88,7 @@ int close(tx& t, int fd) {
     struct stat about;
     if (!is_usable(t, fd) || ::fstat(fd, &about) != 0) return -1;
     if (!close_at_commit(t, fd, about)) {
-        become_irrevocable(t, "close, without memory to put it off");
+        become_irrevocable(t, "close, without memory to defer it");
         return ::close(fd);
     }
     errno = error;

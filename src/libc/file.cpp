@@ -65,7 +65,7 @@ char* moved_to(char* pointer, const char* from, char* to) noexcept {
     return pointer != nullptr ? to + (pointer - from) : nullptr;
 }
 
-/// Returns the overlay of the touched file, or null. O(touches).
+/// Returns the overlay of the owned file, or null. O(owned streams).
 file_overlay* overlay_of(const owned_stream* t) noexcept {
     const FILE* const f = t->file;
     for (; t != nullptr; t = t->older) {
@@ -152,8 +152,8 @@ owned_stream* find(const context_state& s, const FILE* f) noexcept {
     return at;
 }
 
-/// Registers the undo action of a touch while there is nothing to undo yet, because registering may leave the frame.
-/// Returns null if there is no memory for it.
+/// Makes a record and registers its undo action. There is nothing to undo yet, because registering may leave the frame.
+/// Returns null if there is no memory for the record.
 owned_stream* prepare_owned_stream(descriptor& d, context_state& s, FILE* f, bool outermost) {
     // Leaves the frame if a signal is due.
     if (!d.healthy()) static_cast<void>(api::attempt_continues(d));
@@ -178,7 +178,7 @@ owned_stream* prepare_owned_stream(descriptor& d, context_state& s, FILE* f, boo
     return fresh;
 }
 
-/// Arms the touch: from now on a roll-back undoes it. REQUIRES: the transaction holds glibc's lock.
+/// Arms the record: from now on a roll-back restores the FILE from it. REQUIRES: the transaction holds glibc's lock.
 owned_stream* arm(context_state& s, owned_stream* prepared) noexcept {
     prepared->saved_state = state_of_file(prepared->file);
     prepared->older = s.newest;
@@ -187,15 +187,15 @@ owned_stream* arm(context_state& s, owned_stream* prepared) noexcept {
     return prepared;
 }
 
-/// Returns null if there is no memory for the touch.
+/// Makes the transaction the owner of `f`. Returns null if there is no memory for the record.
 owned_stream* own_first(tx& t, context_state& s, FILE* f) {
     descriptor& d = descriptor::of(t);
     stop_at_exit();
     owned_stream* const prepared = prepare_owned_stream(d, s, f, true);
     if (prepared == nullptr) return nullptr;
     conflict_word& word = conflict_word_of(f);
-    if (take(d, word, s.newest != nullptr)) {
-        prepared->word = &word;  // from now on the touch's end releases the word
+    if (acquire_word(d, word, s.newest != nullptr)) {
+        prepared->word = &word;  // from now on the end of the record releases the word
         refresh_snapshot(d);
     }
     lock(t, f);
@@ -206,6 +206,7 @@ owned_stream* own_first(tx& t, context_state& s, FILE* f) {
     return prepared;
 }
 
+/// Makes a record for the innermost block. REQUIRES: the transaction owns `f`.
 owned_stream* own_in_inner_block(tx& t, context_state& s, FILE* f) {
     owned_stream* const prepared = prepare_owned_stream(descriptor::of(t), s, f, false);
     return prepared != nullptr ? arm(s, prepared) : nullptr;
@@ -280,7 +281,7 @@ void owned_stream::unlock() noexcept {
 }
 
 void owned_stream::release() noexcept {
-    context->newest = nullptr;  // all owned streams are kept at once
+    context->newest = nullptr;  // all owned streams are released together
     unlock();
 }
 
@@ -387,7 +388,7 @@ std::size_t file::committed() const noexcept {
     return static_cast<std::size_t>(first.saved_state.write_ptr - first.saved_state.write_base);
 }
 
-/// Writes the committed bytes. The buffer then begins with the transaction's own bytes, and every touch is adjusted.
+/// Writes the committed bytes. The buffer then begins with the transaction's own bytes, and every record is adjusted.
 bool file::write_committed() noexcept {
     char* const end = outermost().saved_state.write_ptr;
     const auto own = static_cast<std::size_t>(f_->_IO_write_ptr - end);
@@ -532,7 +533,7 @@ void file::move_output_to_overlay() {
         is_moved = is_moved && to.write(from, static_cast<std::size_t>(until - from));
         if (is_moved) from = until;
     };
-    // Begins with the oldest touch: what was pending before a touch belongs to the blocks around its own.
+    // Begins with the oldest record: what was pending before a record was made belongs to the blocks around its own.
     for (;;) {
         owned_stream* oldest = nullptr;
         for (owned_stream* at = owned_; at != nullptr; at = at->older) {
@@ -541,7 +542,7 @@ void file::move_output_to_overlay() {
         if (oldest == nullptr) break;
         const saved_file_state& before = oldest->saved_state;
         const bool wrote = (before.flags & putting) != 0;
-        // FIL4: the bytes that a final touch refers to have left the buffer.
+        // FIL4: the bytes that a final record refers to have left the buffer.
         if (wrote && size != 0 && !oldest->final) move(before.write_ptr);
         oldest->position = to.position() - (wrote ? 0 : before.read_end - before.read_ptr);
         oldest->writes_before = to.count_writes();
@@ -558,7 +559,7 @@ void file::move_output_to_overlay() {
     }
     // glibc writes the rest, at the overlay's position.
     f_->_IO_read_base = f_->_IO_read_ptr = f_->_IO_read_end = f_->_IO_write_base = const_cast<char*>(from);
-    before_irreversible_call("output that there is no memory to keep", "write after the block");
+    before_irreversible_call("output, without memory to keep it", "write after the block");
 }
 
 bool file::has_buffered(off_t offset, int whence) const noexcept {
@@ -582,8 +583,8 @@ void file::before_irreversible_call(const char* why, const char* advice) {
         t_.become_irrevocable(why);
     }
     write_deferred_output(descriptor::of(t_));
-    // FIL4: a block of the library inside this one may still be cancelled. A block of the language that runs alone cannot
-    // be rolled back in any case.
+    // FIL4: a block of the library inside this one may still be cancelled. A block of the language that runs alone
+    // cannot be rolled back in any case.
     for (owned_stream* at = static_cast<context_state*>(descriptor::of(t_).c_library)->newest; at != nullptr;
          at = at->older) {
         if (at->file == f_) at->final = true;
@@ -601,14 +602,14 @@ void file::before_moving() {
     const bool detaches = pending() != 0 || appends();
     if ((f_->_flags & flushes) != 0 || (!owned_->position_moved && !is_regular()) || (detaches && !detach())) {
         return before_irreversible_call(
-            "input or output that the stream's buffer does not serve",
+            "input or output that the stream's buffer cannot hold",
             "read from a pipe, a terminal or a stream without a buffer before the block, and write to "
             "it after the block");
     }
     if (detaches) return move_output_to_overlay();
     if (owned_->position_moved) return;
     const off64_t kernel = ::lseek64(f_->_fileno, 0, SEEK_CUR);
-    // Includes the older touches: this touch may be merged into one of them, and what they know of the buffer becomes
+    // Includes the older records: this record may be merged into one of them, and what they know of the buffer becomes
     // invalid.
     for (owned_stream* at = owned_; at != nullptr; at = at->older) {
         if (at->file != f_ || at->position_moved) continue;

@@ -1,14 +1,15 @@
-// A FILE of glibc that a transaction has touched.
+// A FILE of glibc that a transaction owns.
 //
-// The transaction owns the FILE from its first touch to its end. So glibc's own unlocked functions may work on the FILE
+// The transaction owns the FILE from its first use to its end. So glibc's own unlocked functions may work on the FILE
 // in place, and neither its fields nor its buffered bytes need barriers:
 //
-//   against other transactions   a conflict word beside each FILE (conflict_word.hpp), which the first touch takes
-//   against other threads        glibc's own lock of the FILE, which the first touch takes and the end releases
+//   against other transactions   a conflict word beside each FILE (conflict_word.hpp), which the first use acquires
+//   against other threads        glibc's own lock of the FILE, which the first use acquires and the end releases
 //
-// A roll-back restores the FILE's pointers to their values when the innermost block that can be rolled back alone first
-// touched it. Bytes after the pointers need no undo: glibc does not read them. Nothing else has to be undone, unless a
-// system call was made. There are three reasons for one:
+// Each block that can be rolled back alone has an `owned_stream` for each FILE that it uses: a record of the FILE at
+// the block's first use. A roll-back restores the FILE's pointers from this record. Bytes after the pointers need no
+// undo: glibc does not read them. Nothing else has to be undone, unless a system call was made. There are three reasons
+// for a system call:
 //
 //   the buffer is full, or has to be flushed   output that earlier transactions left in the buffer is written, which is
 //                                              never undone; if that does not make room, the transaction becomes
@@ -20,32 +21,32 @@
 //
 // Output of the transaction must not reach the file before the commit. If glibc would write that output for a seek or
 // for input, an overlay of a regular file takes it instead (file_overlay.hpp). From then on the overlay stands for the
-// file: the stream reads from the overlay, and positions refer to it. A roll-back of the outermost touch drops the
-// overlay. A roll-back of an inner touch removes what the overlay got since that touch. The commit writes the overlay
-// to the file. So does a call that makes the transaction irrevocable, or that reaches the file by another stream, a
-// descriptor or a name.
+// file: the stream reads from the overlay, and positions refer to it. A roll-back of the FILE's outermost record drops
+// the overlay. A roll-back of an inner record removes what the overlay got since that record was made. The commit
+// writes the overlay to the file. So does a call that makes the transaction irrevocable, or that reaches the file by
+// another stream, a descriptor or a name.
 //
-// A stream of open_memstream makes no system call, but glibc moves its buffer when the buffer grows. Each touch keeps
+// A stream of open_memstream makes no system call, but glibc moves its buffer when the buffer grows. Each record keeps
 // an image of the stream's contents, and a roll-back copies it into the current buffer. A call that tells the program
 // where the bytes are (fflush, fclose) makes the transaction irrevocable, because it writes the program's variables
 // without barriers.
 //
-// Invariants
-//   FIL1  `newest` leads to the touches of the running attempt, the latest first, and nowhere when its sequence is not
-//       that of the descriptor
-//   FIL2  the outermost touch of a FILE holds its lock and its conflict word, which another touch may hold for it if
-//       their words are one; `release` (the decision is made) or `undo` gives both back
-//   FIL3  a touch whose index in the log of handlers lies behind the mark of the innermost block belongs to that block,
-//       or to one inside it that has been merged: its roll-back is exactly that of what the block did
-//   FIL4  a final touch restores nothing: bytes were written or read that cannot be taken back
-//   FIL5  while there is an overlay, its outermost touch holds it, each touch of its FILE that existed at the latest
-//       output to it is `position_moved`, and glibc makes no system call for the FILE
+// Invariants ("record": an `owned_stream`)
+//   FIL1  `newest` leads to the records of the running attempt, the latest first. It is out of date if its sequence is
+//         not that of the descriptor
+//   FIL2  the outermost record of a FILE holds the FILE's lock and its conflict word. If two FILEs share a word, one of
+//         their records holds it for both. `release` (the decision is made) or `undo` releases the lock and the word
+//   FIL3  a record whose index in the log of handlers lies behind the mark of the innermost block belongs to that
+//         block, or to one inside it that has been merged: its roll-back undoes exactly what the block did
+//   FIL4  a final record restores nothing: bytes were written or read, which cannot be undone
+//   FIL5  while there is an overlay, the outermost record of its FILE holds it, each record of that FILE that existed
+//         at the latest output to the overlay is `position_moved`, and glibc makes no system call for the FILE
 //
 // A call may make a block of the language continue alone, without a way to roll back. The block releases its FILEs at
 // the end of that call: from then on it calls glibc's own functions, which may close the FILEs.
 //
 // A transaction in a context that can be preempted owns no FILE. glibc's lock belongs to a thread, so the lock would
-// admit another context of the same thread. In such a context, every touch makes the transaction irrevocable and calls
+// admit another context of the same thread. In such a context, every use makes the transaction irrevocable and calls
 // glibc's ordinary function. The same happens under a glibc that lays a FILE out differently.
 #pragma once
 
@@ -68,22 +69,23 @@ struct saved_file_state {
     char* buffer;  ///< the buffer's start, or null
 };
 
-/// A stream that a transaction owns. The object belongs to a context, which reuses it.
+/// The record of a FILE that a transaction owns, made at a block's first use of the FILE. The object belongs to a
+/// context, which reuses it.
 struct owned_stream final : core::owned_resource {
     FILE* file = nullptr;
     std::size_t index = 0;          ///< in the log of handlers
     bool position_moved = false;    ///< the kernel's position may have changed since
     bool final = false;             ///< FIL4
-    bool outermost = false;         ///< the first touch of its FILE, which holds glibc's lock
+    bool outermost = false;         ///< the first record of its FILE, which holds glibc's lock
     bool armed = false;             ///< there is something to undo
-    conflict_word* word = nullptr;  ///< the word that the touch has to release, or null
-    off64_t position = 0;           ///< the program's position in the file at the touch; valid if `position_moved`
+    conflict_word* word = nullptr;  ///< the word that this record has to release, or null
+    off64_t position = 0;           ///< the program's position in the file at the first use; valid if `position_moved`
     owned_stream* older = nullptr;
-    owned_stream* next_with_word = nullptr;  ///< the outermost touch of another FILE with the same word
+    owned_stream* next_with_word = nullptr;  ///< the outermost record of another FILE with the same word
     context_state* context = nullptr;
     saved_file_state saved_state{};
-    file_overlay* overlay = nullptr;  ///< of the outermost touch: output that waits for the commit, or null
-    std::size_t writes_before = 0;    ///< the overlay's count of writes at the touch; valid if `position_moved`
+    file_overlay* overlay = nullptr;  ///< in the outermost record: output that waits for the commit, or null
+    std::size_t writes_before = 0;    ///< the overlay's count of writes at the first use; valid if `position_moved`
     char* image = nullptr;            ///< the earlier buffer of a stream in memory; from malloc
     std::size_t image_size = 0;
 
@@ -93,7 +95,7 @@ struct owned_stream final : core::owned_resource {
     void make_effective() noexcept override;
     /// In the child of a fork, for a transaction of a thread of the parent: removes uncommitted output from the
     /// stream's memory. The position in the file is left alone: the parent shares it and may still change it. REQUIRES:
-    /// this is the outermost touch.
+    /// this is the outermost record.
     void undo_in_child() const noexcept;
 
 private:
@@ -113,8 +115,8 @@ enum file_flag : int {
     of_buffer = unbuffered | line_buffered | 0x0001,  // flags that are set when a buffer is allocated
 };
 
-/// Returns true if the innermost block owns `f` and its latest touch is of `f`. Then that touch also undoes what is
-/// done now.
+/// Returns true if the innermost block owns `f` and its latest record is of `f`. Then that record also undoes what the
+/// block does to `f` now.
 inline bool is_latest_owned(tx& t, const FILE* f) noexcept {
     const auto& d = static_cast<const descriptor&>(t);
     const auto* const s = static_cast<const context_state*>(d.c_library);
@@ -138,7 +140,7 @@ inline std::size_t available_at_once(const FILE* f) noexcept {
 /// The operations of a transaction on a FILE.
 class file {
 public:
-    /// Touches `f`. May wait, restart the block, or make the transaction irrevocable.
+    /// Makes the transaction own `f`. May wait, restart the block, or make the transaction irrevocable.
     file(tx& t, FILE* f);
     ~file() {
         if (became_serial_) itm::release_resources(static_cast<descriptor&>(t_));

@@ -5,7 +5,8 @@
 // file. The kernel's position in the file does not move meanwhile.
 //
 // Invariants
-//   OVL1  each page in `pages_` holds the file's bytes at the time when the page was read, changed by `writes_` in order
+//   OVL1  each page in `pages_` holds the file's bytes at the time when the page was read, changed by `writes_` in
+//         order
 //   OVL2  `writes_` holds the undo data of each write: undo_to(n) restores bytes and size after the first n writes
 //   OVL3  apply writes only ranges that the program has written, so other writers' bytes beside them stay
 #pragma once

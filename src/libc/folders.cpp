@@ -30,13 +30,14 @@ struct restore_folder_position {
     void operator()() const noexcept { ::seekdir(folder, position); }
 };
 
-[[nodiscard]] bool own(tx& t, DIR* folder) {
+/// Acquires the lock of the folder until the end of the transaction. Returns false if there is no memory for it.
+[[nodiscard]] bool lock_folder(tx& t, DIR* folder) {
     return hold_until_end(t, {.of = &folders, .key = reinterpret_cast<std::uint64_t>(folder)});
 }
 
-/// Takes ownership of the folder, and makes a roll-back restore its position.
+/// Locks the folder, and makes a roll-back restore its position.
 [[nodiscard]] bool save_position(tx& t, DIR* folder) {
-    auto* const undo = own(t, folder) ? prepare_undo<restore_folder_position>(t) : nullptr;
+    auto* const undo = lock_folder(t, folder) ? prepare_undo<restore_folder_position>(t) : nullptr;
     if (undo == nullptr) return false;
     undo->arm({folder, ::telldir(folder)});
     return true;
@@ -82,7 +83,7 @@ DIR* fdopendir(tx& t, int fd) {
 }
 
 int closedir(tx& t, DIR* folder) {
-    if (!own(t, folder)) return -1;
+    if (!lock_folder(t, folder)) return -1;
     return defer(t, detail::handler_point::at_commit, close_folder{folder}) ? 0 : -1;
 }
 
@@ -98,14 +99,14 @@ dirent* readdir(tx& t, DIR* folder) {
 }
 
 void rewinddir(tx& t, DIR* folder) {
-    if (!save_position(t, folder)) become_irrevocable(t, "rewinddir, without memory to remember the position");
+    if (!save_position(t, folder)) become_irrevocable(t, "rewinddir, without memory to save the position");
     ::rewinddir(folder);
 }
 void seekdir(tx& t, DIR* folder, long position) {
-    if (!save_position(t, folder)) become_irrevocable(t, "seekdir, without memory to remember the position");
+    if (!save_position(t, folder)) become_irrevocable(t, "seekdir, without memory to save the position");
     ::seekdir(folder, position);
 }
-long telldir(tx& t, DIR* folder) { return own(t, folder) ? ::telldir(folder) : -1; }
+long telldir(tx& t, DIR* folder) { return lock_folder(t, folder) ? ::telldir(folder) : -1; }
 int dirfd(tx&, DIR* folder) { return ::dirfd(folder); }
 
 }  // namespace tutti::libc

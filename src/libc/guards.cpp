@@ -2,8 +2,9 @@
 // abort. Further clones are those of the load that checks whether a static is initialised, and of the registration of
 // its destructor.
 //
-// A block that initialises a static takes the real guard. So every other thread waits or takes another way, as it does
-// for any initialising thread. The block writes the object through barriers. The transaction's end also ends the guard:
+// A block that initialises a static acquires the real guard. So every other thread waits or takes another way, as it
+// does for any initialising thread. The block writes the object through barriers. The transaction's end also ends the
+// guard:
 //
 //   the block          the guard's bytes          what a thread outside of the block sees
 //   has acquired it    pending                    an initialisation in progress
@@ -42,7 +43,7 @@ namespace tutti::libc {
 
 using guard = __cxxabiv1::__guard;
 
-/// A guard that the running transaction has taken. The object deletes itself when the transaction has ended.
+/// A guard that the running transaction has acquired. The object deletes itself when the transaction has ended.
 struct held_guard final : core::owned_resource {
     enum class phase { initialising, done, aborted };
 
@@ -78,7 +79,7 @@ bool is_initialised(guard* g) noexcept {
     return (__atomic_load_n(word_of(g), __ATOMIC_ACQUIRE) & done_bit) != 0;
 }
 
-/// Takes a free guard, as libstdc++'s function does first. Returns false if the guard is done or pending.
+/// Acquires a free guard, as libstdc++'s function does first. Returns false if the guard is done or pending.
 bool try_acquire(guard* g) noexcept {
     int expected = 0;
     return __atomic_compare_exchange_n(word_of(g), &expected, pending_bit, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
@@ -124,14 +125,14 @@ held_guard* find(const context_state& s, const guard* g) noexcept {
 }
 
 /// Returns the guard's entry in the calling context, or null. Outside of transactions the list is empty.
-held_guard* own(const guard* g) noexcept {
+held_guard* find_held_guard(const guard* g) noexcept {
     const tx* const t = detail::current_transaction;
     if (t == nullptr) return nullptr;
     const auto* const s = static_cast<const context_state*>(static_cast<const descriptor&>(*t).c_library);
     return s != nullptr ? find(*s, g) : nullptr;
 }
 
-/// Registers the action that ends the guard, before the guard is taken, because registering may leave the frame.
+/// Registers the action that ends the guard, before the guard is acquired, because registering may leave the frame.
 /// Returns null if there is no memory for it.
 held_guard* prepare(descriptor& d, context_state& s, guard* g) {
     if (!d.healthy()) static_cast<void>(api::attempt_continues(d));  // leaves the frame if a signal is due
@@ -145,8 +146,8 @@ held_guard* prepare(descriptor& d, context_state& s, guard* g) {
     return fresh;
 }
 
-/// Returns true if the block has taken the guard, and false if the object is initialised. Restarts the block if neither
-/// happens for a while.
+/// Returns true if the block has acquired the guard, and false if the object is initialised. Restarts the block if
+/// neither happens for a while.
 bool acquire_or_restart(tx& t, guard* g) {
     constexpr int spins = 200, sleeps = 50;
     for (int i = 0; i != spins; ++i) {
@@ -220,7 +221,7 @@ using tutti::libc::held_guard;
 
 /// Ends the guard within a block of the calling thread. Returns false if the thread's blocks do not hold the guard.
 bool end_within(guard* g, held_guard::phase how) noexcept {
-    held_guard* const held = tutti::libc::own(g);
+    held_guard* const held = tutti::libc::find_held_guard(g);
     if (held == nullptr) return false;
     held->current_phase = how;
     return true;
@@ -251,7 +252,7 @@ void tutti_clone_of_guard_abort(guard* g) noexcept {
 /// Interposes libstdc++'s function.
 TUTTI_EXPORT int tutti_guard_acquire(guard* g) __asm__("__cxa_guard_acquire");
 int tutti_guard_acquire(guard* g) {
-    const held_guard* const held = tutti::libc::own(g);
+    const held_guard* const held = tutti::libc::find_held_guard(g);
     if (held != nullptr && held->current_phase == held_guard::phase::done) return 0;
     return tutti::libc::acquire_outside(g);
 }
@@ -275,7 +276,7 @@ int tutti_clone_of_cxa_atexit(void (*destroy)(void*), void* object, void* dso) {
     using namespace tutti::libc;
     if (tutti::tx* const t = transaction_of_call({"a destructor at the exit", __builtin_return_address(0)})) {
         if (defer(*t, tutti::detail::handler_point::at_commit, [=] { ::__cxa_atexit(destroy, object, dso); })) return 0;
-        become_irrevocable(*t, "a local static's destructor, without memory to put it off");
+        become_irrevocable(*t, "a local static's destructor, without memory to defer it");
     }
     return ::__cxa_atexit(destroy, object, dso);
 }

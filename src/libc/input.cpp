@@ -24,7 +24,7 @@ private:
 };
 
 /// Reads up to `size` bytes, and not beyond `last` if that is a character. `n` is the number of bytes read.
-bool take(tx& t, FILE* f, char* to, std::size_t size, int last, std::size_t& n) {
+bool read_until(tx& t, FILE* f, char* to, std::size_t size, int last, std::size_t& n) {
     n = 0;
     file from{t, f};
     while (n != size) {
@@ -66,7 +66,7 @@ bool is_owned(tx& t, FILE* f) { return is_latest_owned(t, f) || file{t, f}.is_ow
 
 /// Returns false if the end of the file or an error came before `last` and before `size` bytes.
 bool get(tx& t, FILE* f, char* to, std::size_t size, int last, std::size_t& n) {
-    return is_owned(t, f) ? take(t, f, to, size, last, n) : read_irrevocably_until(t, f, to, size, last, n);
+    return is_owned(t, f) ? read_until(t, f, to, size, last, n) : read_irrevocably_until(t, f, to, size, last, n);
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ bool put_at_once(FILE* f, const char* bytes, std::size_t size) noexcept {
     return true;
 }
 
-/// Takes ownership of the stream. Returns how many bytes can be put into its buffer at once.
+/// Makes the transaction own the stream. Returns how many bytes can be put into the stream's buffer at once.
 std::size_t room_now(tx& t, FILE* f) { return is_latest_owned(t, f) || file{t, f}.is_owned() ? room_at_once(f) : 0; }
 
 }  // namespace
@@ -113,7 +113,7 @@ int fflush(tx& t, FILE* f) {
     file of{t, f};
     if (!of.is_owned()) return ::fflush(f);
     if (!of.before_flush()) return EOF;
-    if (of.available() != 0) of.before_moving();  // a seek gives back what was read ahead
+    if (of.available() != 0) of.before_moving();  // a seek returns what was read ahead
     if (!of.is_detached()) return ::fflush_unlocked(f);
     of.discard_read_ahead();
     return 0;

@@ -284,7 +284,7 @@ int renameat2(tx& t, int from_folder, const char* from, int to_folder, const cha
         // The new name exists, or the file system does not support the flag (EINVAL, which has other causes, too).
         if (errno != EEXIST && errno != EINVAL && errno != ENOSYS) return -1;
     }
-    become_irrevocable(t, flags == 0 ? "rename onto a name that is taken" : "renameat2 with flags");
+    become_irrevocable(t, flags == 0 ? "rename onto a name that exists" : "renameat2 with flags");
     const int result = ::renameat2(from_folder, f, to_folder, n, flags);
     if (result == 0) errno = error;
     return result;

@@ -66,7 +66,7 @@ void vsyslog(tx& t, int priority, const char* format, va_list arguments) {
         // The memory lives until the commit has been published.
         if (defer(t, detail::handler_point::at_commit, [=] { ::syslog(priority, "%s", kept); })) return;
     }
-    become_irrevocable(t, "syslog, without memory to put it off");
+    become_irrevocable(t, "syslog, without memory to defer it");
     ::syslog(priority, "%.*s", static_cast<int>(text.size()), text.begin());
 }
 

@@ -93,7 +93,7 @@ void lock_generator(tx& t) {
             mine = false;
         }
     }
-    if (!mine) become_irrevocable(t, "random, without memory to remember its state");
+    if (!mine) become_irrevocable(t, "random, without memory to save its state");
 }
 
 /// Finds the state of drand48 by a pointer into it that glibc returns. Runs before the program seeds it.

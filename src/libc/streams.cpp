@@ -154,7 +154,7 @@ int fclose(tx& t, FILE* f) {
         !flushes ? of.before_flush() && (of.pending() == 0 || ::fflush_unlocked(f) == 0) : std::fflush(f) == 0;
     const int error = errno;
     if (!defer(t, detail::handler_point::at_commit, [f] { std::fclose(f); })) {
-        of.before_irreversible_call("fclose, without memory to put it off");
+        of.before_irreversible_call("fclose, without memory to defer it");
         // The stream has to stay, because the end of the transaction unlocks it.
         return std::fflush(f);
     }
@@ -204,7 +204,7 @@ int ftrylockfile(tx& t, FILE* f) {
 void funlockfile(tx& t, FILE* f) {
     const file of{t, f};
     if (of.is_owned() && defer(t, detail::handler_point::at_commit, unlock_stream{f})) return;
-    if (of.is_owned()) become_irrevocable(t, "funlockfile, without memory to put it off");
+    if (of.is_owned()) become_irrevocable(t, "funlockfile, without memory to defer it");
     ::funlockfile(f);
 }
 

@@ -87,8 +87,9 @@ bool lock_for_output(tx& t, int fd) {
 template <class Write>
 ssize_t write_irrevocably(tx& t, int fd, const void* from, std::size_t count, Write write) {
     if (!accepts_output(t, fd)) return -1;
-    become_irrevocable(t, "output to a descriptor",
-                       "write after the block or in a commit action, or to a stream, whose buffer can be taken back");
+    become_irrevocable(
+        t, "output to a descriptor",
+        "write after the block or in a commit action, or to a stream, whose buffer a roll-back restores");
     if (runs_without_barriers(t)) return write(from, count);
     if (!lock_for_output(t, fd)) return -1;
     const private_array<char> bytes{t, count};
@@ -177,8 +178,9 @@ private:
 
 template <class Write>
 ssize_t write_gathered(tx& t, int fd, const all_parts& parts, Write write) {
-    become_irrevocable(t, "output to a descriptor",
-                       "write after the block or in a commit action, or to a stream, whose buffer can be taken back");
+    become_irrevocable(
+        t, "output to a descriptor",
+        "write after the block or in a commit action, or to a stream, whose buffer a roll-back restores");
     if (!runs_without_barriers(t) && !lock_for_output(t, fd)) return -1;
     const private_array<char> bytes{t, parts.size()};
     if (bytes.at == nullptr) return -1;
@@ -215,8 +217,9 @@ ssize_t pread(tx& t, int fd, void* to, std::size_t count, off_t from) {
 
 ssize_t write_private(tx& t, int fd, const void* from, std::size_t count) {
     if (!accepts_output(t, fd)) return -1;
-    become_irrevocable(t, "output to a descriptor",
-                       "write after the block or in a commit action, or to a stream, whose buffer can be taken back");
+    become_irrevocable(
+        t, "output to a descriptor",
+        "write after the block or in a commit action, or to a stream, whose buffer a roll-back restores");
     if (!runs_without_barriers(t) && !lock_for_output(t, fd)) return -1;
     return ::write(fd, from, count);
 }

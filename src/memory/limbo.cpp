@@ -22,15 +22,15 @@ void move_all(log<retired>& from, log<retired>& to) noexcept {
 /// here, too.
 struct orphaned_limbo {
     base::lock lock;
-    std::atomic<bool> occupied{false};  // a hint, which saves collections from taking the lock
+    std::atomic<bool> has_objects{false};  // a hint, which saves collections from taking the lock
     std::atomic<std::uint32_t> destroying{0};
     limbo objects;
 
     void collect(const status_record& self) noexcept {
-        if (!occupied.load(std::memory_order_relaxed) || !lock.try_lock()) return;
+        if (!has_objects.load(std::memory_order_relaxed) || !lock.try_lock()) return;
         log<retired> ready;
         objects.move_ready_to(self, ready);
-        occupied.store(!objects.open_.empty() || !objects.sealed_.empty(), std::memory_order_relaxed);
+        has_objects.store(!objects.open_.empty() || !objects.sealed_.empty(), std::memory_order_relaxed);
         destroying.fetch_add(1, std::memory_order_relaxed);
         lock.unlock();
         destroy_each(ready);  // user code: outside the lock
@@ -52,7 +52,7 @@ bool limbo::seal(const status_record& self) noexcept {
     // Partner of the plain store of the state in begin.
     base::heavy_fence();
     try {
-        const std::uint32_t count = status_records();
+        const std::uint32_t count = status_record_count();
         running_at_seal_.reserve(count);
         for (std::uint32_t id = 0; id < count; ++id) {
             status_record& a = status_record_of(id);
@@ -122,7 +122,7 @@ void limbo::move_to_orphaned_limbo(const status_record& self) noexcept {
     // The grace period of sealed objects starts again, which is safe and rare.
     move_all(sealed_, o.objects.open_);
     move_all(open_, o.objects.open_);
-    if (!o.objects.open_.empty()) o.occupied.store(true, std::memory_order_relaxed);
+    if (!o.objects.open_.empty()) o.has_objects.store(true, std::memory_order_relaxed);
     running_at_seal_.clear();
     next_collection_size_ = batch;
 }
@@ -163,11 +163,11 @@ void limbo::reset_in_fork_child() noexcept {
 
 void reset_orphan_destroyers() noexcept { orphans_of_process.value.destroying.store(0, std::memory_order_relaxed); }
 
-bool has_orphaned_objects() noexcept { return orphans_of_process.value.occupied.load(std::memory_order_relaxed); }
+bool has_orphaned_objects() noexcept { return orphans_of_process.value.has_objects.load(std::memory_order_relaxed); }
 const std::atomic<std::uint32_t>& orphan_destroyer_count() noexcept { return orphans_of_process.value.destroying; }
 void take_orphaned_objects(log<retired>& to) {
     orphans_of_process.value.objects.drain_to(to);
-    orphans_of_process.value.occupied.store(false, std::memory_order_relaxed);
+    orphans_of_process.value.has_objects.store(false, std::memory_order_relaxed);
 }
 
 void lock_orphaned_limbo() noexcept { orphans_of_process.value.lock.acquire(); }

@@ -2,9 +2,9 @@
 //
 // Memory. A log keeps its memory for the next transaction, up to `kept_bytes` without a time limit. A log that grows
 // beyond that is large, and tells its owner. The owner divides its transactions into periods. A period is so long that
-// counting its transactions costs nothing compared with the one that made the log large. The owner calls `note_usage` at
-// the end of each transaction and `end_period` at the end of each period. If the period has used less than a quarter of a
-// large log, the log then shrinks to twice the used part. So a log keeps its size while each period has one large
+// counting its transactions costs nothing compared with the one that made the log large. The owner calls `record_usage`
+// at the end of each transaction and `end_period` at the end of each period. If the period has used less than a quarter
+// of a large log, the log then shrinks to twice the used part. So a log keeps its size while each period has one large
 // transaction. If only one transaction in many periods is large, growing costs a constant for each entry that it logs.
 // Memory that stays unused for a whole period is freed at its end.
 //
@@ -48,7 +48,8 @@ class log {
 
 public:
     constexpr log() noexcept = default;
-    /// Creates an empty log that raises `large_flag` in `large_flags` whenever it becomes large. `large_flags` outlives the log.
+    /// Creates an empty log that raises `large_flag` in `large_flags` whenever it becomes large. `large_flags` outlives
+    /// the log.
     log(std::uint32_t& large_flags, std::uint32_t large_flag) noexcept
         : large_flags_{&large_flags}, large_flag_{large_flag} {}
     log(const log&) = delete;
@@ -113,9 +114,9 @@ public:
     /// Drops all entries that are set aside from number `count` on.
     void shrink_aside(std::size_t count) noexcept { capacity_ = limit_ - count; }
 
-    void note_usage() noexcept { max_used_ = std::max(max_used_, size() + aside()); }
+    void record_usage() noexcept { max_used_ = std::max(max_used_, size() + aside()); }
     void end_period() noexcept {
-        note_usage();
+        record_usage();
         const std::size_t new_room = room_after_period<T>(std::exchange(max_used_, 0), bytes() / sizeof(T));
         if (new_room * sizeof(T) < bytes() && aside() == 0) static_cast<void>(resize(new_room));
     }

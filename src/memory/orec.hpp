@@ -12,7 +12,7 @@
 // transaction's number. The writer is only needed for a shortcut (`written_by`), so its loss costs only a slow read.
 //
 // 50 bits of time last 1.2 years at 30 million commits a second, and 130 days at 100 million. Before the time reaches
-// its end, the version clock starts anew, any number of times (algorithms/new_era_test.hpp).
+// its end, the version clock starts anew, any number of times (algorithms/new_era.hpp).
 #pragma once
 
 #include <cstdint>

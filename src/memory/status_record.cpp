@@ -31,15 +31,15 @@ void register_status_record(status_record& a) {
         first_of_chunk.store(new chunk{}, std::memory_order_relaxed);
     a.id = id;
     (*first_of_chunk.load(std::memory_order_relaxed))[id & (chunk_size - 1)].store(&a, std::memory_order_relaxed);
-    // Pairs with the acquire in status_records(): a thread that sees the count also sees the entry.
+    // Pairs with the acquire in status_record_count(): a thread that sees the count also sees the entry.
     count.store(id + 1, std::memory_order_release);
 }
 
-std::uint32_t status_records() noexcept { return count.load(std::memory_order_acquire); }
+std::uint32_t status_record_count() noexcept { return count.load(std::memory_order_acquire); }
 
 status_record& status_record_of(std::uint32_t id) noexcept {
     // Two cases. A number found in an orec: a running transaction stored it there after its enrolment, and the caller
-    // read the orec with acquire. A number below status_records(): the acquire in that function covers it.
+    // read the orec with acquire. A number below status_record_count(): the acquire in that function covers it.
     return *(*directory[id >> chunk_bits].load(std::memory_order_relaxed))[id & (chunk_size - 1)].load(
         std::memory_order_relaxed);
 }

@@ -13,7 +13,7 @@
 // Only the owner stores the state. Other threads read it, and ask the transaction to abort by storing its sequence in
 // `kill_request`:
 //
-//   owner, at commit: state = preparing; light_fence; is kill_request mine? then abort
+//   owner, at commit: state = preparing; light_fence; is kill_request its sequence? then abort
 //   killer:           kill_request = sequence; heavy_fence; is state still active or visible? then it will abort
 //
 // By the guarantee of base/fence.hpp one of them sees the other: a killer that finds the victim active after its fence
@@ -31,8 +31,8 @@
 // moved on. The count wraps: such a thread misses a wake-up only if exactly 2^31 wake-ups, each a system call, come
 // between its load and its sleep. The sleep then ends after the limit of base::recheck_deadline.
 //
-// Lifetime: status records are never freed, because orecs and waiters name them by number. A context that leaves returns
-// its descriptor for the next context.
+// Lifetime: status records are never freed, because orecs and waiters name them by number. A context that leaves
+// returns its descriptor for the next context.
 #pragma once
 
 #include <cstdint>
@@ -66,9 +66,9 @@ struct alignas(128) status_record {
     detail::shared<std::uint32_t> sleepers{0};
     /// The running transaction may access plain memory; see core/privatization/quiescence.hpp.
     detail::shared<std::uint32_t> uses_plain_memory{0};
-    /// `replies_requested` counts the requests to the running transaction to show that its reads are current. `replies_given` is the
-    /// count of requests that it has answered; see core/privatization/quiescence.hpp. Both wrap, and are compared by
-    /// their difference.
+    /// `replies_requested` counts the requests to the running transaction to show that its reads are current.
+    /// `replies_given` is the count of requests that it has answered; see core/privatization/quiescence.hpp. Both wrap,
+    /// and are compared by their difference.
     detail::shared<std::uint32_t> replies_requested{0};
     detail::shared<std::uint32_t> replies_given{0};
     /// The number of waits of this context that still have to store up to which version no commit quiesces. The context
@@ -93,8 +93,8 @@ inline constexpr std::uint32_t max_status_records = std::uint32_t{1} << 20;
 /// Enters `a` under the next free number. Throws std::length_error beyond max_status_records, std::bad_alloc.
 void register_status_record(status_record& a);
 /// Returns how many numbers are in use; never shrinks.
-[[nodiscard]] std::uint32_t status_records() noexcept;
-/// Returns the status record with that number. REQUIRES: id < status_records() at some earlier time.
+[[nodiscard]] std::uint32_t status_record_count() noexcept;
+/// Returns the status record with that number. REQUIRES: id < status_record_count() at some earlier time.
 [[nodiscard]] status_record& status_record_of(std::uint32_t id) noexcept;
 
 /// The address of all status records for debuggers: `chunks` points to an array of pointers to arrays of 2^chunk_bits

@@ -1,8 +1,8 @@
 // Counters that one thread writes and any thread reads: a number, and numbers by key.
 //
 // Thread safety: one writer, the owner, which loads and stores relaxed; other threads read each number at any time. A
-// tally only grows, at its head. A thread that loads the head (acquire, partner: the release in keyed_counter::at) finds every
-// earlier entry complete. If memory runs out, only counts are lost.
+// keyed counter only grows, at its head. A thread that loads the head (acquire, partner: the release in
+// keyed_counter::at) finds every earlier entry complete. If memory runs out, only counts are lost.
 #pragma once
 
 #include <atomic>
@@ -23,8 +23,8 @@ private:
     std::atomic<std::uint64_t> value_{0};
 };
 
-/// Counts by key. Few keys are expected, because they are places in a program. Entries live as long as the tally, and
-/// tallies with entries live as long as the process.
+/// Counts by key. Few keys are expected, because they are places in a program. Entries live as long as the counter, and
+/// counters with entries live as long as the process.
 template <class Key, class Count>
 class keyed_counter {
 public:

@@ -97,7 +97,8 @@ void transaction_counters::count_hardware_abort(const block_id& where, hardware_
     if (counters* const c = at(where)) c->hardware_aborts[static_cast<std::size_t>(why)].add_one();
 }
 
-/// Calls f(counter, sum) for every counter, except those by rival, with the member of site_statistics that sums it up.
+/// Calls f(counter, sum) for every counter, except those by conflicting site, with the member of site_statistics that
+/// sums it up.
 template <class F>
 void transaction_counters::pair_up(counters& c, site_statistics& s, F&& f) {
     const auto each = [&f](auto& many, auto& sums) {

@@ -53,8 +53,8 @@ public:
     /// runs out.
     void count_commit(const block_id& where, std::uint32_t restarts) noexcept;
     void count_duration(const block_id& where, std::uint64_t nanoseconds) noexcept;
-    /// Counts an abort. `conflicting_site`: the block that was in the way, or null; `lost`: the duration of the attempt in
-    /// nanoseconds, if it was timed.
+    /// Counts an abort. `conflicting_site`: the block that conflicted, or null; `lost`: the duration of the attempt
+    /// in nanoseconds, if it was timed.
     void count_abort(const block_id& where, abort_cause cause, const site* conflicting_site,
                      std::uint64_t lost) noexcept;
     void count_partial_rollback(const block_id& where) noexcept;

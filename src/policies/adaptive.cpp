@@ -26,7 +26,8 @@ struct contended {
 /// block behind it (by a lock of the program, for example), the program must not stop.
 constexpr std::chrono::milliseconds longest_in_queue{20};
 
-/// Sites that are on trial or serialised. The table has few places; other sites wait until one of these rests again.
+/// Sites that are on trial or serialised. The table has few places; other sites wait until one of these is resting
+/// again.
 constinit std::array<detail::shared<contended*>, 8> watched{};
 
 constinit detail::shared<max_queue_wait> forced{max_queue_wait::as_measured};

@@ -1,7 +1,7 @@
 // adaptive: does as `patient` does, and serialises a site whose blocks defeat each other often, as long as that pays
-// (trial.hpp). The executions of a serialised site wait in a queue (core/waiting/execution_queue.hpp), from their first attempt
-// on. After Yoo and Lee, "Adaptive Transaction Scheduling for Transactional Memory Systems" (SPAA 2008), which has one
-// queue for all sites, and Maldonado et al., 7.
+// (trial.hpp). The executions of a serialised site wait in a queue (core/waiting/execution_queue.hpp), from their first
+// attempt on. After Yoo and Lee, "Adaptive Transaction Scheduling for Transactional Memory Systems" (SPAA 2008), which
+// has one queue for all sites, and Maldonado et al., 7.
 //
 // A site without contention costs nothing: its commits are not counted, and begin reads only a word that it reads
 // anyway. While any site is on trial or serialised, all blocks under this policy begin out of line.

@@ -1,5 +1,5 @@
 // Policies that compare the two transactions, or always favour one side: patient, aggressive, timestamp, karma,
-// priority, deadline. shedding_test.hpp has the policies that always abort themselves.
+// priority, deadline. self_abort.hpp has the policies that always abort themselves.
 #pragma once
 
 #include <chrono>
@@ -12,18 +12,19 @@
 
 namespace tutti::policies {
 
-// ---- timestamp: the older transaction wins. An execution draws its age when it first meets a conflict, and keeps it
+// ---- timestamp: the older transaction wins. An execution draws its age at its first conflict, and keeps it
 // over its restarts. So every execution becomes the oldest at some time, and does not starve.
 //
 // After "greedy" (Guerraoui, Herlihy, Pochon: PODC 2005), which draws the age at the start. Drawing it at the first
-// conflict saves all others the access to the counter. It changes the order only among transactions that never met.
+// conflict saves all others the access to the counter. It changes the order only among transactions that never
+// conflicted.
 
 inline core::verdict older_wins(core::descriptor& self, core::descriptor& other, abort_cause /*where*/) noexcept {
     return core::is_older(self, other) ? core::verdict::kill_other : core::verdict::wait;
 }
 
 inline constexpr core::policy timestamp{.name = "timestamp",
-                                        .summary = "the older wins",
+                                        .summary = "the older transaction wins",
                                         .conflict = older_wins,
                                         .pause = core::wait_or_back_off,
                                         .remote = {.precedence = core::remote_conflict_rules::precedence_rule::age}};
@@ -34,8 +35,8 @@ inline constexpr core::policy timestamp{.name = "timestamp",
 // aborts instead (core/conflict/conflict.cpp says why), and sleeps before its next attempt. So no transaction spins on
 // a sleeping owner, and none sleeps while it owns orecs that others want.
 //
-// If two visible readers want to write what both have marked, both would abort, again and again. So the older one goes
-// on.
+// If two visible readers want to write what both have marked, both would abort, again and again. So the older one
+// continues.
 
 inline core::verdict wait_for_other(core::descriptor& self, core::descriptor& other, abort_cause where) noexcept {
     if (where == abort_cause::conflict_visible_read && self.strict()) return older_wins(self, other, where);
@@ -54,7 +55,8 @@ inline core::verdict choose_kill(core::descriptor& /*self*/, core::descriptor& /
     return core::verdict::kill_other;
 }
 
-/// Delays a killed transaction. Otherwise it could get in its killer's way again before the killer has looked, forever.
+/// Delays a killed transaction. Otherwise it could conflict with its killer again before the killer has looked,
+/// forever.
 inline void pause_for_killer(core::descriptor& self) noexcept {
     if (self.run.last_cause == abort_cause::killed) core::back_off(self);
     else base::spin_turn();
@@ -89,7 +91,7 @@ inline core::verdict more_work_wins(core::descriptor& self, core::descriptor& ot
 }
 
 inline constexpr core::policy karma{.name = "karma",
-                                    .summary = "whoever has done more work in vain wins, then the older",
+                                    .summary = "the transaction with more wasted work wins, then the older",
                                     .conflict = more_work_wins,
                                     .pause = core::wait_or_back_off,
                                     .abort = add_work,
@@ -115,8 +117,8 @@ inline constexpr core::policy priority{
     .remote = {.precedence = core::remote_conflict_rules::precedence_rule::priority}};
 
 // ---- deadline: the earlier deadline wins, then the older transaction (Maldonado et al., 6). A transaction without a
-// deadline loses to all that have one. A writer meets readers whose reads are visible, as they are when a deadline is
-// near. Then the thread also keeps its processor until the commit, if it can (5, "Time-slice extensions").
+// deadline loses to all that have one. A writer conflicts with readers whose reads are visible, as they are when a
+// deadline is near. Then the thread also keeps its processor until the commit, if it can (5, "Time-slice extensions").
 
 /// How long a thread may be away while the threads that wait for its processor run: the period that Linux 6.1 divides
 /// among them on eight processors or more. Other kernels and machines take less, or have no such bound.

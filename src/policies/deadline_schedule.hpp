@@ -42,7 +42,7 @@ inline core::deadline_schedule make_schedule(base::deadline due, std::chrono::na
             .latest_start = before(due, usual)};
 }
 
-/// Returns a timetable by measurements, unless `tuning` has factors of its own.
+/// Returns a schedule that measurements decide, unless `tuning` has factors of its own.
 inline core::deadline_schedule make_schedule(base::deadline due, const core::schedule_inputs& seen,
                                              const deadline_tuning& tuning) noexcept {
     if (core::uses_factors_only(tuning)) return make_schedule(due, seen.expected, tuning);

@@ -23,12 +23,12 @@ inline constexpr core::remote_conflict_rules remote_self_abort{.may_wait = false
 // ---- suicide: run again at once. The baseline of Maldonado et al.; only chance keeps two transactions from aborting
 // each other forever.
 
-inline void continue_waiting(core::descriptor& /*self*/) noexcept { base::spin_turn(); }
+inline void pause_for_one_spin(core::descriptor& /*self*/) noexcept { base::spin_turn(); }
 
 inline constexpr core::policy suicide{.name = "suicide",
                                       .summary = "abort oneself and run again at once",
                                       .conflict = choose_self_abort,
-                                      .pause = continue_waiting,
+                                      .pause = pause_for_one_spin,
                                       .bounded = false,
                                       .remote = {.may_wait = false, .may_pause = false}};
 
@@ -45,7 +45,7 @@ inline void pause_for_orec(core::descriptor& self) noexcept {
 }
 
 inline constexpr core::policy delay{.name = "delay",
-                                    .summary = "abort oneself and wait until what it met is free",
+                                    .summary = "abort oneself and wait until the contended object is free",
                                     .conflict = choose_self_abort,
                                     .pause = pause_for_orec,
                                     .remote = remote_self_abort};
@@ -69,7 +69,7 @@ inline void pause_by_yielding(core::descriptor& self) noexcept {
 }
 
 inline constexpr core::policy yield{.name = "yield",
-                                    .summary = "abort oneself and give the processor to others once",
+                                    .summary = "abort oneself and yield the processor once",
                                     .conflict = choose_self_abort,
                                     .pause = pause_by_yielding,
                                     .remote = remote_self_abort};

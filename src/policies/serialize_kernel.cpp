@@ -39,13 +39,12 @@ const core::policy serialize_kernel{.name = "serialize-kernel",
                                     .end = core::hide_in_kernel,
                                     .remote = remote_self_abort};
 
-const core::policy serialize_soft_kernel{
-    .name = "serialize-soft-kernel",
-    .summary = "run at a lower weight, which the kernel gives, until those one lost to have committed",
-    .conflict = choose_self_abort,
-    .pause = pause_at_lower_weight,
-    .start = show,
-    .end = end_softly,
-    .remote = remote_self_abort};
+const core::policy serialize_soft_kernel{.name = "serialize-soft-kernel",
+                                         .summary = "run at a lower kernel weight until the winners have committed",
+                                         .conflict = choose_self_abort,
+                                         .pause = pause_at_lower_weight,
+                                         .start = show,
+                                         .end = end_softly,
+                                         .remote = remote_self_abort};
 
 }  // namespace tutti::policies

@@ -46,7 +46,7 @@ void note(core::descriptor& self, const core::descriptor& winner) {
         entry.nice = first->nice;
         m.all.push_back(entry);
     } else {
-        // Room is reserved before the priority is lowered, so that every lowered priority is on the list.
+        // Memory is reserved before the priority is lowered, so that every lowered priority is on the list.
         m.all.reserve(m.all.size() + 1);
         const std::optional<int> nice = base::lower_priority();
         if (!nice) return;
@@ -111,7 +111,7 @@ void on_fork(core::copying step, const core::descriptor* self) noexcept {
 }  // namespace
 
 const core::policy serialize_soft{.name = "serialize-soft",
-                                  .summary = "run at a lower priority until those one lost to have committed",
+                                  .summary = "run at a lower priority until the winners have committed",
                                   .conflict = choose_self_abort,
                                   .pause = pause_at_lower_priority,
                                   .start = request_end_event,

@@ -21,8 +21,8 @@ public:
 
     /// Type of a function that is called for each added range.
     using range_callback = void (*)(std::uintptr_t begin, std::uintptr_t end) noexcept;
-    /// `on_range_added` is called for each added range unless it is null. `ticks_at_calls`: added objects also take ticks where
-    /// they call libraries (library_calls.hpp).
+    /// `on_range_added` is called for each added range unless it is null. `ticks_at_calls`: added objects also take
+    /// ticks where they call libraries (library_calls.hpp).
     explicit code_map(range_callback on_range_added = nullptr, bool ticks_at_calls = false) noexcept
         : on_range_added_{on_range_added}, ticks_at_calls_{ticks_at_calls} {}
 

@@ -1,25 +1,26 @@
 // An execution context: a stack, the position of its code, the transaction that it runs, and its scheduling state.
 //
-//   pooled -> standing -> running <-> active
-//                           |  ^
-//                           v  |
-//                         parked -> active
-//          running -> pooled
+//   pooled -> unstarted -> running <-> active
+//                           |   |
+//                           |   +----> parked -> active
+//                           +--------> pooled
 //
-//   pooled    free. Its stack and descriptor are kept for the next work
-//   standing  admitted, not started
-//   active    started, and ready to continue: preempted, or awake again
-//   parked    waits for another transaction, or sleeps in retry. The thread that ends the wait makes it active
+//   pooled     free. Its stack and descriptor are kept for the next work
+//   unstarted  admitted, not started
+//   running    a worker runs it
+//   active     started, and ready to continue: preempted, or awake again
+//   parked     waits for another transaction, or sleeps in retry. The thread that ends the wait makes it active
 //
 // Invariants
 //
 //   CTX1  `state`, the level and the lists change only under the scheduler's lock.
 //   CTX2  Only the worker that runs the context touches the contents of its stack.
 //   CTX3  A started context stays with its worker, `home_worker`, unless the scheduler migrates contexts.
-//   CTX4  If lent > 0, a context of that level waits for the transaction that this context ran at the time of the loan.
-//   CTX5  An admitted context has one of the NUM_CONTEXTS places until it first sleeps in retry. Then the work that would
-//       wake the context may need that place. From then on the context has no place, so that contexts that wake up
-//       together do not keep new work from being admitted.
+//   CTX4  If inherited_level > 0, a context of level inherited_level - 1 waits for a transaction of this context. This
+//       context ran that transaction when it inherited the level.
+//   CTX5  An admitted context has one of the NUM_CONTEXTS places until it first sleeps in retry. Then the work that
+//       would wake the context may need that place. From then on the context has no place, so that contexts that wake
+//       up together do not keep new work from being admitted.
 #pragma once
 
 #include <algorithm>
@@ -59,25 +60,25 @@ struct context : level_list_node {
     std::uint64_t order = 0;       // number in the order of arrival
     unsigned level = 0;            // P_T
     unsigned preemptions = 0;      // C_T
-    unsigned inherited_level = 0;  // the level that a waiter has lent it, plus one; 0: none
+    unsigned inherited_level = 0;  // the level of a waiter, plus one; 0: none
     run_state state = run_state::pooled;
     worker* home_worker = nullptr;  // set when it is chosen
-    std::uint64_t run_number = 0;   // number of its latest turn on a worker
+    std::uint64_t run_number = 0;   // number of its latest run on a worker
     bool has_started = false;
     bool has_place = false;
 
-    // --- set once its stack has overflowed, or it is doomed; its own thread uses them
+    // --- set once its stack has overflowed, or it is doomed; used by its own thread
     bool stack_overflowed = false;
-    std::atomic<bool> doomed{false};  // it is to be ended in the middle of its run; other threads set it
+    std::atomic<bool> doomed{false};  // it must be terminated in the middle of its run; other threads set it
     single_stepping single_steps;     // single steps to where it may be terminated
 
-    // --- while its code is not to be disturbed (hold); used by its thread and the handlers there
+    // --- while its code must not be preempted (set_no_preemption); used by its thread and the handlers there
     std::atomic<std::uint32_t> no_preemption_depth{0};
     std::atomic<bool> tick_deferred{false};
 
-    // --- while other threads interrupt it, it is not reused
+    // --- it is not reused while other threads interrupt it, which pins it
     unsigned pin_count = 0;
-    bool work_ended = false;  // its work has ended; the last visitor recycles it
+    bool work_ended = false;  // its work has ended; the thread that sets pin_count to 0 recycles it
 
     // --- while it is parked
     bool is_waiting = false;              // it is parked or about to be, and was not woken

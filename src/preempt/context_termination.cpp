@@ -1,5 +1,5 @@
-// The workers' part of stack_overflow.hpp: recognizes a stack overflow, and ends the context. Also ends a doomed context,
-// which does not end otherwise.
+// The workers' part of stack_overflow.hpp: recognizes a stack overflow, and terminates the context. Also terminates a
+// doomed context, which does not end otherwise.
 #include <cxxabi.h>
 #include <ucontext.h>
 #include <unwind.h>
@@ -148,15 +148,15 @@ bool worker::handles_overflow(const siginfo_t& fault, ucontext_t& where) noexcep
         return true;
     }
     base::write_emergency_message(
-        "tutti: a procedure has run over its stack, and over the reserve below it, and cannot be ended alone: "
-        "code other than its own, or a block of the language, is in the middle of something there, or nobody is there "
-        "to tell\n");
+        "tutti: a procedure has overflowed its stack and the reserve below it, and cannot be terminated alone: code "
+        "other than its own, or a block of the language, is active on the stack, or the work has no function to call "
+        "instead\n");
     return false;
 }
 
 bool worker::may_terminate_doomed(const context& c, const ucontext_t& where) const noexcept {
     const core::descriptor* const d = innermost_transaction();
-    // Resources that it holds while it is not to be disturbed would stay taken.
+    // Resources that it holds while it must not be preempted would stay taken.
     const bool busy = c.no_preemption_depth.load(std::memory_order_relaxed) != 0 || d == nullptr ||
                       d->critical_depth.load(std::memory_order_relaxed) != 0 || is_bound_to_commit(d);
     return !busy && c.descriptor->exceptions->uncaught == 0 && may_terminate(c, where);
@@ -214,7 +214,7 @@ void worker::handle_fault(int signal, siginfo_t* what, void* interrupted) noexce
     const int error = errno;
     const bool handled = w != nullptr && w->handles_overflow(*what, *static_cast<ucontext_t*>(interrupted));
     errno = error;
-    if (!handled) pass_on(signal, what, interrupted);
+    if (!handled) forward_fault(signal, what, interrupted);
 }
 
 void worker::handle_trap(int signal, siginfo_t* what, void* interrupted) noexcept {
@@ -223,7 +223,7 @@ void worker::handle_trap(int signal, siginfo_t* what, void* interrupted) noexcep
     const bool handled =
         w != nullptr && what->si_code == TRAP_TRACE && w->handles_trap(*static_cast<ucontext_t*>(interrupted));
     errno = error;
-    if (!handled) pass_on(signal, what, interrupted);
+    if (!handled) forward_fault(signal, what, interrupted);
 }
 
 }  // namespace tutti::preempt

@@ -9,7 +9,7 @@
 // program that embeds the engine should not need another package for that.
 //
 // A fiber also carries the state that belongs to the code on its stack but is kept per thread: errno and the exceptions
-// in flight. The sanitizers are told of every switch.
+// in flight. Each switch is reported to the sanitizers.
 #pragma once
 
 #include <cstddef>

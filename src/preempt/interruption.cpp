@@ -4,7 +4,7 @@
 // A sleeper can no longer be woken once all accepted work sleeps or waits for a place. Work has a place unless memory
 // is exhausted. The last context to fall asleep or to end brings about that state. Its worker then looks for work,
 // finds none, and interrupts a sleeper instead. `end_waits`, and the thread that recycles a context that was being
-// interrupted, ring a worker for that.
+// interrupted, wake a worker for that.
 #include <algorithm>
 
 #include "core/lifecycle/interrupt.hpp"
@@ -53,8 +53,8 @@ void scheduler::terminate_in_place(void* const& context_slot, const void* argume
     context* const c = context_running(context_slot, argument);
     if (c == nullptr) return;
     c->doomed.store(true, std::memory_order_relaxed);
-    // Under the lock, so that the running context is not recycled meanwhile. If the context gives way before the signal
-    // arrives, the worker that enters it next ticks itself.
+    // Under the lock, so that the running context is not recycled meanwhile. If the context is preempted before the
+    // signal arrives, the worker that enters it next ticks itself.
     if (c->state == run_state::running) c->home_worker->interrupt_thread();
 }
 
@@ -90,8 +90,8 @@ void scheduler::end_waits() noexcept {
 context* scheduler::find_stranded() noexcept {
     if (!ending_waits_ || stranded_ != nullptr || sleeping_ == 0 || outstanding_ != sleeping_ + admission_queue_.size())
         return nullptr;
-    // The context's own thread stores `sleeping_waiter` before it takes the lock to sleep. It clears `sleeping_waiter` after the waking
-    // thread has taken the lock.
+    // The context's own thread stores `sleeping_waiter` before it takes the lock to sleep. It clears `sleeping_waiter`
+    // after the waking thread has taken the lock.
     const auto can_be_ended = [](const std::unique_ptr<context>& c) {
         return c->sleeper != nullptr && c->sleeper->sleeping_waiter != nullptr;
     };

@@ -20,7 +20,7 @@
 namespace tutti::preempt {
 namespace {
 
-/// The module writes one byte to the place where a descriptor notes a tick.
+/// The module writes one byte to the flag of a descriptor that a tick is pending.
 static_assert(sizeof(std::atomic<bool>) == 1 && std::atomic<bool>::is_always_lock_free);
 
 std::string error_text() { return std::strerror(errno); }
@@ -49,7 +49,8 @@ public:
         if (::ioctl(fd_, TUTTI_TICK_REGISTER, &how) != 0) {
             const int error = errno;
             if (users_ == 0) close();
-            throw std::system_error{error, std::generic_category(), "tutti: no ticks of the kernel for a worker"};
+            throw std::system_error{error, std::generic_category(),
+                                    "tutti: cannot register a worker for ticks of the kernel module"};
         }
         ++users_;
         t.kernel_number = how.number;
@@ -65,7 +66,7 @@ public:
     void allow(std::uintptr_t begin, std::uintptr_t end) noexcept {
         const tutti_range range{begin, end};
         const base::lock_guard guard{lock_};
-        // If the system refuses, ticks in that range are noted, and served at barriers.
+        // If the system refuses, ticks in that range stay pending, and are served at barriers.
         if (fd_ >= 0) ::ioctl(fd_, TUTTI_ALLOW, &range);
     }
     [[nodiscard]] std::uint64_t deferred(const tick_target& t) noexcept {

@@ -111,8 +111,8 @@ tutti_preempt_entry_end:
 namespace tutti::preempt {
 namespace {
 
-/// The stack that the worker's look at the queue needs, with the frame of a signal that comes meanwhile.
-constexpr std::size_t look_bytes = 16 * 1024;
+/// The stack that the worker's check of the queue needs, with the frame of a signal that comes meanwhile.
+constexpr std::size_t check_bytes = 16 * 1024;
 /// The state component of protection keys, which must stay as the interrupted code left it.
 constexpr std::uint64_t protection_keys = 0x200;
 
@@ -132,7 +132,7 @@ std::size_t measure_state() noexcept {
 
 std::size_t entry_stack_bytes() noexcept {
     static const std::size_t state = measure_state();
-    return state == 0 ? 0 : state + look_bytes;
+    return state == 0 ? 0 : state + check_bytes;
 }
 
 }  // namespace tutti::preempt

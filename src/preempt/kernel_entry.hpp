@@ -1,9 +1,9 @@
 // The code that the kernel module redirects a worker to. The entry saves every register of the interrupted code, lets
-// the worker look at the queue (which may run other contexts meanwhile), and returns.
+// the worker check the queue (which may run other contexts meanwhile), and returns.
 //
 // For a signal handler, the kernel saves the registers, in a frame that the return from the handler needs. Here this
 // happens in user mode: pushes save the registers and XSAVE saves the extended state, below the red zone. While the
-// worker looks, the extended state is as at the start of a process, as the ABI requires at every call.
+// worker checks, the extended state is as at the start of a process, as the ABI requires at every call.
 #pragma once
 
 #include <cstddef>

@@ -25,7 +25,7 @@ extern __attribute__((visibility("hidden"))) const char tutti_preempt_tick_here[
 extern __attribute__((visibility("hidden"))) const char tutti_preempt_call_stubs_end[];
 }
 
-static_assert(tutti::preempt::tick_signal == 23, "the number that stands in the assembler below");
+static_assert(tutti::preempt::tick_signal == 23, "the number in the assembler code below");
 static_assert(sizeof(std::atomic<bool>) == 1, "the assembler below reads a byte");
 
 // Makes two system calls: gettid, and tgkill to that thread of the scheduler's process. The signal arrives before the

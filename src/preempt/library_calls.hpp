@@ -1,6 +1,6 @@
 // Takes ticks where application code calls a library.
 //
-// A tick that finds library code is postponed. Some procedures spend their time in short calls of libraries, and are in
+// A tick that finds library code is deferred. Some procedures spend their time in short calls of libraries, and are in
 // their own code for a few nanoseconds out of a hundred. So most ticks would find the library again. But whenever such
 // a procedure calls the next function, it holds no lock of a library, as anywhere in its own code. So each call of a
 // library checks whether something urgent waits, and takes a tick there, before the function begins. Silvestri et al.

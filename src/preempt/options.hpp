@@ -17,7 +17,7 @@ struct context;
 
 enum class context_event : std::uint8_t {
     dispatched,  ///< its first instruction comes next
-    preempted,   ///< it gave way to a higher level
+    preempted,   ///< a context of a higher level took its worker
     parked,      ///< it waits for a transaction or sleeps in retry
     resumed,     ///< it continues where it was
     finished,
@@ -36,12 +36,13 @@ inline constexpr unsigned max_workers = 64;
 /// tick switches it away.
 struct idle_callback {
     void* self = nullptr;
-    /// Runs on the worker's thread. Returns soon after `wakeup_word` differs from `seen`, and after `until`. Returns false if
-    /// the worker may sleep instead.
+    /// Runs on the worker's thread. Returns soon after `wakeup_word` differs from `seen`, and after `until`. Returns
+    /// false if the worker may sleep instead.
     bool (*run_idle)(void* self, const std::atomic<std::uint32_t>& wakeup_word, std::uint32_t seen,
                      base::deadline until) noexcept = nullptr;
-    /// Ends a sleep inside `run_idle`. The wake-up word has changed before the call. A `run_idle` that is about to sleep stores
-    /// this first and checks the wake-up word afterwards, both sequentially consistent. Any thread may call it. Must not block.
+    /// Ends a sleep inside `run_idle`. The wake-up word has changed before the call. A `run_idle` that is about to
+    /// sleep stores this first and checks the wake-up word afterwards, both sequentially consistent. Any thread may
+    /// call it. Must not block.
     void (*wake)(void* self) noexcept = nullptr;
 };
 
@@ -50,7 +51,7 @@ struct options {
     unsigned contexts = 1024;              // NUM_CONTEXTS: number of places, and so of works in progress
     std::size_t stack_bytes = 256 * 1024;  // of each context; memory is allocated when it is touched
     std::size_t max_waiting = 5120;  // maximum number of accepted works that have not begun, or have no place any more
-    // when this maximum is reached, work that has not begun gives way to more urgent work
+    // When this maximum is reached, more urgent work replaces work that has not begun, which is shed.
     bool sheds = false;
     unsigned highest_level = 5;  // levels go from 0 to this one, at most 63
     priority_boost boost = {};
@@ -77,13 +78,13 @@ struct counts {
     std::uint64_t preemptions = 0;
     std::uint64_t priority_boosts = 0;
     std::uint64_t parkings = 0;
-    std::uint64_t priority_inheritances = 0;  // loans of a waiter's level to the context that it waits for
+    std::uint64_t priority_inheritances = 0;  // levels of waiters that the awaited contexts inherited
     std::uint64_t ticks_by_signal = 0;        // ticks that came as a signal
     std::uint64_t ticks_by_kernel = 0;        // ticks that came without a signal, from the kernel module
     std::uint64_t ticks_deferred = 0;         // of both, those outside of application code or in a critical region
     std::uint64_t unstarted = 0, active = 0, parked = 0, without_context = 0;  // current numbers
     std::array<std::uint64_t, max_levels> unstarted_by_level{};  // of those, the works that have not begun, by level
-    std::array<std::uint64_t, max_levels> shed_by_level{};       // accepted works that gave way before they began
+    std::array<std::uint64_t, max_levels> shed_by_level{};       // accepted works that were shed before they began
 };
 
 }  // namespace tutti::preempt

@@ -6,13 +6,13 @@
 // code may keep the address of a thread-local variable across any instruction. With migration, all of them share one
 // list.
 //
-// So workers do not steal: an idle worker takes the next of all unstarted contexts. Separate lists of unstarted contexts
-// for each worker would avoid contention for the lock. But then a worker could run a context that is less urgent than
-// one in another list. Measured on two processors: the throughput of two workers relative to one is 2.0 for calls of 5
-// us, and 2.1 for 17 us. It is 0.7 for calls of 1 us, and 0.2 for empty calls. A trivial call of a server costs its
-// worker 6 us, so separate lists would gain nothing there.
+// So workers do not steal: an idle worker takes the next of all unstarted contexts. Separate lists of unstarted
+// contexts for each worker would avoid contention for the lock. But then a worker could run a context that is less
+// urgent than one in another list. Measured on two processors: the throughput of two workers relative to one is 2.0 for
+// calls of 5 us, and 2.1 for 17 us. It is 0.7 for calls of 1 us, and 0.2 for empty calls. A trivial call of a server
+// costs its worker 6 us, so separate lists would gain nothing there.
 //
-// A preempted context is put back only after the context that it gave way to has been taken. Otherwise, if it was
+// A preempted context is put back only after the context that replaces it has been taken. Otherwise, if it was
 // promoted to the level of that one, it would come first.
 //
 // Not synchronized. The scheduler's lock guards it.

@@ -1,11 +1,11 @@
 // The functions that the runtime calls when a preemptible context has to wait, and the choice of the next context.
 //
-// A context that waits for a transaction is parked. Its level and its deadline are inherited by the context of that
-// transaction, and to the context that this one waits for in turn. So these are scheduled as if the waiting context
-// itself ran. The inheritance ends with the transaction. Why no wake-up is lost:
+// A context that waits for a transaction is parked. The context of that transaction inherits its level and its
+// deadline. So does the context for which that one waits in turn. Both are scheduled as if the waiting context itself
+// ran. The inheritance ends with the transaction. Why no wake-up is lost:
 //
-//   waiter:  enters parked_ (lock); other.sleepers |= 1; heavy_fence; is it over? then leaves the list, else parks
-//   owner:   ends its transaction; light_fence; is `sleepers` odd? then on_wake_sleepers:
+//   waiter:  adds itself to parked_ (lock); other.sleepers |= 1; heavy_fence; is it over? then removes itself, else
+//   parks owner:   ends its transaction; light_fence; is `sleepers` odd? then on_wake_sleepers:
 //            wakes all waiters for it (lock)
 //
 // By base/fence.hpp, either the waiter sees the end, or the owner sees the bit and then finds the waiter in the list. A
@@ -32,9 +32,9 @@ constexpr auto max_wait = std::chrono::milliseconds{1};
 
 scheduler* the_scheduler = nullptr;
 
-// For threads that are not workers. Closing stores null to `reachable` and then waits until `threads_inside` is zero. Both are
-// seq_cst, so a thread that has counted itself in either reads the null, or is seen in the count. Contexts need
-// neither, because they have ended when the runtime hooks is closed.
+// For threads that are not workers. `remove_hooks` stores null to `reachable` and then waits until `threads_inside` is
+// zero. Both are seq_cst, so a thread that has counted itself in either reads the null, or is seen in the count.
+// Contexts need neither, because they have ended when the runtime hooks are removed.
 constinit std::atomic<scheduler*> reachable{nullptr};
 constinit std::atomic<unsigned> threads_inside{0};
 
@@ -49,7 +49,7 @@ bool runs_a_transaction(const core::descriptor& d) noexcept {
 bool scheduler::exists() noexcept { return the_scheduler != nullptr; }
 
 void scheduler::install_hooks() {
-    if (the_scheduler != nullptr) throw std::logic_error{"tutti: a process has one scheduler at a time"};
+    if (the_scheduler != nullptr) throw std::logic_error{"tutti: this process already has a scheduler"};
     the_scheduler = this;
     tick_in_this_process();
     struct sigaction tick{};

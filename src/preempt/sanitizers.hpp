@@ -1,4 +1,4 @@
-// Macros that tell which sanitizers this code is compiled with.
+// Macros that are defined if this code is compiled with a sanitizer.
 #pragma once
 
 #if defined(__SANITIZE_ADDRESS__)

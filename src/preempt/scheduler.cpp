@@ -14,18 +14,25 @@ namespace tutti::preempt {
 namespace {
 
 const options& checked(const options& how) {
-    if (how.workers == 0 || how.workers > max_workers) throw std::invalid_argument{"tutti: workers: 1 to 64"};
-    if (how.contexts < how.workers) throw std::invalid_argument{"tutti: fewer contexts than workers"};
-    if (how.highest_level >= max_levels) throw std::invalid_argument{"tutti: highest_level: 0 to 63"};
+    if (how.workers == 0 || how.workers > max_workers)
+        throw std::invalid_argument{"tutti: workers: give a number from 1 to 64, not " + std::to_string(how.workers)};
+    if (how.contexts < how.workers) {
+        throw std::invalid_argument{"tutti: contexts: give at least one for each of the " +
+                                    std::to_string(how.workers) + " workers, not " + std::to_string(how.contexts)};
+    }
+    if (how.highest_level >= max_levels) {
+        throw std::invalid_argument{"tutti: highest_level: give a number from 0 to 63, not " +
+                                    std::to_string(how.highest_level)};
+    }
     if (how.migrate && how.shared_thread_locals) {
         throw std::invalid_argument{
-            "tutti: contexts that migrate need thread-local storage of their own: give no shared_thread_locals "
+            "tutti: contexts that migrate need thread-local storage of their own: leave out shared_thread_locals "
             "(--shared-thread-locals)"};
     }
     if (how.migrate && !tls_block::is_available()) {
         throw std::invalid_argument{
-            "tutti: contexts cannot migrate here: processor, kernel or a sanitizer does not let a program set the base "
-            "of FS"};
+            "tutti: contexts cannot migrate here, because the processor, the kernel or a sanitizer does not let a "
+            "program set the base of FS: leave out migrate (--migrate)"};
     }
     return how;
 }
@@ -122,7 +129,7 @@ std::span<work> scheduler::submit(std::span<work> several, unsigned max_wakeups)
         if (worker_table_.has_skipped()) has_skipped_workers_.store(true, std::memory_order_relaxed);
     }
     deliver(to_wake);
-    // If a procedure submits the work, its own context may have to give way.
+    // If a procedure submits the work, its own context may have to be preempted.
     if (detail::current_transaction != nullptr && current() != nullptr) {
         core::descriptor& d = core::descriptor::of(*detail::current_transaction);
         if (d.critical_depth.load(std::memory_order_relaxed) == 0) core::serve_pending_tick(d);
@@ -312,8 +319,8 @@ void scheduler::recycle(context& c) noexcept {
 
 void scheduler::forget_interruption() noexcept { core::forget_interruption(*current()->descriptor); }
 
-/// Calls a worker for an unstarted context, because started contexts of the same level come first and may keep the caller
-/// busy forever. Calls one at a time: the worker that comes for it announces the rest.
+/// Wakes a worker for an unstarted context, because started contexts of the same level come first and may keep the
+/// caller busy forever. Wakes one at a time: the worker that takes the context announces the rest.
 void scheduler::announce(wakeups& to_wake) noexcept {
     if (!unannounced_) return;
     const int level = ready_.highest_unstarted();

@@ -42,12 +42,12 @@ public:
     /// Submits work, from any thread and also from procedures. Returns false if there is no room or no memory, or the
     /// scheduler is stopping: then the work will not run. REQUIRES: !options::sheds
     [[nodiscard]] bool submit(work w) noexcept { return submit({&w, 1}).empty(); }
-    /// Does the same for several works at once, without interrupting a worker for one of them that then gives way to
-    /// the next. Returns the works that will not run, in the first elements of `several`. With options::sheds, they may
+    /// Does the same for several works at once, without interrupting a worker for one of them that the next one then
+    /// preempts. Returns the works that will not run, in the first elements of `several`. With options::sheds, they may
     /// include works that were submitted earlier. These have a lower level than the work that replaced them, and would
     /// have begun last. At most `max_wakeups` sleeping workers are woken for the rest. They and the workers that are
-    /// awake find more work when they are done, and `wake_worker` wakes others. If a worker submits during its idle callback, it is
-    /// the first to be called.
+    /// awake find more work when they are done, and `wake_worker` wakes others. If a worker submits during its idle
+    /// callback, it is the first to be woken.
     [[nodiscard]] TUTTI_EXPORT std::span<work> submit(std::span<work> several,
                                                             unsigned max_wakeups = max_workers) noexcept;
     /// Wakes workers for work that has not begun, as many as there are works. Without such work, an idle worker wakes
@@ -62,16 +62,16 @@ public:
     TUTTI_EXPORT void tick_overdue() noexcept;
     /// Returns when all work accepted so far, and the work that it submitted, has run.
     void drain() noexcept;
-    /// Interrupts the transaction of the work with that carrier and argument until that work ends, if it has begun
+    /// Interrupts the transaction of the work with that context slot and argument until that work ends, if it has begun
     /// (core/lifecycle/interrupt.hpp). Any thread may call it, except in a transaction.
     TUTTI_EXPORT void interrupt(void* const& context_slot, const void* argument) noexcept;
     /// Does the same, but only if the transaction sleeps in retry.
     TUTTI_EXPORT void interrupt_sleeper(void* const& context_slot, const void* argument) noexcept;
-    /// Gives up the work with `argument` in the middle of its run, like work whose stack overflows (stack_overflow.hpp). If
-    /// that is not possible at its current position, its worker tries again while the work runs, as often as
-    /// tick_timing says for library code. The work ends by work::cut_off, or as usual.
+    /// Terminates the work with `argument` in the middle of its run, like work whose stack overflows
+    /// (stack_overflow.hpp). If that is not possible at its current position, its worker tries again while the work
+    /// runs, as often as tick_timing says for library code. The work ends by work::on_termination, or as usual.
     TUTTI_EXPORT void terminate_in_place(void* const& context_slot, const void* argument) noexcept;
-    /// Returns the number of the current turn of the work with `argument` on a worker; 0: it has none. The number is
+    /// Returns the number of the current run of the work with `argument` on a worker; 0: it does not run. The number is
     /// unique.
     [[nodiscard]] TUTTI_EXPORT std::uint64_t run_number_of(void* const& context_slot,
                                                                  const void* argument) noexcept;
@@ -79,8 +79,8 @@ public:
     /// context; no thread interrupts that work any more.
     TUTTI_EXPORT static void forget_interruption() noexcept;
     /// Interrupts work that sleeps in retry, from now on, when all other accepted work has ended or sleeps in the same
-    /// way. Then no work is left to wake it. Calls work::strand first. Interrupts one work at a time, because it may
-    /// wake others on its way out. A sleep with a limit ends by itself. Any thread may call it.
+    /// way. Then no work is left to wake it. Calls work::on_stranded first. Interrupts one work at a time, because it
+    /// may wake others on its way out. A sleep with a limit ends by itself. Any thread may call it.
     TUTTI_EXPORT void end_waits() noexcept;
     /// Stops: accepts only work that procedures submit, ends waits, drains, and ends the workers. Idempotent. One
     /// thread calls it.
@@ -109,13 +109,13 @@ public:
         // there is no context, but the worker's latest action may have made one ready
         bool repeat = false;
     };
-    /// Returns the next turn of the worker, which `before` has left.
+    /// Returns the next step of the worker, which `before` has left.
     [[nodiscard]] worker_step next_step(worker& of, const departed_context& before) noexcept;
     /// Does the same for a worker that knows its next context.
     void requeue_departed(worker& of, const departed_context& before) noexcept;
-    /// Returns a ready context of a higher level than the running one, which then gives way; or null.
+    /// Returns a ready context of a higher level than the running one, which it preempts; or null.
     [[nodiscard]] context* next_above(worker& of, context& running) noexcept;
-    /// Passes on a signal that came to a thread that is not a worker, to the handler that was installed before.
+    /// Forwards a signal that came to a thread that is not a worker to the handler that was installed before.
     static void forward_signal(int number, siginfo_t* about, void* interrupted) noexcept;
 
 private:
@@ -128,12 +128,12 @@ private:
     [[nodiscard]] unsigned idle_caller() const noexcept;
 
     // REQUIRES: the lock is held.
-    /// Accepts `w`. Returns the work that will not run, if any: `w`, or the work that gave way to it. `now` counts
+    /// Accepts `w`. Returns the work that will not run, if any: `w`, or the work that was shed for it. `now` counts
     /// admitted work.
     std::optional<work> accept(const work& w, arrivals& now) noexcept;
-    /// Returns true if some work that has not begun gives way to that level.
+    /// Returns true if some work that has not begun can be shed for that level.
     [[nodiscard]] bool can_shed_for(unsigned level) const noexcept;
-    /// Removes and returns the work that gives way. REQUIRES: can_shed_for(level)
+    /// Removes and returns the work to shed. REQUIRES: can_shed_for(level)
     work shed_for(unsigned level) noexcept;
     void admit_or_queue(const admission_queue::item& w, arrivals& now);  // throws like prepare
     void prepare(context& c);                                            // throws std::bad_alloc, std::length_error
@@ -146,10 +146,11 @@ private:
     void withdraw(context& c) noexcept;           // removes an unstarted context
     void release_place(context& c) noexcept;
     void recycle(context& c) noexcept;
-    /// Returns the context that `context_slot` names, or null if it does not run the work with that argument. REQUIRES: the
-    /// lock.
+    /// Returns the context that `context_slot` names, or null if it does not run the work with that argument. REQUIRES:
+    /// the lock.
     static context* context_running(void* context_slot, const void* argument) noexcept;
-    /// Returns a context to interrupt because nothing can wake it. The caller becomes its visitor, and calls interrupt_stranded.
+    /// Returns a context to interrupt because nothing can wake it. Pins the context for the caller, which calls
+    /// interrupt_stranded.
     context* find_stranded() noexcept;
     void announce(wakeups& to_wake) noexcept;
     void wake_worker_for(const context& c, wakeups& to_wake) noexcept;
@@ -171,10 +172,10 @@ private:
 
     void prepare_thread_locals();  // throws std::system_error
 
-    /// Connects and disconnects the runtime and its one scheduler (runtime_hooks.cpp).
+    /// Installs and removes the hooks of the runtime (runtime_hooks.cpp).
     void install_hooks();
     void remove_hooks() noexcept;
-    /// Ends the workers, then closes the runtime hooks. REQUIRES: no work is left.
+    /// Ends the workers, then removes the runtime hooks. REQUIRES: no work is left.
     void end_workers() noexcept;
     void attach_hooks(context& c) const noexcept;
 
@@ -213,8 +214,8 @@ private:
     unsigned draining_ = 0;  // number of threads that wait until no work is left
     std::uint64_t places_taken_ = 0;
     std::uint64_t runs_ = 0;
-    // True if work was admitted for a worker that is about to look, so that no worker was called. That worker may
-    // continue another context. Then it calls another worker (announce).
+    // True if work was admitted for a worker that is about to check the queue, so that no worker was woken. That worker
+    // may continue another context. Then it wakes another worker (announce).
     bool unannounced_ = false;
     std::uint64_t sleeping_ = 0;  // contexts with a `sleeper`, including those that cannot be interrupted
     bool ending_waits_ = false;

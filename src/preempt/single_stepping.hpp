@@ -1,5 +1,5 @@
-// Runs a context instruction by instruction until it may be terminated (stack_overflow.hpp): the processor traps after each
-// instruction.
+// Runs a context instruction by instruction until it may be terminated (stack_overflow.hpp): the processor traps after
+// each instruction.
 //
 // A context whose stack has overflowed steps for as long as necessary. A doomed context steps for a while and then runs
 // freely for about as long. So it takes at most about twice its usual time to reach a place where it may be terminated.

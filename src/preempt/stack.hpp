@@ -2,9 +2,10 @@
 //
 //   mapping | guard | termination area | reserves | the stack itself | top
 //
-//   reserves     fault until they are opened: the stack has overflowed, and the called function must be able to return
-//   termination area  faults until it is opened: used to end a context while the frames above are still needed
-//   guard        always faults
+//   reserves          fault until they are opened: the stack has overflowed, and the called function must be able to
+//                     return
+//   termination area  faults until it is opened: used to terminate a context while the frames above are still needed
+//   guard             always faults
 //
 // Memory is allocated page by page when it is touched; `close` releases the opened parts. The functions that open a
 // part are async-signal-safe. stack_overflow.hpp says when they are called.
@@ -47,7 +48,7 @@ public:
     /// Closes the opened parts. REQUIRES: no context runs on the stack.
     void close() noexcept;
 
-    static constexpr unsigned reserves = 3;                   // for a signal, for an exception to leave, to step on
+    static constexpr unsigned reserves = 3;                   // for a signal, for an exception, for single steps
     static constexpr std::size_t reserve_bytes = 256 * 1024;  // of each
     static constexpr std::size_t termination_area_bytes = 64 * 1024;
     static constexpr std::size_t guard_bytes = 64 * 1024;

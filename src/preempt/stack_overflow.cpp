@@ -68,7 +68,7 @@ void stop_catching() noexcept {
     if (traps.exchange(catching::no) != catching::no) ::sigaction(SIGTRAP, &trap_before, nullptr);
 }
 
-void pass_on(int signal, siginfo_t* what, void* interrupted) noexcept {
+void forward_fault(int signal, siginfo_t* what, void* interrupted) noexcept {
     const struct sigaction& before = signal == SIGTRAP ? trap_before : fault_before;
     if ((before.sa_flags & SA_SIGINFO) != 0) return before.sa_sigaction(signal, what, interrupted);
     const bool repeats = signal == SIGSEGV && what->si_code > 0;  // the instruction will fault again

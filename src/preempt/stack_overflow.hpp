@@ -1,24 +1,24 @@
 // Handles a context whose stack overflows. Its first access below the stack faults, and a handler, which has a stack of
 // its own, chooses one of these:
 //
-//   interrupt If a transaction runs, it is interrupted: at its next barrier it leaves by tutti::stack_overflow_error, like by
-//             any exception. A reserve of the stack is opened for that.
-//   terminate If no transaction runs, or that reserve was not enough, the context is given up in the middle of its run.
-//             Its transactions are rolled back, no destructor runs, work::cut_off is called, and the context is free
-//             again.
-//   step on   If the context may not be terminated there, a reserve is opened, and the processor traps after each
-//             instruction until it may be terminated. If an exception is in flight, stepping ends.
-//   go under  When all reserves are used up, the fault goes to the handler that was installed before, which usually
-//             ends the process.
+//   interrupt  If a transaction runs, it is interrupted: at its next barrier it throws tutti::stack_overflow_error. A
+//              reserve of the stack is opened for that.
+//   terminate  If no transaction runs, or that reserve was not enough, the context is terminated in the middle of its
+//              run. Its transactions are rolled back, no destructor runs, work::on_termination is called, and the
+//              context is free again.
+//   step       If the context may not be terminated there, a reserve is opened, and the processor traps after each
+//              instruction until it may be terminated. If an exception is in flight, stepping ends.
+//   forward    When all reserves are used up, the fault goes to the handler that was installed before, which usually
+//              ends the process.
 //
 // Termination skips frames, so all of them must be frames of application code, from the running instruction up to the
 // procedure itself. So none of them can be the runtime in the middle of its own work, or the C library with a lock of
 // its own. Locks that application code itself holds stay taken, and objects that its frames own stay allocated.
 //
-// A context is doomed if its time is over and it does not end (scheduler::terminate_in_place). A doomed context is cut
-// off in the same way. Its worker checks at each tick whether the context may be terminated. After such a check, the
-// worker steps with the context for a while (single_stepping.hpp). The context may be in its own code for only a few
-// instructions out of millions, which ticks would never find.
+// A context is doomed if its time is over and it does not end (scheduler::terminate_in_place). A doomed context is
+// terminated in the same way. Its worker checks at each tick whether the context may be terminated. After such a check,
+// the worker steps through the context's code for a while (single_stepping.hpp). The context may be in its own code for
+// only a few instructions out of millions, which ticks would never find.
 //
 // A signal whose frame finds no room below the stack causes a fault as well. The first one only opens a reserve.
 //
@@ -55,6 +55,6 @@ void start_catching_faults() noexcept;
 [[nodiscard]] bool start_catching_traps() noexcept;
 void stop_catching() noexcept;
 /// Calls the handler that was installed before.
-void pass_on(int signal, siginfo_t* what, void* interrupted) noexcept;
+void forward_fault(int signal, siginfo_t* what, void* interrupted) noexcept;
 
 }  // namespace tutti::preempt

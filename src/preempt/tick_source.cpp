@@ -33,7 +33,7 @@ void start_periodic(tick_target& t) {
     tick_after(t, t.interval);
 }
 
-/// Does nothing, because the worker's timer makes it look.
+/// Does nothing, because the worker's timer makes the worker check the queue.
 void wait_for_tick(tick_target&) noexcept {}
 
 void raise_flag_then_signal(tick_target& t) noexcept {
@@ -86,7 +86,7 @@ void make_timer(tick_target& t) {
     if (::timer_create(CLOCK_MONOTONIC, &how, &t.timer) != 0) {
         throw std::system_error{
             errno, std::generic_category(),
-            "tutti: no timer for a worker: allow more pending signals (ulimit -i), or timer_create in "
+            "tutti: cannot create a timer for a worker: allow more pending signals (ulimit -i), or timer_create in "
             "a sandbox, or run calls on plain threads (--executor threads)"};
     }
 }

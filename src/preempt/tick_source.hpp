@@ -1,4 +1,4 @@
-// The concept `tick source`: it interrupts a busy worker, so that the worker looks at the queue (preemption_check).
+// The concept `tick source`: it interrupts a busy worker, so that the worker checks the queue (preemption_check).
 //
 // A source is an entry of a table, chosen by name. It knows a worker only by its `tick_target`. A tick is a signal to
 // the worker's thread, or a redirection by the kernel module (kernel_device.hpp). If a source can avoid a tick, it
@@ -9,11 +9,11 @@
 //   request   a ready context goes before the running one         any; also in a critical region of the worker's own
 //   stop      after its last context                              the worker's
 //   enter     a context is about to run                           the worker's
-//   again     a redirection has been handled                      the worker's
+//   rearm     a redirection has been handled                      the worker's
 //   leave     the context does not run any more                   the worker's
 //   allow     more code may be interrupted                        any
 //
-// A worker acknowledges a tick by storing false to `urgent`, before it takes the lock and looks at the queue.
+// A worker acknowledges a tick by storing false to `urgent`, before it takes the lock and checks the queue.
 #pragma once
 
 #include <atomic>

@@ -84,7 +84,8 @@ tls_block::tls_block() {
     const int error = start_thread(lender_, run_lender, this);
     ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
     if (error != 0)
-        throw std::system_error{error, std::generic_category(), "tutti: no thread to borrow a TLS block of"};
+        throw std::system_error{error, std::generic_category(),
+                                "tutti: cannot start a thread for the thread-local storage of a context"};
     while (ready_.load(std::memory_order_acquire) == 0) base::futex_wait(ready_, 0);
 }
 

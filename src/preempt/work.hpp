@@ -18,13 +18,13 @@ struct work {
     std::optional<base::deadline> due = {};  // orders work of equal priority
     bool is_short = false;                   // its worker is expected to be free before an interruption pays off
     // The work waits for short work, if there is any, and interrupts nothing. Its submitter calls
-    // scheduler::tick_overdue while `spares()`.
+    // scheduler::tick_overdue while `has_skipped_workers()`.
     bool is_patient = false;
     // For scheduler::interrupt: the scheduler stores the context that runs the work here before the work begins. Must
     // live at least until then. May be null.
     void** context_slot = nullptr;
-    // Called with `argument` instead of the rest of `run`, which is given up because its stack overflowed and an
-    // exception could not end it (stack_overflow.hpp). Null: that ends the process.
+    // Called with `argument` instead of the rest of `run`, which is terminated because its stack overflowed and
+    // an exception could not end it (stack_overflow.hpp). Null: that ends the process.
     void (*on_termination)(void* argument) noexcept = nullptr;
     // Called with `argument` instead of `run`, on the worker, if the system gives no thread for the thread-local
     // storage of a context. Must not block. Null: that ends the process.

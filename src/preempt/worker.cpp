@@ -52,7 +52,7 @@ const sigset_t faults_and_ticks = [] {
     return s;
 }();
 
-/// Turns of looking for work before a worker sleeps: 1.3 us if a turn takes 5 ns.
+/// The number of checks for work before a worker sleeps: 1.3 us if a check takes 5 ns.
 constexpr int idle_turns = 4 * base::spin_turns;
 
 /// Threads that bring work to workers have a higher priority.
@@ -70,10 +70,10 @@ void count(std::atomic<std::uint64_t>& what) noexcept {
     what.store(what.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 }
 
-/// Passes on the thread's view of the version clock. It depends on threads whether others move the clock, and whether
+/// Copies the thread's view of the version clock. It depends on threads whether others move the clock, and whether
 /// its deferred mode pays off. A context with a view of its own would mistake other contexts on the same worker for
 /// other writers (algorithms/version_clock.hpp).
-void pass_on(const core::clock_view& from, core::clock_view& to) noexcept {
+void copy_clock_view(const core::clock_view& from, core::clock_view& to) noexcept {
     to.own = from.own;
     to.counted = from.counted;
     to.foreign = from.foreign;
@@ -140,7 +140,7 @@ context* worker::choose_context() noexcept {
 bool worker::run_idle_callback(std::uint32_t seen) noexcept {
     const idle_callback& idle = scheduler_.how().idle;
     if (idle.run_idle == nullptr) return false;
-    in_idle_callback_.store(true, std::memory_order_seq_cst);  // pairs with the load in ring
+    in_idle_callback_.store(true, std::memory_order_seq_cst);  // pairs with the load in signal_wakeup
     const bool spent = idle.run_idle(idle.self, wakeup_word_, seen, next_wakeup_);
     in_idle_callback_.store(false, std::memory_order_relaxed);
     return spent;
@@ -152,7 +152,7 @@ void worker::wait_for_work(std::uint32_t seen) noexcept {
         if (wakeup_word_.load(std::memory_order_acquire) != seen) return;
         base::spin_turn();
     }
-    asleep_.store(true, std::memory_order_seq_cst);  // pairs with the load in ring
+    asleep_.store(true, std::memory_order_seq_cst);  // pairs with the load in signal_wakeup
     const bool waits = next_wakeup_ != base::deadline::max();
     base::futex_wait(wakeup_word_, seen, waits ? std::optional{next_wakeup_} : std::nullopt);
     asleep_.store(false, std::memory_order_relaxed);
@@ -161,8 +161,8 @@ void worker::wait_for_work(std::uint32_t seen) noexcept {
 void worker::signal_wakeup() noexcept {
     wakeup_word_.fetch_add(1, std::memory_order_seq_cst);
     // Either this thread sees that the worker is about to sleep, or the worker sees the new count, at the latest in the
-    // kernel. The same holds for a sleep in its idle callback, except for a call by the worker itself, which checks before it
-    // sleeps.
+    // kernel. The same holds for a sleep in its idle callback, except for a call by the worker itself, which checks
+    // before it sleeps.
     if (asleep_.load(std::memory_order_seq_cst)) base::futex_wake_all(wakeup_word_);
     else if (in_idle_callback_.load(std::memory_order_seq_cst) && current() != this)
         scheduler_.how().idle.wake(scheduler_.how().idle.self);
@@ -179,10 +179,11 @@ void worker::check_realtime_permission() {
     normal_policy_ = base::scheduling_policy();
     if (normal_policy_ == SCHED_RR || normal_policy_ == SCHED_FIFO)
         throw std::invalid_argument{
-            "tutti: realtime_min_priority: workers have a real-time priority already, that of the program"};
+            "tutti: realtime_min_priority: the program already has a real-time priority, which its workers inherit: "
+            "start the program without one"};
     if (const int error = base::set_realtime_priority(0, realtime_priority); error != 0)
         throw std::system_error{error, std::generic_category(),
-                                "tutti: realtime_min_priority: a worker's real-time priority"};
+                                "tutti: realtime_min_priority: cannot give a worker a real-time priority"};
     base::clear_realtime_priority(0, normal_policy_);
 }
 
@@ -198,12 +199,12 @@ bool worker::has_thread_locals(context& c) const noexcept {
 }
 
 void worker::reject(context& c) noexcept {
-    static std::atomic<bool> said{false};
+    static std::atomic<bool> reported{false};
     if (c.current_work.on_rejection == nullptr)
         base::panic("no thread can be started for the thread-local storage of a context");
-    if (!said.exchange(true)) {
+    if (!reported.exchange(true)) {
         base::write_emergency_message(
-            "tutti: no thread can be started for the thread-local storage of a context, so work is turned away: allow "
+            "tutti: no thread can be started for the thread-local storage of a context, so work is rejected: allow "
             "the process more threads (ulimit -u, TasksMax=, pids.max)\n");
     }
     c.current_work.on_rejection(c.current_work.argument);
@@ -234,10 +235,10 @@ void worker::enter(context& c) noexcept {
     // point.
     if (target_.urgent.load(std::memory_order_acquire)) request_check();
     else set_timer();
-    pass_on(clock_, d.algorithm_data.clock);
+    copy_clock_view(clock_, d.algorithm_data.clock);
     off_context_.store(false, std::memory_order_relaxed);
     fiber::switch_between(loop_, c.execution);
-    pass_on(d.algorithm_data.clock, clock_);
+    copy_clock_view(d.algorithm_data.clock, clock_);
     if (source().leave != nullptr) source().leave(target_);
     target_.running.store(nullptr, std::memory_order_relaxed);
     if (c.block) {
@@ -265,8 +266,8 @@ void worker::run_context(void* of) noexcept {
     current()->leave_finished(c);
 }
 
-// Signal fence: the trap after the store, and each later tick, finds the stored value (context_termination.cpp). So the first
-// of these traps is the last one, and it comes while the thread still knows its worker.
+// Signal fence: the trap after the store, and each later tick, finds the stored value (context_termination.cpp). So the
+// first of these traps is the last one, and it comes while the thread still knows its worker.
 void worker::end_traps() noexcept {
     off_context_.store(true, std::memory_order_relaxed);
     std::atomic_signal_fence(std::memory_order_seq_cst);
@@ -283,8 +284,8 @@ void worker::leave(leave_reason why) noexcept {
     c.transaction = detail::current_transaction;
     // Other transactions may take what the context owns from here on. A context that parks itself owns nothing that
     // others wait for long (core/waiting/waiting.hpp), and may be inside a barrier, which would not notice the loss. A
-    // context that rests for the network keeps what it owns, like a thread that sleeps: its commit may be in progress
-    // elsewhere.
+    // context that is parked for the network keeps what it owns, like a thread that sleeps: its commit may be in
+    // progress elsewhere.
     if (why == leave_reason::preempted) for_each_open(c.transaction, core::suspend);
     departed_.reason = why;
     end_traps();
@@ -301,8 +302,8 @@ bool worker::must_be_preempted() noexcept {
     return chosen_ != nullptr;
 }
 
-// Acknowledges the tick: the end of the hold checks again (scheduler::hold). Otherwise each call of a library would
-// take another tick until then.
+// Acknowledges the tick: the end of the protected region checks again (scheduler::set_no_preemption). Otherwise each
+// call of a library would take another tick until then.
 bool worker::defers_tick() noexcept {
     if (running_->no_preemption_depth.load(std::memory_order_relaxed) == 0) return false;
     running_->tick_deferred.store(true, std::memory_order_relaxed);
@@ -325,7 +326,7 @@ bool worker::raise_tick() noexcept {
     return true;
 }
 
-/// Sets the timer. A parked context may become due while another one runs, and a doomed context must be ended.
+/// Sets the timer. A parked context may become due while another one runs, and a doomed context must be terminated.
 void worker::set_timer() noexcept {
     if (target_.interval.count() != 0) return;  // the periodic timer checks it anyway
     std::chrono::nanoseconds pause = std::chrono::nanoseconds::max();
@@ -337,7 +338,7 @@ void worker::set_timer() noexcept {
     if (running_->doomed.load(std::memory_order_relaxed)) tick_after(target_, std::min(pause, next_pause(target_)));
 }
 
-/// Returns true if there is a reason to look. A barrier may have served the tick before it arrived.
+/// Returns true if there is a reason to check the queue. A barrier may have served the tick before it arrived.
 bool worker::is_wanted() const noexcept {
     return target_.urgent.load(std::memory_order_acquire) || target_.interval.count() != 0 ||
            (next_wakeup_ != base::deadline::max() && base::now() >= next_wakeup_);

@@ -44,12 +44,12 @@ public:
     /// Returns the running context; null in the loop.
     [[nodiscard]] context* running() const noexcept { return running_; }
 
-    /// preemption_check: gives way if a context of a higher level is ready. Called on the running context, where it may
+    /// preemption_check: switches if a context of a higher level is ready. Called on the running context, where it may
     /// be switched away. Returns when the context continues.
     void check_preemption() noexcept;
     /// Leaves the processor until the context is woken. REQUIRES: scheduler::add_parked.
     void park() noexcept;
-    /// Makes the worker look at the queue as soon as the running context may be switched away.
+    /// Makes the worker check the queue as soon as the running context may be switched away.
     void request_check() noexcept;
 
     /// The first handlers of faults and traps (stack_overflow.hpp).
@@ -66,7 +66,7 @@ public:
     /// Gives its thread a real-time priority from now on, or takes it away. Any thread may call it.
     void set_realtime(bool on) noexcept;
 
-    /// Makes its thread look at its context at once, in the handler of ticks. Any thread may call it.
+    /// Makes its thread check its context at once, in the handler of ticks. Any thread may call it.
     void interrupt_thread() noexcept { send_tick(target_); }
 
     [[nodiscard]] unsigned number() const noexcept { return number_; }
@@ -79,7 +79,7 @@ public:
 
     // --- called by the scheduler, on the worker's own thread
 
-    /// Makes the worker look at the queue as soon as it enters the next context.
+    /// Makes the worker check the queue as soon as it enters the next context.
     void check_soon() noexcept { target_.urgent.store(true, std::memory_order_relaxed); }
     /// Returns when the first of its parked contexts is to be woken; the end of the clock: never.
     [[nodiscard]] base::deadline next_wakeup() const noexcept { return next_wakeup_; }
@@ -98,20 +98,20 @@ private:
     void enter(context& c) noexcept;
     /// Gives the context a block of thread-local storage if it needs one. Returns false if that fails.
     [[nodiscard]] bool has_thread_locals(context& c) const noexcept;
-    /// Turns away the work of the context, instead of running it.
+    /// Rejects the work of the context, instead of running it.
     void reject(context& c) noexcept;
-    /// Returns true if the running context is not to be disturbed. The tick is then kept until the hold ends.
+    /// Returns true if the running context must not be preempted. The tick is then deferred until that ends.
     [[nodiscard]] bool defers_tick() noexcept;
     bool must_be_preempted() noexcept;
     /// Raises the flag that is checked wherever a critical region ends. Returns false if no context runs that could
-    /// give way.
+    /// be preempted.
     bool raise_tick() noexcept;
     void leave(leave_reason why) noexcept;
     /// Leaves the stepping of the running context before a switch, because no step of that context may follow the
     /// switch. On the way to the loop a worker changes its thread-local variables, and a trap there would not find its
     /// worker.
     void end_traps() noexcept;
-    /// Leaves a finished context for good.
+    /// Leaves a finished context, which never resumes.
     [[noreturn]] void leave_finished(context& c) noexcept;
     static void set_current(worker* w, tx* t) noexcept;
     void wait_for_work(std::uint32_t seen) noexcept;
@@ -128,8 +128,8 @@ private:
     [[nodiscard]] bool is_stepping() const noexcept;
     bool handles_trap(ucontext_t& where) noexcept;
     void step_doomed(context& c, ucontext_t& where) noexcept;
-    /// Terminates the running context if it is doomed. Returns true if it was terminated. If it cannot be terminated yet, the
-    /// worker tries again soon.
+    /// Terminates the running context if it is doomed. Returns true if it was terminated. If it cannot be terminated
+    /// yet, the worker tries again soon.
     bool terminates_doomed(ucontext_t& where) noexcept;
     [[nodiscard]] bool may_terminate(const context& c, const ucontext_t& where) const noexcept;
     [[nodiscard]] bool may_terminate_doomed(const context& c, const ucontext_t& where) const noexcept;
@@ -159,7 +159,7 @@ private:
 
     std::atomic<std::uint32_t> wakeup_word_{0};
     std::atomic<bool> asleep_{false};
-    std::atomic<bool> in_idle_callback_{false};  // in pastime::spend
+    std::atomic<bool> in_idle_callback_{false};  // in idle_callback::run_idle
 };
 
 }  // namespace tutti::preempt

@@ -16,7 +16,7 @@ void worker_table::set_context(unsigned worker, const context* c, wakeups& to_wa
 }
 
 void worker_table::clear_wakeup(unsigned worker, wakeups& to_wake) noexcept {
-    // If the call stayed set, the worker would not be called for a new context while it runs one of a lower level.
+    // If the wakeup stayed set, the worker would not be woken for a new context while it runs one of a lower level.
     states_[worker].wakeup_level = -1;
     end_skip(states_[worker]);
     const std::uint64_t bit = std::uint64_t{1} << worker;

@@ -1,6 +1,5 @@
-// Tracks what each worker runs and at which level, and chooses the worker to call when a context becomes ready. The
-// scheduler's lock guards everything here. A called worker learns of the call after that lock is free
-// (scheduler::deliver).
+// Tracks what each worker runs and at which level, and chooses the worker to wake when a context becomes ready. The
+// scheduler's lock guards everything here. The wakeups are delivered after that lock is free (scheduler::deliver).
 #pragma once
 
 #include <algorithm>
@@ -16,7 +15,7 @@ namespace tutti::preempt {
 
 struct context;
 
-/// The workers to call after the lock is free: bit n stands for worker n.
+/// The workers to wake or interrupt after the lock is free: bit n stands for worker n.
 struct wakeups {
     std::uint64_t idle = 0;              // idle workers
     std::uint64_t busy = 0;              // busy workers
@@ -24,7 +23,7 @@ struct wakeups {
     std::uint64_t priority_changes = 0;  // workers that start or stop to have a real-time priority
 };
 
-/// The haste of new work: urgent work interrupts short work, patient work does not.
+/// The urgency of new work: urgent work interrupts short work, patient work does not.
 enum class urgency : std::uint8_t { urgent, patient };
 
 class worker_table {
@@ -35,11 +34,12 @@ public:
 
     /// Records that the worker takes that context, or becomes idle with null.
     void set_context(unsigned worker, const context* c, wakeups& to_wake) noexcept;
-    /// Records that the worker has looked at the queue and continues with its context.
+    /// Records that the worker has checked the queue and continues with its context.
     void keep_context(unsigned worker, wakeups& to_wake) noexcept { update_realtime(states_[worker], to_wake); }
-    /// Records that the worker takes a context. This clears its pending call, even if the worker woke up by itself.
+    /// Records that the worker takes a context. This clears its pending wakeup, even if the worker woke up by itself.
     void clear_wakeup(unsigned worker, wakeups& to_wake) noexcept;
-    /// Records that the worker's context was lent a level, or gave it back. REQUIRES: the worker runs a context.
+    /// Records that the worker's context has inherited a level, or no longer inherits one. REQUIRES: the worker runs a
+    /// context.
     void change_level(unsigned worker, unsigned level, wakeups& to_wake) noexcept;
 
     [[nodiscard]] bool is_running(unsigned worker, const context& c) const noexcept {
@@ -49,19 +49,19 @@ public:
     [[nodiscard]] int level(unsigned worker) const noexcept { return states_[worker].level; }
 
     static constexpr unsigned no_worker = ~0U;
-    /// Calls a worker for a context of that level that any worker may run; `first` if that worker is idle. Returns
+    /// Wakes a worker for a context of that level that any worker may run; `first` if that worker is idle. Returns
     /// false if all workers are busy with contexts of at least that level. Patient work interrupts no worker while any
-    /// worker runs short work, whatever its level. That worker is skipped: it will soon find the patient work by itself.
-    /// If it does not, see preempt_for_overdue.
+    /// worker runs short work, whatever its level. That worker is skipped: it will soon find the patient work by
+    /// itself. If it does not, see preempt_for_overdue.
     bool wake_any_for(unsigned level, wakeups& to_wake, unsigned first = no_worker,
                       urgency how = urgency::urgent) noexcept;
-    /// Calls a worker for a context of that level that has waited for too long. The worker with the lowest level gives
-    /// way, if that level is lower.
+    /// Interrupts a worker for a context of that level that has waited for too long: the worker with the lowest level,
+    /// if that level is lower.
     bool preempt_for_overdue(unsigned level, wakeups& to_wake) noexcept;
-    /// Calls workers that have been skipped since before the previous call of this function, and have taken nothing
-    /// since. Calls such a worker only for a started context that only it can continue. own(worker) is that context's
-    /// level, or -1. Ends the skipping of workers for which no context above their level is ready. `any` is the highest
-    /// level that all may run, or -1.
+    /// Interrupts workers that have been skipped since before the previous call of this function, and have taken
+    /// nothing since. Interrupts such a worker only for a started context that only it can continue. own(worker) is
+    /// that context's level, or -1. Ends the skipping of workers for which no context above their level is ready. `any`
+    /// is the highest level that all may run, or -1.
     template <class Own>
     void recheck_skipped(wakeups& to_wake, int any, Own&& own) noexcept {
         for (worker_state& p : states_) {
@@ -82,20 +82,20 @@ public:
     }
     /// Returns true if a skipped worker has taken nothing since.
     [[nodiscard]] bool has_skipped() const noexcept { return skipped_count_ != 0; }
-    /// Returns the lowest level that busy workers run or were called for; above all levels if no worker is busy.
+    /// Returns the lowest level that busy workers run or were woken for; above all levels if no worker is busy.
     [[nodiscard]] int lowest_busy_level() const noexcept;
-    /// Calls this worker for a context of that level that only it may run, unless it is busy with at least that level.
+    /// Wakes this worker for a context of that level that only it may run, unless it is busy with at least that level.
     void wake_for(unsigned worker, int level, wakeups& to_wake) noexcept;
-    /// Nudges all idle workers that are awake: they check the queue before they sleep or do idle work.
+    /// Notifies all idle workers that are awake: they check the queue before they sleep or do idle work.
     void wake_if_awake(wakeups& to_wake) const noexcept;
-    /// Calls an idle worker, if there is one that has not been called.
+    /// Wakes an idle worker, if there is one that has not been woken.
     void wake_any_idle(wakeups& to_wake) noexcept;
 
 private:
     struct worker_state {
         const context* running = nullptr;  // the context that it runs, or is about to run
         int level = -1;                    // level of that context
-        int wakeup_level = -1;             // level that it was called for; -1: not called
+        int wakeup_level = -1;             // level that it was woken for; -1: not woken
         int skipped_level = -1;            // level of the work that it was left to find; -1: not skipped
         bool is_short = false;             // its context's work is short
         bool seen_skipped = false;         // recheck_skipped has seen `skipped_level`
@@ -108,7 +108,7 @@ private:
     [[nodiscard]] worker_state* skip_candidate() noexcept;
     void skip_preemption(worker_state& which, int level) noexcept;
     void end_skip(worker_state& which) noexcept;
-    /// Updates its real-time priority after a change of its level or its call.
+    /// Updates its real-time priority after a change of its level or its wakeup.
     void update_realtime(worker_state& which, wakeups& to_wake) const noexcept;
     [[nodiscard]] std::uint64_t bit_of(const worker_state& which) const noexcept {
         return std::uint64_t{1} << (&which - states_.data());

@@ -16,6 +16,6 @@ struct protocol_choice {
 };
 
 /// The message for a choice that names no version.
-inline constexpr const char* unknown_version = "the minimum version of TLS is 1.2 or 1.3";
+inline constexpr const char* unknown_version = "the minimum version of TLS must be 1.2 or 1.3";
 
 }  // namespace tutti::secure

@@ -16,8 +16,8 @@
 namespace tutti::server {
 namespace {
 
-constexpr std::chrono::milliseconds until_left{1000};     // after that, the destructor leaves its thread alone
-constexpr std::chrono::milliseconds between_tries{1000};  // attempts to report lost lines
+constexpr std::chrono::milliseconds destructor_time_limit{1000};  // after that, the destructor leaves its thread alone
+constexpr std::chrono::milliseconds between_tries{1000};          // attempts to report lost lines
 
 }  // namespace
 
@@ -100,13 +100,13 @@ void line_writer::state::work() noexcept {
         for (const std::string& l : batch) sum += l.size();
         const std::size_t taken = put_all(batch);
         // Reported after the lines that came before the loss, and only if lines get through.
-        const bool told_now = missing != 0 && taken == batch.size() && put_loss(missing);
+        const bool is_loss_reported = missing != 0 && taken == batch.size() && put_loss(missing);
         lock.lock();
         writing = false;
         bytes -= sum;
         lost += batch.size() - taken;
-        refused = taken < batch.size() || (missing != 0 && !told_now);
-        if (told_now) reported += missing;
+        refused = taken < batch.size() || (missing != 0 && !is_loss_reported);
+        if (is_loss_reported) reported += missing;
         batch.clear();
         has_changed.notify_all();
     }
@@ -116,7 +116,7 @@ line_writer::line_writer(int descriptor, loss_line report_loss, std::size_t capa
     : state_{std::make_shared<state>(descriptor, std::move(report_loss), capacity)} {}
 
 line_writer::~line_writer() {
-    static_cast<void>(flush(until_left));
+    static_cast<void>(flush(destructor_time_limit));
     const std::scoped_lock lock{state_->mutex};
     state_->ends = true;
     state_->has_work.notify_one();

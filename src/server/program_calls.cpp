@@ -36,11 +36,11 @@ private:
     void ended() noexcept override {
         const instant now = std::chrono::steady_clock::now();
         of_.log_if_slow(*this, now);
-        const answer_callback to_tell = of_.finish(*this, now);
+        const answer_callback callback = of_.finish(*this, now);
         // The call is no longer in the list, so no thread interrupts it. The reason for earlier interruptions is over:
         // `then` may run transactions.
         if (of_.runs_.current() != nullptr) of_.runs_.forget_interruption();  // otherwise it waited for the disk
-        if (to_tell) to_tell(answer, how_it_ended);
+        if (callback) callback(answer, how_it_ended);
         delete this;
     }
 
@@ -62,12 +62,12 @@ void program_calls::start() {
 }
 
 std::chrono::nanoseconds program_calls::pause() const noexcept {
-    constexpr std::chrono::milliseconds look_for_recalled{100};
+    constexpr std::chrono::milliseconds cancelled_check_period{100};
     if (has_limits_) return run_clock::first_pause;
     if (how_.cluster == nullptr) return stuck_calls_.period();
     return stuck_calls_.period().count() == 0
-               ? look_for_recalled
-               : std::min<std::chrono::nanoseconds>(stuck_calls_.period(), look_for_recalled);
+               ? cancelled_check_period
+               : std::min<std::chrono::nanoseconds>(stuck_calls_.period(), cancelled_check_period);
 }
 
 program_calls::~program_calls() { stop(); }

@@ -3,7 +3,7 @@
 //
 //   linked -> submitted -> run -> unlinked, counted, answered -> deleted by the thread that ran it
 //                |          \-> answered before, because its time limit passed and it did not end
-//                \-> gave way to a job of another thread -> the watcher does the same, because that thread may run a
+//                \-> replaced by a job of another thread -> the watcher does the same, because that thread may run a
 //                    procedure, or own sockets
 //
 // Thread safety: any thread. No procedure or answer runs while `mutex_` is held. A call that the executor interrupts is

@@ -40,19 +40,19 @@
 #include "tutti/server/endpoint.hpp"
 
 namespace tutti::server {
-class service::body {
+class service::impl {
 public:
-    explicit body(settings given) : how{checked(std::move(given))} { procedures.set_cluster(how.cluster); }
+    explicit impl(settings given) : how{checked(std::move(given))} { procedures.set_cluster(how.cluster); }
 
     void check();
     void start();
     void drain();
     [[nodiscard]] bool responds() noexcept;
     [[nodiscard]] drain_obstacles awaited_by_drain();
-    /// Promotes this server. `order`: number of the order of a leader that hands over its lead; 0: an operator's order.
-    /// Returns the reason if it fails.
+    /// Promotes this server. `order`: number of the order of a leader that hands over leadership; 0: an operator's
+    /// order. Returns the reason if it fails.
     [[nodiscard]] std::string promote(std::uint64_t order = 0);
-    /// Begins to hand over the lead. @throws std::runtime_error  if it cannot begin
+    /// Begins to hand over leadership. @throws std::runtime_error  if it cannot begin
     [[nodiscard]] std::shared_ptr<const journal::handover_result> hand_over(std::string to,
                                                                             std::chrono::milliseconds time_limit);
     [[nodiscard]] bool renew_certificates();
@@ -67,7 +67,7 @@ public:
     const settings how;
     catalog procedures;
     std::uint16_t port = 0;
-    std::atomic<std::uint16_t> metrics_port{0};  // kept when the listener is gone: any thread may ask
+    std::atomic<std::uint16_t> metrics_port{0};  // kept after the listener is closed: any thread may ask
 
 private:
     void listen();
@@ -121,9 +121,9 @@ private:
     /// Passes an order to lead to the thread that promotes servers, one at a time.
     class ordered_promotion final : public journal::deferred_request {
     public:
-        void complete(std::string) noexcept override { is_under_way = false; }
+        void complete(std::string) noexcept override { is_in_progress = false; }
         [[nodiscard]] bool is_client_gone() const noexcept override { return false; }
-        std::atomic<bool> is_under_way{false};
+        std::atomic<bool> is_in_progress{false};
     } ordered_;
     std::mutex handing_over_;  // guards the use of handover_; taken before promotion_, if both are
     std::unique_ptr<handover> handover_;
@@ -144,7 +144,7 @@ private:
     std::unique_ptr<exposition::web_server> pages_;
 };
 
-void service::body::add_listening_socket(const handle& listener) {
+void service::impl::add_listening_socket(const handle& listener) {
     fork_guards_.emplace_back(listener.get());
     const bool local = is_local(listener);
     std::function<std::unique_ptr<stream>(handle)> make_stream = [](handle s) {
@@ -155,7 +155,7 @@ void service::body::add_listening_socket(const handle& listener) {
         {listener, std::move(make_stream), local ? std::size_t{1} : 0, !is_bound_to_this_machine(listener.get())});
 }
 
-void service::body::listen() {
+void service::impl::listen() {
     if (!how.tls.certificate.empty()) tls_.emplace(how.tls);
     if (how.port) {
         tcp_ = listen_tcp(how.host, *how.port);
@@ -166,7 +166,7 @@ void service::body::listen() {
         local_ = listen_unix(how.unix_socket, how.unix_mode);
         add_listening_socket(local_.socket);
     }
-    inherited_.reserve(how.inherited.size());  // entrances refer to its elements
+    inherited_.reserve(how.inherited.size());  // listening sockets refer to its elements
     for (const int descriptor : how.inherited) {
         inherited_.push_back(adopt_listener(descriptor));
         if (port == 0) port = port_of(inherited_.back());
@@ -174,14 +174,14 @@ void service::body::listen() {
     }
 }
 
-/// Stops listening, before anything else. So a new client is refused at once instead of being let in and sent away.
+/// Stops listening, before anything else. So a new client is refused at once instead of being admitted and closed.
 /// Inherited sockets continue to listen for the next process.
-void service::body::stop_listening() noexcept {
+void service::impl::stop_listening() noexcept {
     server::stop_listening(tcp_);
     local_.stop();
 }
 
-void service::body::check() {
+void service::impl::check() {
     procedures.close();
     require_protection(how);
     require_known_ciphers(how.tls);
@@ -195,12 +195,12 @@ void service::body::check() {
     // The file itself may belong to the server that is to be replaced.
     const std::filesystem::path folder = std::filesystem::absolute(how.log.file).parent_path();
     if (::access(folder.c_str(), W_OK | X_OK) != 0)
-        throw std::runtime_error{"the log " + how.log.file + " cannot be written: there is no folder " +
-                                 folder.string() + " where this process may make files"};
+        throw std::runtime_error{"the log " + how.log.file + " cannot be written: the directory " + folder.string() +
+                                 " does not exist, or this process may not create files in it"};
 }
 
 /// Restores the data from the log, before clients call.
-void service::body::recover_from_log() {
+void service::impl::recover_from_log() {
     if (how.log.file.empty()) return;
     log_ = std::make_unique<journal::journal>(how.log, [this](bool failed, const std::string& line) {
         how.log_callback(failed ? severity::error : severity::info, line);
@@ -215,7 +215,7 @@ void service::body::recover_from_log() {
         throw std::runtime_error{"the log " + how.log.file + " is of term " +
                                  std::to_string(all.empty() ? 0 : all.back().term) +
                                  ", and another server leads in term " + std::to_string(log_->file().announced_term()) +
-                                 ": start this one with --follow and that one's address"};
+                                 ": start this server with --follow and the leader's address"};
     }
     const recovery_result r = recover(*log_, procedures, how.log.replay_limit);
     if (r.calls != 0 || r.snapshot_pieces != 0) {
@@ -236,15 +236,15 @@ void service::body::recover_from_log() {
     start_snapshotter();
 }
 
-/// Returns the leader that this server follows: the one in the options, unless a hand-over is newer than the options.
-std::optional<leader_settings> service::body::leader_at_start() {
+/// Returns the leader that this server follows: the one in the options, unless a handover is newer than the options.
+std::optional<leader_settings> service::impl::leader_at_start() {
     std::optional<leader_settings> leader;
     if (!how.follow.host.empty()) leader = how.follow;
     journal::log_store& file = log_->file();
     const std::optional<journal::handed_over> latest = file.latest_handover();
     if (!latest) return leader;
     const std::string other = to_string(endpoint{latest->host, latest->port});
-    // The options may name a server that has redirected this one to the server of the hand-over.
+    // The options may name a server that has redirected this one to the server of the handover.
     const journal::redirection::address there{.host = latest->host, .port = latest->port};
     const auto is_led_to = [&](const journal::redirection::address& named) {
         const std::optional<journal::redirection> found = file.latest_redirection();
@@ -255,38 +255,39 @@ std::optional<leader_settings> service::body::leader_at_start() {
         leader = how.follow;
         leader->host = latest->host;
         leader->port = latest->port;
-        how.log_callback(severity::info, "this server has handed its lead over to " + other + ", and follows it");
+        how.log_callback(severity::info,
+                         "this server has handed over leadership to " + other + ", and follows that server");
     } else if (latest->leads && is_named) {
         const std::vector<journal::leader_epoch> all = file.leader_epochs();
         if (all.empty() || file.announced_term() > all.back().term) return leader;  // another server has led since
         leader.reset();
-        how.log_callback(severity::info, other + " has handed its lead over to this server, which leads");
+        how.log_callback(severity::info, other + " has handed over leadership to this server");
     } else if (!is_named) {
         file.forget_handover();  // the options are newer
     }
     return leader;
 }
 
-void service::body::make_follower(const leader_settings& of) {
+void service::impl::make_follower(const leader_settings& of) {
     follower_ = std::make_unique<follower>(
         how, of, *log_, procedures, [this](const journal::stored_reply& a) { cache_reply(a); },
         [this](std::uint64_t order) { handle_order(order); });
 }
 
-void service::body::cache_reply(const journal::stored_reply& a) {
+void service::impl::cache_reply(const journal::stored_reply& a) {
     const instant now = std::chrono::steady_clock::now();
     const std::chrono::microseconds age{log_->reply_times().now() - a.at};
     if (age > how.reply_cache_ttl) return;
     replies_.restore(a.key, a.call, a.answer, now - std::chrono::duration_cast<instant::duration>(age));
 }
 
-void service::body::start_snapshotter() {
+void service::impl::start_snapshotter() {
     snapshotter_ =
         std::make_unique<snapshotter>(*log_, procedures, std::make_unique<leader_position>(*log_),
                                       [this](const std::string& line) { how.log_callback(severity::error, line); });
 }
 
-void service::body::add_former_leader(const leader_settings& l) {
+void service::impl::add_former_leader(const leader_settings& l) {
     log_->with_file([&](journal::log_store& file) {
         file.add_former_leader({.host = l.host, .port = l.port, .user = l.user, .tls_authority = l.tls_authority});
     });
@@ -294,19 +295,19 @@ void service::body::add_former_leader(const leader_settings& l) {
 
 /// Passes on an order to lead. The calling thread is the one that follows, and a promotion ends it, so another thread
 /// promotes.
-void service::body::handle_order(std::uint64_t number) {
-    if (ordered_.is_under_way.exchange(true)) return;
+void service::impl::handle_order(std::uint64_t number) {
+    if (ordered_.is_in_progress.exchange(true)) return;
     ordered_.what = journal::deferred_request::kind::task;
     ordered_.task = [this, number](std::string&) {
         if (const std::string why_not = promote(number); !why_not.empty())
-            how.log_callback(severity::warning, "the leader hands its lead over to this server: " + why_not);
+            how.log_callback(severity::warning, "the leader hands over leadership to this server: " + why_not);
     };
     log_->followers().submit(ordered_);
 }
 
-/// Answers a leader's question about its order. Holds the lock of promotions, so an order that becomes void here leads
+/// Answers a leader that asks about its order. Holds the lock of promotions, so an order that becomes void here leads
 /// to no later promotion.
-std::string service::body::answer_order(std::uint64_t number, bool is_void) {
+std::string service::impl::answer_order(std::uint64_t number, bool is_void) {
     const std::scoped_lock lock{promotion_};
     const journal::replication_statistics now = log_->followers().statistics();
     if (now.leads) return "LEADS " + std::to_string(now.epoch.term);
@@ -315,26 +316,26 @@ std::string service::body::answer_order(std::uint64_t number, bool is_void) {
     return (is_void ? "VOID " : "FOLLOWS ") + std::to_string(follower_->id());
 }
 
-std::shared_ptr<const journal::handover_result> service::body::hand_over(std::string to,
+std::shared_ptr<const journal::handover_result> service::impl::hand_over(std::string to,
                                                                          std::chrono::milliseconds time_limit) {
     const std::scoped_lock lock{handing_over_};
-    if (!serves_ || drained_) throw std::runtime_error{"the server does not serve"};
-    if (!log_) throw std::runtime_error{"this server has no log, so nobody follows it: --log"};
+    if (!serves_ || drained_) throw std::runtime_error{"the server is not running"};
+    if (!log_) throw std::runtime_error{"this server has no log, so no server can follow it; start it with --log"};
     if (!log_->followers().accepts_writes()) throw std::runtime_error{log_->followers().write_refusal_reason()};
     return handover_->begin(std::move(to), time_limit);
 }
 
 /// Returns true if no call runs or waits for a worker. Calls that wait in `retry` do not count.
-bool service::body::is_idle() const {
+bool service::impl::is_idle() const {
     const auto now = executor_->current_load();
     return now.running == 0 && now.preempted == 0 && std::ranges::count(now.queued, 0U) == std::ssize(now.queued);
 }
 
 /// Makes this server follow the other one, on the thread that hands over. The other server leads, and has everything
 /// that this one has.
-void service::body::step_down(const leader_settings& to) {
+void service::impl::step_down(const leader_settings& to) {
     const std::scoped_lock lock{promotion_};
-    if (drained_) throw std::runtime_error{"the server ends"};
+    if (drained_) throw std::runtime_error{"the server is shutting down"};
     demotion_notifier_->stop();
     if (snapshotter_) snapshotter_->stop();
     snapshotter_.reset();
@@ -342,7 +343,7 @@ void service::body::step_down(const leader_settings& to) {
     log_->with_file([&](journal::log_store& file) {
         file.forget_former_leader(to.host, to.port);
         file.record_handover({.leads = false, .host = to.host, .port = to.port});
-        // A start with the earlier options asks the server in these options first.
+        // A start with the earlier options tries the server in these options first.
         if (is_named) file.forget_redirection();
         else file.record_redirection({.from = {how.follow.host, how.follow.port}, .to = {to.host, to.port}});
     });
@@ -354,8 +355,8 @@ void service::body::step_down(const leader_settings& to) {
     demotion_notifier_->start(address());
 }
 
-/// Handles an operator's statement that the follower that was told to lead does not lead.
-std::string service::body::lead_in_doubt() {
+/// Handles an operator's statement that the follower with the order to lead does not lead.
+std::string service::impl::lead_in_doubt() {
     try {
         add_former_leader(handover_->resume_leading());
         const std::scoped_lock lock{promotion_};
@@ -370,10 +371,10 @@ std::string service::body::lead_in_doubt() {
 }
 
 /// Handles an operator's decision that this server leads although a follower has calls that it lacks, or has not come.
-std::string service::body::decide() {
+std::string service::impl::decide() {
     const std::scoped_lock both{handing_over_, promotion_};
-    if (!serves_ || drained_) return "the server does not serve";
-    if (handover_->is_under_way()) return "this server hands its lead over";
+    if (!serves_ || drained_) return "the server is not running";
+    if (handover_->is_in_progress()) return "FAILOVER already in progress.";
     try {
         log_->resume_leading();
         how.log_callback(severity::info,
@@ -384,17 +385,17 @@ std::string service::body::decide() {
     }
 }
 
-std::string service::body::promote(std::uint64_t order) {
+std::string service::impl::promote(std::uint64_t order) {
     if (const std::scoped_lock lock{handing_over_}; order == 0 && handover_ && handover_->is_in_doubt())
         return lead_in_doubt();
     if (order == 0 && log_ && log_->followers().is_undecided()) return decide();
     const std::scoped_lock lock{promotion_};
-    if (!serves_ || drained_) return "the server does not serve";
-    if (cancelled_orders_.contains(order)) return "the leader has taken that back";
-    if (!follower_) return "this server follows nobody";
+    if (!serves_ || drained_) return "the server is not running";
+    if (cancelled_orders_.contains(order)) return "the leader has withdrawn this order";
+    if (!follower_) return "this server does not follow another one";
     if (log_->followers().statistics().leads) return {};  // promoted already
     if (const std::string why = follower_->stop(); !why.empty())
-        return "this server cannot lead, because its data are not what its log says: " + why;
+        return "this server cannot lead, because its data do not match its log: " + why;
     try {
         // Added first: if a crash prevents the message, the next start sends it.
         const leader_settings& former = follower_->leader();
@@ -411,15 +412,15 @@ std::string service::body::promote(std::uint64_t order) {
         return {};
     } catch (const std::exception& e) {
         if (log_->followers().statistics().leads) {
-            return std::string{"this server leads, but takes no snapshots, or does not tell its former leader: "} +
-                   e.what() + ". Start it again, without --follow";
+            return std::string{"this server leads, but takes no snapshots, or does not notify its former leader: "} +
+                   e.what() + ". Restart it without --follow";
         }
         follower_->resume();
         return std::string{"this server cannot lead: "} + e.what();
     }
 }
 
-void service::body::start() {
+void service::impl::start() {
     if (started_) throw std::logic_error{"a service starts once"};
     procedures.close();
     require_protection(how);
@@ -485,10 +486,11 @@ void service::body::start() {
     stage_.store(stage::serving, std::memory_order_release);
 }
 
-/// Allows idle workers to take the I/O threads' place, except in three cases. A TLS handshake is a long computation,
-/// and so may be finding the node of a call in a cluster. With `realtime_min_priority`, urgent calls should run before other
-/// programs. But a worker in an I/O thread's place has no real-time priority, so they would wait for those programs.
-void service::body::allow_worker_io() {
+/// Allows idle workers to own the I/O threads' connections, except in three cases. A TLS handshake is a long
+/// computation, and so may be finding the node of a call in a cluster. With `realtime_min_priority`, urgent calls
+/// should run before other programs. But a worker that owns the I/O has no real-time priority, so they would wait for
+/// those programs.
+void service::impl::allow_worker_io() {
     if (tls_ || forwarder_ || how.preemption.realtime_min_priority) return;
     std::vector<io_thread*> threads;
     for (const auto& r : io_threads_) threads.push_back(r.get());
@@ -497,7 +499,7 @@ void service::body::allow_worker_io() {
 }
 
 /// Opens the pages before the log is read, which may take long. So an operator can see that the server is loading.
-void service::body::open_pages() {
+void service::impl::open_pages() {
     if (!how.metrics_port) return;
     pages_ = std::make_unique<exposition::web_server>(
         how.metrics_host, *how.metrics_port,
@@ -507,12 +509,12 @@ void service::body::open_pages() {
     metrics_port = pages_->port();
 }
 
-exposition::page service::body::show_metrics() const {
+exposition::page service::impl::show_metrics() const {
     if (stage_.load(std::memory_order_acquire) == stage::loading) return page_of(readiness_now());
     return exposition::page_of(families_of(statistics()));
 }
 
-readiness service::body::readiness_now() const {
+readiness service::impl::readiness_now() const {
     readiness now{.at = stage_.load(std::memory_order_acquire)};
     if (now.at == stage::loading) return now;
     now.queue_full = executor_->current_load().is_full();
@@ -525,7 +527,7 @@ readiness service::body::readiness_now() const {
     return now;
 }
 
-liveness service::body::liveness_now() {
+liveness service::impl::liveness_now() {
     // As long as the default timeout of probes that restart programs.
     constexpr std::chrono::milliseconds timeout{1000}, pause{1};
     liveness now{.at = stage_.load(std::memory_order_acquire)};
@@ -541,13 +543,13 @@ liveness service::body::liveness_now() {
             std::this_thread::sleep_for(pause);
         if (!answers) now.unresponsive.push_back(i);
     }
-    const instant looked = std::chrono::steady_clock::now();
-    for (const auto& r : io_threads_) r->stuck().add_to(now.stuck, looked);
-    own_calls_->stuck().add_to(now.stuck, looked);
+    const instant checked_at = std::chrono::steady_clock::now();
+    for (const auto& r : io_threads_) r->stuck().add_to(now.stuck, checked_at);
+    own_calls_->stuck().add_to(now.stuck, checked_at);
     return now;
 }
 
-void service::body::drain() {
+void service::impl::drain() {
     if (!started_ || drained_.exchange(true)) return;
     if (serves_) stage_.store(stage::ending, std::memory_order_release);
     drain_step_ = drain_step::calls;
@@ -613,9 +615,9 @@ void service::body::drain() {
 
 /// Waits until the followers have the whole log. In a planned switch-over, the leader ends and a follower is promoted,
 /// so that follower must have every answered call. First all calls end, so the log no longer grows. Then connected
-/// followers ask until they have all of the log. A follower states what it has on its disk when it asks for more
+/// followers fetch until they have all of the log. A follower states what it has on its disk when it asks for more
 /// (replication.hpp).
-void service::body::await_followers(instant until) {
+void service::impl::await_followers(instant until) {
     constexpr std::chrono::milliseconds pause{1};
     const auto continues = [&] {
         return shared_->follower_clients.load() != 0 && std::chrono::steady_clock::now() < until;
@@ -635,29 +637,30 @@ void service::body::await_followers(instant until) {
         const auto behind = lack();
         if (behind == 0) break;
         if (!std::exchange(reported, true))
-            how.log_callback(severity::info, "the end waits for followers that lack calls: " + std::to_string(behind));
+            how.log_callback(severity::info,
+                             "the shutdown waits for followers that lack calls: " + std::to_string(behind));
     }
     drain_step_ = drain_step::calls;
 }
 
-void service::body::report_missing_on_followers() const {
+void service::impl::report_missing_on_followers() const {
     const std::uint64_t end = log_->next_position();
     for (const auto& f : log_->followers().statistics().followers) {
         if (f.position >= end) continue;
-        how.log_callback(severity::warning,
-                         "the follower at " + f.address + " lacks the last " + std::to_string(end - f.position) +
-                             " calls; it has last asked for more " + std::to_string(f.silent.count()) +
-                             " ms ago. If it is promoted, they are lost");
+        how.log_callback(severity::warning, "the follower at " + f.address + " lacks the last " +
+                                                std::to_string(end - f.position) + " calls; its last request was " +
+                                                std::to_string(f.silent.count()) +
+                                                " ms ago. If it is promoted, these calls are lost");
     }
 }
 
-drain_obstacles service::body::awaited_by_drain() {
+drain_obstacles service::impl::awaited_by_drain() {
     drain_obstacles found;
     switch (drain_step_.load()) {
         case drain_step::none:
-            found.lines.emplace_back(serves_ ? "the end has not begun"
-                                             : "the server has not come to the end of its start: it reads its log, or "
-                                               "waits for others");
+            found.lines.emplace_back(
+                serves_ ? "the shutdown has not begun"
+                        : "the server is still starting: it reads its log, or waits for other servers");
             return found;
         case drain_step::calls:
             for (const auto& r : io_threads_) r->unfinished().add_to(found.lines);
@@ -666,7 +669,7 @@ drain_obstacles service::body::awaited_by_drain() {
             break;
         case drain_step::followers: found.lines.emplace_back("followers that lack calls"); break;
         case drain_step::snapshot:
-            found.lines.emplace_back("the snapshot of the end is taken");
+            found.lines.emplace_back("the final snapshot is being written");
             found.saves_data = true;
             return found;
         case drain_step::log: found.lines.emplace_back("the log is being written"); return found;
@@ -678,27 +681,27 @@ drain_obstacles service::body::awaited_by_drain() {
     // Answered calls may still be in memory, unless each answer waits for the disk.
     constexpr std::chrono::milliseconds timeout{500}, pause{1};
     const instant until = std::chrono::steady_clock::now() + timeout;
-    const std::uint64_t drawn = log_->next_position();
-    while (log_->durable() < drawn && !log_->has_error() && std::chrono::steady_clock::now() < until)
+    const std::uint64_t end = log_->next_position();
+    while (log_->durable() < end && !log_->has_error() && std::chrono::steady_clock::now() < until)
         std::this_thread::sleep_for(pause);
-    if (log_->durable() < drawn)
+    if (log_->durable() < end)
         found.lines.push_back("the log cannot be written: " + (log_->has_error() ? log_->error() : "it hangs"));
     return found;
 }
 
-bool service::body::renew_certificates() {
+bool service::impl::renew_certificates() {
     if (!serves_ || !tls_) return false;
     tls_->renew();
     return true;
 }
 
-bool service::body::responds() noexcept {
+bool service::impl::responds() noexcept {
     bool all = true;
     for (const auto& r : io_threads_) all = r->responds() && all;  // asks each thread
     return all;
 }
 
-server_statistics service::body::statistics() const {
+server_statistics service::impl::statistics() const {
     server_statistics s;
     if (!started_) return s;
     s.up = std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now() - start_time_);
@@ -724,13 +727,13 @@ server_statistics service::body::statistics() const {
     return s;
 }
 
-void service::body::call(std::string_view name, std::vector<std::string> arguments, const call_options& options,
+void service::impl::call(std::string_view name, std::vector<std::string> arguments, const call_options& options,
                          std::function<void(std::string_view)> then) {
     std::string refused;
     reply to{refused, protocol::resp3};
     const procedure_entry* const which = procedures.find(name);
     if (which == nullptr) {
-        to.error("NOPROC", "there is no procedure '" + std::string{name} + "'");
+        to.error("NOPROC", "unknown procedure '" + std::string{name} + "'");
     } else if (log_ && !which->definition.options.read_only && !log_->followers().accepts_writes()) {
         to.error("READONLY", which->definition.name + ": " + log_->followers().write_refusal_reason());
     } else if (accepts_arguments(*which, arguments.size(), to)) {
@@ -747,42 +750,42 @@ void service::body::call(std::string_view name, std::vector<std::string> argumen
     then(refused);
 }
 
-service::service(settings how) : body_{std::make_unique<body>(std::move(how))} {}
+service::service(settings how) : impl_{std::make_unique<impl>(std::move(how))} {}
 
 service::~service() {
     try {
-        body_->drain();
+        impl_->drain();
     } catch (...) {
         // A caller that needs the error calls drain().
     }
 }
 
-registry& service::procedures() noexcept { return body_->procedures; }
-void service::load(const std::string& shared_object) { body_->procedures.load(shared_object); }
-void service::set(std::string name, std::string value) { body_->procedures.set(std::move(name), std::move(value)); }
-std::vector<std::string> service::unused_settings() const { return body_->procedures.unused_settings(); }
-void service::check() { body_->check(); }
-std::string service::promote() { return body_->promote(); }
+registry& service::procedures() noexcept { return impl_->procedures; }
+void service::load(const std::string& shared_object) { impl_->procedures.load(shared_object); }
+void service::set(std::string name, std::string value) { impl_->procedures.set(std::move(name), std::move(value)); }
+std::vector<std::string> service::unused_settings() const { return impl_->procedures.unused_settings(); }
+void service::check() { impl_->check(); }
+std::string service::promote() { return impl_->promote(); }
 std::string service::hand_over(const std::string& to, std::chrono::milliseconds time_limit) {
     try {
-        const auto outcome = body_->hand_over(to, time_limit);
+        const auto outcome = impl_->hand_over(to, time_limit);
         outcome->is_over.wait(false);
         return outcome->error;
     } catch (const std::runtime_error& e) {
         return e.what();
     }
 }
-drain_obstacles service::awaited_by_drain() { return body_->awaited_by_drain(); }
-bool service::renew_certificates() { return body_->renew_certificates(); }
-bool service::responds() noexcept { return body_->responds(); }
-void service::start() { body_->start(); }
-void service::drain() { body_->drain(); }
-std::uint16_t service::port() const noexcept { return body_->port; }
-std::uint16_t service::metrics_port() const noexcept { return body_->metrics_port; }
-std::string service::info() const { return to_text(body_->statistics()); }
+drain_obstacles service::awaited_by_drain() { return impl_->awaited_by_drain(); }
+bool service::renew_certificates() { return impl_->renew_certificates(); }
+bool service::responds() noexcept { return impl_->responds(); }
+void service::start() { impl_->start(); }
+void service::drain() { impl_->drain(); }
+std::uint16_t service::port() const noexcept { return impl_->port; }
+std::uint16_t service::metrics_port() const noexcept { return impl_->metrics_port; }
+std::string service::info() const { return to_text(impl_->statistics()); }
 void service::call_raw(std::string_view name, std::vector<std::string> arguments, const call_options& how,
                        std::function<void(std::string_view)> then) {
-    body_->call(name, std::move(arguments), how, std::move(then));
+    impl_->call(name, std::move(arguments), how, std::move(then));
 }
 
 std::string_view detail::scalar_of(std::string_view answer) {

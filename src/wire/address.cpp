@@ -29,7 +29,7 @@ asio::ip::tcp::endpoint parse_tcp(std::string_view text, bool any_port) {
         if (failed != std::errc{} || end != digits.data() + digits.size()) port = 65536;
     }
     if ((port == 0 && !any_port) || port > 65535)
-        throw wire_error{"'" + given + "' is no address; give host:port or unix:/path"};
+        throw wire_error{"'" + given + "' is not an address: give host:port or unix:/path"};
     std::string host{text.substr(0, colon)};
     if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
     if (host == "localhost") host = "127.0.0.1";
@@ -62,7 +62,7 @@ address parse_address(std::string_view text, bool encrypted) {
     }
     const asio::ip::tcp::endpoint tcp = parse_tcp(text);
     if (!tcp.address().is_loopback() && !encrypted) {
-        throw wire_error{"'" + a.text + "' is beyond loopback, where nothing goes unencrypted: " +
+        throw wire_error{"'" + a.text + "' is beyond loopback, and its traffic would not be encrypted: " +
                          std::string{a.zeromq ? by_keys : by_certificates}};
     }
     a.endpoint = tcp;

@@ -27,7 +27,7 @@ struct address {
 [[nodiscard]] address parse_address(std::string_view text, bool encrypted = false);
 
 /// Parses a numeric host and a port. Port 0 is allowed only with `any_port`: the system then chooses one. Throws
-/// refusal.
+/// wire_error.
 [[nodiscard]] asio::ip::tcp::endpoint parse_tcp(std::string_view text, bool any_port = false);
 
 /// Returns the number that all hellos of one cluster carry: a hash of its name and of its list of nodes.

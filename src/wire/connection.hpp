@@ -1,5 +1,5 @@
 // A connection from its first byte on, in the clear or under TLS, until the other side has identified itself. Asio's
-// async_read and async_write accept it as a stream. Afterwards, `sockets` reads and writes by itself.
+// async_read and async_write accept it as a stream. Afterwards, `socket_transport` reads and writes by itself.
 //
 // Not thread-safe: the thread that runs the sockets owns it.
 #pragma once

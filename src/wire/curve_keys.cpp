@@ -39,7 +39,7 @@ curve_key bytes_of(const key& of, part_reader part, const std::string& name) {
     ::ERR_clear_error();
     if (!right) {
         throw wire_error{"keys of ZeroMQ: " + name +
-                         " has a key of another kind: make it by openssl genpkey -algorithm X25519"};
+                         " has another kind of key: make one with openssl genpkey -algorithm X25519"};
     }
     return bytes;
 }
@@ -49,13 +49,13 @@ curve_key bytes_of(const key& of, part_reader part, const std::string& name) {
 curve_keys curve_keys::read(const curve_files& files, std::optional<node_number> self, std::size_t nodes) {
     if (files.key.empty() || files.nodes.empty()) {
         throw wire_error{
-            "ZeroMQ is encrypted by two files, the private key of this node and the public keys of all: give what is "
-            "missing"};
+            "encryption over ZeroMQ needs two files, the private key of this node and the public keys of all nodes: "
+            "give the missing one"};
     }
     curve_keys all;
     const key own{::PEM_read_bio_PrivateKey(open(files.key).get(), nullptr, no_passphrase, nullptr)};
     ::ERR_clear_error();
-    if (!own) throw wire_error{"keys of ZeroMQ: " + files.key + " has no private key (one without a passphrase)"};
+    if (!own) throw wire_error{"keys of ZeroMQ: " + files.key + " has no private key without a passphrase"};
     all.secret = bytes_of(own, ::EVP_PKEY_get_raw_private_key, files.key);
     const file of_all = open(files.nodes);
     while (const key next{::PEM_read_bio_PUBKEY(of_all.get(), nullptr, no_passphrase, nullptr)}) {
@@ -76,7 +76,7 @@ curve_keys curve_keys::read(const curve_files& files, std::optional<node_number>
     if (!whose || (self && whose != self)) {
         throw wire_error{"keys of ZeroMQ: " + files.key + " is not the key of " +
                          (self ? "node " + std::to_string(*self) : std::string{"any node"}) + " in " + files.nodes +
-                         ": give this one its own, or bring the list up to date on all nodes"};
+                         ": give this node its own key, or update the list on all nodes"};
     }
     all.own = *whose;
     return all;

@@ -26,8 +26,8 @@ struct curve_keys {
     node_number own = 0;           ///< the node that the secret key belongs to
     std::vector<curve_key> nodes;  ///< the public keys
 
-    /// Reads the keys. Throws wire_error, also if the private key is not that of node `self`, or of any node if `self` is
-    /// left out. Throws wire_error if two nodes have the same key, or the number of keys is not `nodes`.
+    /// Reads the keys. Throws wire_error, also if the private key is not that of node `self`, or of any node if `self`
+    /// is left out. Throws wire_error if two nodes have the same key, or the number of keys is not `nodes`.
     [[nodiscard]] static curve_keys read(const curve_files& files, std::optional<node_number> self, std::size_t nodes);
     /// Returns the node with that public key.
     [[nodiscard]] std::optional<node_number> owner_of(const curve_key& shown) const noexcept;

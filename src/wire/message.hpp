@@ -47,13 +47,13 @@ enum class message_type : std::uint8_t {
     timeline,          ///< from an observer; answered by timeline_reply
     timeline_reply,    ///< only to observers
     invalidate,        ///< to the sharers of an object; answered by invalidate_reply, but the sender does not wait
-    invalidate_reply,  ///< also sent without a question
+    invalidate_reply,  ///< also sent without a request
     rejoin_request,    ///< of a process that replaces a lost one; answered by ownership_report, now or never
     ownership_report,
     rejoin_done,  ///< the returning process knows all that it needs; answered by rejoin_ack
     rejoin_ack,
     fate_query,     ///< between participants whose coordinator is lost; answered by fate_report, now or later
-    fate_report,    ///< also sent without a question
+    fate_report,    ///< also sent without a request
     lost_node,      ///< to every remaining node; not answered
     doubts,         ///< from an observer, no body; answered by doubts_reply
     doubts_reply,   ///< only to observers
@@ -73,14 +73,14 @@ enum class message_type : std::uint8_t {
     return k == message_type::fate_query || k == message_type::fate_report;
 }
 
-/// Returns true if it answers a block's question, whose number its header repeats. (`run_reply` answers a server's.)
+/// Returns true if it answers a block's request, whose number its header repeats. (`run_reply` answers a server's.)
 [[nodiscard]] constexpr bool is_reply(message_type k) noexcept {
     return k == message_type::fetch_reply || k == message_type::prepare_reply || k == message_type::validate_reply ||
            k == message_type::claim_reply;
 }
 
 /// The number of an observer, instead of a node's. An observer is not a node. An observer may only ask for the status,
-/// for the node's timeline, and for transactions in doubt, which it may have the node settle.
+/// for the node's timeline, and for transactions in doubt, which it may have the node resolve.
 inline constexpr node_number observer_number = 0xffff;
 /// A bit of a hello's `call`: all nodes have joined the sender, so every number has had a node there.
 inline constexpr std::uint64_t has_begun = 1;
@@ -88,7 +88,7 @@ inline constexpr std::uint64_t has_begun = 1;
 inline constexpr std::uint64_t has_another = 2;
 /// How many observers a node answers at a time.
 inline constexpr std::uint32_t max_observers = 8;
-/// The pause between an answer and the next question of the same observer. The pause keeps an observer from occupying
+/// The pause between an answer and the next request of the same observer. The pause keeps an observer from occupying
 /// the thread that reads the nodes' messages. An observer that compares clocks asks after a longer pause.
 inline constexpr std::chrono::milliseconds observer_pause{5};
 /// The largest number of threads of one node.
@@ -332,7 +332,7 @@ struct fate_report {
     transaction_name who;
     wire::transaction_fate fate{};
     std::uint64_t version = 0;  ///< of the commit, or that clock
-    bool by_hand = false;       ///< an operator has settled it, because the decision was unknown
+    bool by_hand = false;       ///< an operator has resolved it, because the decision was unknown
     template <class V>
     void fields(V& v) {
         v(who), v(fate), v(version), v(by_hand);
@@ -356,7 +356,7 @@ struct lost_node {
 struct invalidation {
     object_id id;
     std::uint64_t grant = 0;
-    std::uint32_t looks = 0;  ///< how many looks the copy has answered
+    std::uint32_t looks = 0;  ///< how many reads the copy has answered
     template <class V>
     void fields(V& v) {
         v(id), v(grant), v(looks);
@@ -397,8 +397,8 @@ struct list_part {
 
 /// What the sender knows of objects that have their home elsewhere.
 struct ownership_report {
-    std::uint64_t round = 0;   ///< of the gather
-    std::uint64_t number = 0;  ///< of the sender's surveys: another survey may have other content
+    std::uint64_t round = 0;   ///< of the rejoin_request
+    std::uint64_t number = 0;  ///< of the sender's ownership reports: another report may have other content
     std::uint64_t era = 0;     ///< the highest era of processes that came back with the receiver's or the sender's
                                ///< number
     list_part list;
@@ -412,7 +412,7 @@ struct ownership_report {
 struct rejoin_done {
     std::uint64_t era = 0;
     std::uint64_t version = 0;
-    list_part list;  ///< of the surveys' objects, those with their home at the receiver
+    list_part list;  ///< of the ownership reports' objects, those with their home at the receiver
     template <class V>
     void fields(V& v) {
         v(era), v(version), v(list);
@@ -501,7 +501,7 @@ struct cancel_run {
 };
 
 struct status_reply {
-    bool admitted = true;  ///< false: there are too many observers, and the status are empty
+    bool admitted = true;  ///< false: there are too many observers, and the status is empty
     cluster::node_status status;
     template <class V>
     void fields(V& v) {

@@ -17,7 +17,7 @@ public:
     virtual void drop_recording() noexcept = 0;
     /// Returns the transactions in doubt.
     virtual std::vector<cluster::doubt> doubts() { return {}; }
-    /// Settles a transaction in doubt as an operator orders.
+    /// Resolves a transaction in doubt as an operator orders.
     virtual cluster::resolve_reply resolve_doubt(const wire::resolve_doubt&) {
         return {cluster::resolve_result::unknown};
     }

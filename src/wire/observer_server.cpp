@@ -52,26 +52,26 @@ std::optional<std::string> observer_server::reply_to(const observer_session& to,
 }
 
 timeline_reply observer_server::execute(const observer_session& v, timeline_order what) {
-    timeline_reply told;
+    timeline_reply reply;
     const bool is_another = recording_session_ != nullptr && recording_session_ != &v;
-    told.granted = what == timeline_order::read_clock || !is_another;
-    if (what == timeline_order::start && told.granted) {
+    reply.granted = what == timeline_order::read_clock || !is_another;
+    if (what == timeline_order::start && reply.granted) {
         try {
             node_.start_recording();
             recording_session_ = &v;
         } catch (const std::bad_alloc&) {
-            told.granted = false;
+            reply.granted = false;
         }
     } else if (what == timeline_order::take && recording_session_ == &v) {
-        node_.take_recorded(told);
+        node_.take_recorded(reply);
     }
-    told.now_ns = base::real_now().time_since_epoch().count();  // read last, to be close to the time of sending
-    return told;
+    reply.now_ns = base::real_now().time_since_epoch().count();  // read last, to be close to the time of sending
+    return reply;
 }
 
-template <class Told>
-std::string observer_server::frame(std::uint64_t call, message_type what, const Told& told) const {
-    const std::string body = encode(told);
+template <class Reply>
+std::string observer_server::frame(std::uint64_t call, message_type what, const Reply& reply) const {
+    const std::string body = encode(reply);
     header h;
     h.length = static_cast<std::uint32_t>(body.size());
     h.type = what;

@@ -2,8 +2,8 @@
 // `timeline` and `doubts`. This class limits the number of observers and the questions of each, and makes the answers.
 // Each observer asks one question at a time.
 //
-// An observer cannot change what nodes agree on, except by `settle`: with it, an operator decides a transaction whose
-// outcome no node knows. Only the fields of a header that identify a question are used; its clock is ignored. The
+// An observer cannot change what nodes agree on, except by `resolve_doubt`, by which an operator decides a transaction
+// whose outcome no node knows. Only the fields of a header that identify a question are used; its clock is ignored. The
 // transport disconnects an observer that sends anything else, or that is silent for as long as nodes wait for each
 // other.
 //
@@ -55,8 +55,8 @@ public:
 
 private:
     [[nodiscard]] timeline_reply execute(const observer_session& v, timeline_order what);
-    template <class Told>
-    [[nodiscard]] std::string frame(std::uint64_t call, message_type what, const Told& told) const;
+    template <class Reply>
+    [[nodiscard]] std::string frame(std::uint64_t call, message_type what, const Reply& reply) const;
 
     const node_number self_;
     observable& node_;

@@ -30,8 +30,8 @@ public:
     simulated_network(std::uint64_t seed, network_conditions how, receiver deliver)
         : random_{seed}, conditions_{how}, deliver_{std::move(deliver)} {}
 
-    /// Sends a frame. A `is_reliable` frame may be late or come twice, but is not lost, as if its sender repeated it until it
-    /// was acknowledged.
+    /// Sends a frame. An `is_reliable` frame may be late or arrive twice, but is not lost, as if its sender repeated it
+    /// until it was acknowledged.
     void send(node_number from, node_number to, std::string frame, bool is_reliable);
     void after(std::uint64_t delay, std::function<void()> what);
     /// Carries out the next event. Returns false if there is none left.

@@ -41,9 +41,9 @@ void socket_observers::listen(const std::shared_ptr<session>& v) {
 }
 
 void socket_observers::reply_to(const std::shared_ptr<session>& v) {
-    auto told = all_.reply_to(*v, v->question, v->body);
-    if (!told) return all_.count_disconnected();
-    v->output = std::move(*told);
+    auto reply = all_.reply_to(*v, v->question, v->body);
+    if (!reply) return all_.count_disconnected();
+    v->output = std::move(*reply);
     asio::async_write(*v->link, asio::buffer(v->output), [this, v](asio::error_code failed, std::size_t) {
         if (failed) return;
         v->timer.expires_after(observer_pause);

@@ -1,4 +1,4 @@
-// The observers that have connected over sockets: reads their questions, and writes the answers.
+// The observers that have connected over sockets: reads their requests, and writes the answers.
 //
 // Not thread-safe: the thread that runs the sockets owns it.
 #pragma once

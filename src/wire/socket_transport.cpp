@@ -195,7 +195,7 @@ void socket_transport::close_connection(peer& p) noexcept {
     }
     asio::error_code ignored;
     ended->socket.shutdown(stream::socket::shutdown_both, ignored);
-    if (p.number < options_.own_number) retry_later(p.number);  // the node may come back
+    if (p.number < options_.own_number) retry_later(p.number);  // the node may rejoin
 }
 
 }  // namespace tutti::wire

@@ -98,9 +98,9 @@ void socket_transport::refuse(const connection& c, node_number expected, const s
     }
     if (!why.empty()) record_problem(who + " " + why);
     else if (c.is_late)
-        record_problem(who + " said nothing for " + std::to_string(options_.hello_timeout.count()) + " ms");
+        record_problem(who + " sent nothing for " + std::to_string(options_.hello_timeout.count()) + " ms");
     else if (known)
-        record_problem(who + " ended the connection before it said who it is: it is no node, perhaps, or has ended");
+        record_problem(who + " ended the connection before it identified itself: it has ended, or is not a node");
     if (known) retry_later(expected);
 }
 
@@ -132,9 +132,9 @@ void socket_transport::send_hello(const std::shared_ptr<connection>& c, node_num
 void socket_transport::receive_hello(const std::shared_ptr<connection>& c, node_number expected,
                                      const std::string& in) {
     header got;
-    hello said;
+    hello received;
     const std::string_view all{in};
-    const bool sound = decode(all.substr(0, header::size), got) && decode(all.substr(header::size), said) &&
+    const bool sound = decode(all.substr(0, header::size), got) && decode(all.substr(header::size), received) &&
                        got.type == message_type::hello;
     const bool known = is_node(expected);
     if (!sound && !c->tls && looks_like_handshake(all)) return refuse(*c, expected, encrypts);
@@ -146,19 +146,19 @@ void socket_transport::receive_hello(const std::shared_ptr<connection>& c, node_
     if (sound && got.version != protocol_version && may_call && is_who_it_says()) report_version_mismatch(got);
     if (!sound || got.version != protocol_version) {
         if (known && !(sound && got.version != protocol_version))
-            report_problem("what listens on " + addresses_[expected].text + " is no node");
+            report_problem("the program that listens on " + addresses_[expected].text + " is not a node");
         if (known && has_begun()) retry_later(expected);
         return;
     }
     if (!known && got.from == observer_number) {
-        // A stranger's mistake is no error of the cluster. Our hello shows the stranger what is wrong.
-        if (said.cluster == options_.cluster && said.nodes == peers_.size()) admit(c);
+        // An unknown client's mistake is no error of the cluster. Our hello shows the client what is wrong.
+        if (received.cluster == options_.cluster && received.nodes == peers_.size()) admit(c);
         return;
     }
     if (!is_who_it_says()) {
         return refuse(*c, expected,
-                      "says that it is node " + std::to_string(got.from) +
-                          ", and shows a certificate that is made for " + c->tls->names());
+                      "claims to be node " + std::to_string(got.from) + ", and shows a certificate that is made for " +
+                          c->tls->names());
     }
     if (!known && has_another(got.from)) return;
     // Each has lost the other: one of them was stopped or disconnected, and continues.
@@ -166,7 +166,7 @@ void socket_transport::receive_hello(const std::shared_ptr<connection>& c, node_
         if (known) retry_later(expected);
         return;
     }
-    if (!accepts_hello(got, said, expected, calls_us(got.from))) {
+    if (!accepts_hello(got, received, expected, calls_us(got.from))) {
         if (known && (has_begun() || (got.call & wire::has_another) != 0)) retry_later(expected);
         return;
     }
@@ -201,7 +201,7 @@ void socket_transport::install_connection(const std::shared_ptr<connection>& c, 
     asio::error_code ignored;
     c->socket.non_blocking(true, ignored);
     on_peer_joined(p, hello);
-    // Serves frames that came in one record with the hello.
+    // Serves frames that arrived in one record with the hello.
     if (!with_memory([&] { return process_input(p); })) return end(p);
     read_next(p);
 }

@@ -45,7 +45,7 @@ std::string names_of(X509* certificate) {
         if (all.size() > max_names) break;
     }
     ::GENERAL_NAMES_free(names);
-    // The certificate may be forged by a stranger, who must not be able to write lines into our log.
+    // The certificate may be forged by an unknown client, which must not be able to write lines into our log.
     std::ranges::replace_if(all, [](unsigned char c) { return c < 0x20 || c > 0x7e; }, '?');
     return all.empty() ? "no DNS name" : all;
 }
@@ -83,8 +83,9 @@ void check_own(SSL_CTX* context, const tls_files& files, const std::vector<std::
         ::X509_STORE_CTX_set_default(check.get(), role);
         if (::X509_verify_cert(check.get()) == 1) continue;
         const int error = ::X509_STORE_CTX_get_error(check.get());
-        throw wire_error{"TLS: the certificate " + files.certificate + " would be refused by those who trust " +
-                         files.authority + ": " + ::X509_verify_cert_error_string(error) + "; have one made by it"};
+        throw wire_error{"TLS: the certificate " + files.certificate + " would be refused by every side that trusts " +
+                         files.authority + ": " + ::X509_verify_cert_error_string(error) +
+                         "; use one that this authority has signed"};
     }
 }
 
@@ -119,7 +120,7 @@ tls::tls(const tls_files& files, const std::vector<std::string>& own_names)
     if (files.certificate.empty() || files.key.empty() || files.authority.empty()) {
         throw wire_error{
             "TLS needs three files, a certificate, its key and the authority that has signed all certificates: give "
-            "what is missing"};
+            "the missing ones"};
     }
     if (!files.protocol.names_a_version()) throw wire_error{secure::unknown_version};
     ::ERR_clear_error();
@@ -177,7 +178,7 @@ bool tls_session::decrypt(std::string_view came, std::string& plain) {
         has_received_ = true;
         if (!looks_like_handshake(came) && !looks_like_alert(came)) {
             over_ = true;
-            error_ = "speaks no TLS: give it a certificate, too, if it is one of ours";
+            error_ = "does not speak TLS: give it a certificate, too, if it is a member or a node of this cluster";
             if (::SSL_is_server(ssl_.get()) == 1) {
                 const std::string_view alert = alert_in_the_clear();
                 ::BIO_write(::SSL_get_wbio(ssl_.get()), alert.data(), static_cast<int>(alert.size()));
@@ -235,21 +236,20 @@ void tls_session::fail(int status) {
     const unsigned long code = ::ERR_peek_last_error();
     if (verified == X509_V_ERR_HOSTNAME_MISMATCH) {
         error_ = "shows a certificate that is made for " + refused_names_ + ", and not for " + expected_ +
-                 ": it is another one, or has the certificate of another";
+                 ": it is another one, or has another's certificate";
     } else if (verified != X509_V_OK) {
         error_ = std::string{"shows a certificate that is refused: "} + ::X509_verify_cert_error_string(verified) +
-                 "; have one made by the authority that is trusted here";
+                 "; use one that is signed by the authority that this side trusts";
     } else if (ERR_GET_LIB(code) == ERR_LIB_SSL && ERR_GET_REASON(code) > SSL_AD_REASON_OFFSET) {
         const char* const reason = ::ERR_reason_error_string(code);
-        error_ =
-            std::string{"refuses the certificate that it was shown, or its TLS: "} + (reason ? reason : "no reason");
+        error_ = std::string{"refuses this side's certificate, or its TLS: "} + (reason ? reason : "no reason");
     } else if (is_without_common_protocol(code)) {
         error_ = std::string{"offers no version or cipher of TLS that is allowed here ("} +
                  ::ERR_reason_error_string(code) +
                  "): give both sides the same tls-min-version, tls-ciphers and tls-ciphersuites";
     } else {
         const char* const reason = ::ERR_reason_error_string(code);
-        error_ = std::string{"speaks TLS that makes no sense: "} + (reason != nullptr ? reason : "no reason given");
+        error_ = std::string{"has sent invalid TLS: "} + (reason != nullptr ? reason : "no reason given");
     }
     ::ERR_clear_error();
 }

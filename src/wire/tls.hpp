@@ -41,11 +41,11 @@ void require_known(const secure::protocol_choice& what);
 class tls_session {
 public:
     /// Takes bytes from the other side, and appends their plain text to `plain`. Returns false if they end the
-    /// connection; error() then returns the reason. Bytes from pending_output() may still tell the other side the reason.
+    /// connection; error() then returns the reason. Bytes from pending_output() may still tell the other side the
+    /// reason.
     [[nodiscard]] bool decrypt(std::string_view came, std::string& plain);
-    /// Replaces `plain` by its TLS record (several beyond 16 KiB), preceded by all bytes that pending_output() would return.
-    /// Returns false if the connection has ended, and nothing is to be sent.
-    /// REQUIRES: is_established().
+    /// Replaces `plain` by its TLS record (several beyond 16 KiB), preceded by all bytes that pending_output() would
+    /// return. Returns false if the connection has ended, and nothing is to be sent. REQUIRES: is_established().
     [[nodiscard]] bool encrypt(std::string& plain);
     /// Returns bytes that the session has to send by itself: handshakes and alerts.
     [[nodiscard]] std::string pending_output();
@@ -70,7 +70,7 @@ private:
     mutable std::mutex guard_;
     std::unique_ptr<ssl_st, void (*)(ssl_st*)> ssl_;
     bool over_ = false;
-    bool has_received_ = false;  // bytes have come
+    bool has_received_ = false;  // bytes have arrived
     std::string expected_;
     std::string refused_names_;  // the names of a refused certificate
     std::string error_;
@@ -80,15 +80,15 @@ private:
 /// member may be called from any thread.
 class tls {
 public:
-    /// Reads the files. Throws wire_error, also if other sides would refuse this side's own certificate. That is the case
-    /// if it has expired, the authority has not signed it, or it is not made for any of `own_names`. If there are no
-    /// `own_names`, any name is accepted.
+    /// Reads the files. Throws wire_error, also if other sides would refuse this side's own certificate. That is the
+    /// case if it has expired, the authority has not signed it, or it is not made for any of `own_names`. If there are
+    /// no `own_names`, any name is accepted.
     tls(const tls_files& files, const std::vector<std::string>& own_names);
 
     /// Makes the calling side of a connection. The handshake fails if the other side is not `expected`.
     [[nodiscard]] std::unique_ptr<tls_session> call(const std::string& expected) const;
-    /// Makes the called side of a connection. The caller must have a certificate of the authority; has_name() checks its
-    /// name.
+    /// Makes the called side of a connection. The caller must have a certificate of the authority; has_name() checks
+    /// its name.
     [[nodiscard]] std::unique_ptr<tls_session> answer() const;
 
 private:

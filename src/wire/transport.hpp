@@ -28,16 +28,16 @@ struct transport_options {
     /// A node that has sent nothing for this long is lost: stopped, or disconnected. The node's process may still
     /// exist, and finds its connections closed when it continues.
     std::chrono::milliseconds failure_timeout{5000};
-    /// A node that leaves more bytes unread than this, and continues to ask, is disconnected.
+    /// A node that leaves more bytes unread than this, and continues to send requests, is disconnected.
     std::size_t max_unsent_bytes = 256u << 20;
-    /// The time for a connecting side to say who it is, and to prove this if the connection is encrypted.
+    /// The time for a connecting side to identify itself, and to prove its identity if the connection is encrypted.
     std::chrono::milliseconds hello_timeout{5000};
     /// The largest number of connections whose other side has not identified itself.
     std::size_t max_pending_handshakes = 64;
 };
 
-/// Returns the addresses of all nodes, which must differ, and be of one kind. Throws wire_error, also if the addresses do
-/// not match the files for encryption.
+/// Returns the addresses of all nodes, which must differ, and be of one kind. Throws wire_error, also if the addresses
+/// do not match the files for encryption.
 [[nodiscard]] std::vector<address> addresses_of(const transport_options& how);
 
 class transport {
@@ -49,13 +49,13 @@ public:
         virtual bool receive(const header& h, std::string_view body) = 0;
         /// Notes that a connection has ended, once for each process of a node. Not called during the destructor.
         virtual void on_node_lost(node_number node) noexcept = 0;
-        /// Notes the clock of a node whose cluster has begun. This node is about to come back to that cluster.
+        /// Notes the clock of a node whose cluster has begun. This node is about to rejoin that cluster.
         virtual void merge_clock(std::uint64_t clock) noexcept = 0;
         [[nodiscard]] virtual std::uint64_t clock() const noexcept = 0;
         /// Returns true if the latest process of that node is admitted. Until then, the node is only sent messages
         /// about its return. Any thread that sends may call this; it must not send.
         [[nodiscard]] virtual bool has_admitted(node_number node) const noexcept = 0;
-        /// Sends something to a node that nothing was sent to for a beat.
+        /// Sends something to a node that nothing was sent to during a heartbeat interval.
         virtual void heartbeat(node_number node) = 0;
     };
 
@@ -73,7 +73,7 @@ public:
     /// Frames of one thread to one node arrive in the order of their sends, and so do frames whose sends are otherwise
     /// ordered. Throws std::bad_alloc; either the whole frame is sent then, or nothing.
     virtual bool send(node_number to, header h, std::string_view body) = 0;
-    /// Returns true if any other node had begun without this process when it came; this process then has to be
+    /// Returns true if any other node had begun without this process when it joined; this process then has to be
     /// admitted. has_begun returns this for one node, which also has to be connected.
     [[nodiscard]] virtual bool others_have_begun() const = 0;
     [[nodiscard]] virtual bool has_begun(node_number n) const = 0;
@@ -84,7 +84,7 @@ public:
     /// Ends the connection. This node counts the other one as lost at once. The other node notices the end at its next
     /// read.
     virtual void disconnect(node_number to) noexcept = 0;
-    /// Adds the status about traffic, peers and observers to `to`.
+    /// Adds the counters of traffic, peers and observers to `to`.
     virtual void describe(cluster::node_status& to) const = 0;
 };
 

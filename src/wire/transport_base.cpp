@@ -93,7 +93,7 @@ bool transport_base::send(node_number to, header h, std::string_view body) {
 
 // ---- watching the peers
 
-// Counts beats instead of measuring the time. A process that was stopped has not heard any node for long, and must not
+// Counts heartbeat intervals instead of time. A process that was stopped has not heard any node for long, and must not
 // take all of them for lost when it continues.
 void transport_base::send_heartbeats() {
     for (peer* const p : peers_) {
@@ -111,10 +111,10 @@ void transport_base::send_heartbeats() {
         try {
             handler_.heartbeat(p->number);
         } catch (const std::bad_alloc&) {
-            // The next beat comes soon enough.
+            // The next heartbeat follows soon enough.
         }
         const std::lock_guard hold{p->guard};
-        p->has_sent = false;  // so that the next beat is sent, too
+        p->has_sent = false;  // so that the next heartbeat is sent, too
     }
 }
 
@@ -165,7 +165,8 @@ void transport_base::refuse_to_listen(int error, const std::string& in_words) co
     if (!own.path.empty()) {
         what += "; remove the file if no node uses it";
     } else if (error == EADDRINUSE) {
-        what += "; end what has it, or, if that is a node of this cluster, give this one a number of its own (self)";
+        what +=
+            "; end the program that uses it, or, if that is a node of this cluster, give this node a number of its own";
     }
     throw wire_error{what};
 }
@@ -177,13 +178,13 @@ void transport_base::await_all() {
     if (in_time && problem_.empty()) return;
     std::string what = problem_;
     if (what.empty()) {
-        what = "these nodes did not come within " + std::to_string(options_.connect_timeout.count()) + " ms:";
+        what = "these nodes did not connect within " + std::to_string(options_.connect_timeout.count()) + " ms:";
         for (std::size_t n = 0; n < peers_.size(); ++n) {
             if (n != options_.own_number && !peers_.share(n)->open.load(std::memory_order_acquire))
                 what += " " + std::to_string(n) + " (" + addresses_[n].text + ")";
         }
         what += "; start them, with the same list of nodes";
-        if (!recorded_problem_.empty()) what += ". The last that was turned away: " + recorded_problem_;
+        if (!recorded_problem_.empty()) what += ". The last rejected connection: " + recorded_problem_;
     }
     throw wire_error{what};
 }
@@ -250,9 +251,9 @@ void transport_base::report_version_mismatch(const header& got) {
                    ": build all nodes from one release of Tutti");
 }
 
-bool transport_base::accepts_hello(const header& got, const hello& said, node_number called, bool may_call) {
+bool transport_base::accepts_hello(const header& got, const hello& received, node_number called, bool may_call) {
     const bool known = is_node(called);
-    if (said.cluster != options_.cluster || said.nodes != peers_.size()) {
+    if (received.cluster != options_.cluster || received.nodes != peers_.size()) {
         report_problem("node " + std::to_string(got.from) +
                        " belongs to another cluster: give all nodes the same name and the same list of addresses");
         return false;
@@ -263,10 +264,10 @@ bool transport_base::accepts_hello(const header& got, const hello& said, node_nu
     }
     if (known && (got.call & has_another) != 0) {
         record_problem(
-            name_of(called) + " is still connected with another process that says it is node " +
+            name_of(called) + " is still connected with another process that claims to be node " +
             std::to_string(options_.own_number) +
-            ": it notices that a former one is gone after node_options::patience at the latest; if that one runs, give "
-            "this one a number of its own");
+            ": if that process has ended, try again after node_options::failure_timeout; if it runs, give this one a "
+            "number of its own");
         return false;
     }
     return true;

@@ -1,6 +1,6 @@
 // The common part of all transports between processes: frames from and to each other node. The answers to frames that
 // arrived in one read are sent together. The base also counts the silence of each node. It knows which nodes
-// have come, and why other nodes have not.
+// have joined, and why other nodes have not.
 //
 // One thread reads, and calls the handler; any thread may send. The derived transport moves the bytes: see `flush`.
 #pragma once
@@ -39,18 +39,18 @@ protected:
 
         const node_number number;
         std::uint64_t process = 0;      // the process that it says it is; set with the connection
-        bool begun = false;             // whether it had begun when it came; set with the connection
+        bool begun = false;             // whether it had begun when it connected; set with the connection
         std::atomic<bool> open{false};  // stored with release: a thread that loads true sees the connection
 
         // Used by the reading thread. Other threads read only the last two.
         std::string input;
-        std::atomic<unsigned> silent_heartbeats{0};  // beats since the last received bytes
+        std::atomic<unsigned> silent_heartbeats{0};  // heartbeat intervals since the last received bytes
         std::atomic<std::int64_t> lost_at{0};        // milliseconds of the steady clock; 0: not lost
 
         // The output:
         std::mutex& guard;  // the lock of its node
         std::string output;
-        bool has_sent = false;  // has sent something since the last beat
+        bool has_sent = false;  // has sent something since the last heartbeat
         bool doomed = false;    // too much output is unread; the peer will be ended
     };
     /// The latest peer of each node. A former peer ends with the last shared pointer to it. Threads that were about to
@@ -122,7 +122,7 @@ protected:
 
     /// Handles the bytes that the peer has sent, which are in `input`. Returns false if they contain an invalid frame.
     [[nodiscard]] bool process_input(peer& p);
-    /// Handles one beat.
+    /// Handles the end of one heartbeat interval.
     void send_heartbeats();
     void end(peer& p);
 
@@ -133,20 +133,21 @@ protected:
     /// Returns the hello of this node. It is the same for all receivers, apart from the flags `flags`.
     [[nodiscard]] std::string own_hello(std::uint64_t flags = 0);
     /// Returns true if a hello of our version is one of this cluster, and of the right node. The right node is
-    /// `called`; if `called` is not a node's number, it is any node that `may_call`. Complains if the hello does not
-    /// fit.
-    [[nodiscard]] bool accepts_hello(const header& got, const hello& said, node_number called, bool may_call);
+    /// `called`; if `called` is not a node's number, it is any node that `may_call`. Reports a problem if the hello
+    /// does not fit.
+    [[nodiscard]] bool accepts_hello(const header& got, const hello& received, node_number called, bool may_call);
     void report_version_mismatch(const header& got);
     /// Ends the joining with an error.
     void report_problem(std::string what);
-    /// Notes a stranger's error, which must not stop the nodes from joining. It is reported if they fail to join.
+    /// Records the problem of an unknown client, which must not stop the nodes from joining. It is reported if they
+    /// fail to join.
     void record_problem(std::string what);
     void on_peer_joined(peer& p, const header& hello);
     [[nodiscard]] bool has_begun() const noexcept { return begun_.load(std::memory_order_relaxed); }
     [[nodiscard]] bool is_node(node_number n) const noexcept { return n < peers_.size(); }
     /// Returns the node's name for messages.
     [[nodiscard]] std::string name_of(node_number n) const;
-    /// Waits until all nodes have come. Throws wire_error if some do not come, or if there was a complaint.
+    /// Waits until all nodes have joined. Throws wire_error if some do not join, or if a problem was reported.
     void await_all();
 
     const transport_options options_;
@@ -170,8 +171,8 @@ private:
     std::atomic<bool> begun_{false};
     mutable std::mutex joining_;  // guards the following members
     std::string problem_;
-    std::string recorded_problem_;  // about the last stranger
-    std::vector<bool> joined_;      // by number: has come
+    std::string recorded_problem_;  // about the last unknown client
+    std::vector<bool> joined_;      // by number: has joined
     bool others_begun_ = false;
     std::condition_variable changed_;
 };

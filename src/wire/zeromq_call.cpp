@@ -89,21 +89,21 @@ void call::receive_some(const zmq_monitor::event& e) {
             static_cast<void>(socket_.has_room());  // lets libzmq register the connection, so that it can send now
             return then_(stage::connected, {});
         case ZMQ_EVENT_HANDSHAKE_FAILED_AUTH:
-            return fail("refuses the key that it was shown: its list has none like it");
+            return fail("refuses this side's key, because the key is not in its list: update that list");
         case ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL:
-            if (e.value != ZMQ_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH) return fail("is no node that speaks ZeroMQ");
+            if (e.value != ZMQ_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH) return fail("is not a node that speaks ZeroMQ");
             return fail(encrypted_ ? "has no keys: leave them out"
-                                   : "speaks by keys: give the private key of a node, and the list of public ones");
-        case ZMQ_EVENT_CLOSED: return fail("cannot be reached; is it running?");
+                                   : "uses keys: give the private key of a node, and the list of public keys");
+        case ZMQ_EVENT_CLOSED: return fail("cannot be reached: is it running?");
         default:
-            if (connected_) return fail("has ended the connection: it is going down");
-            fail(std::string{"has ended the connection before it said who it is: it "} +
-                 (encrypted_ ? "has another key than the list" : "speaks by keys") + ", is going down, or is no node");
+            if (connected_) return fail("has ended the connection: it is shutting down");
+            fail(std::string{"has ended the connection before it identified itself: it "} +
+                 (encrypted_ ? "has another key than the list" : "uses keys") + ", is shutting down, or is not a node");
     }
 }
 
 /// Completes a read.
-/// REQUIRES: all bytes that the read waits for have come.
+/// REQUIRES: all bytes that the read waits for have arrived.
 void call::serve() {
     const std::size_t size = into_->size();
     std::exchange(into_, nullptr)->assign(came_, 0, size);
@@ -149,8 +149,8 @@ std::unique_ptr<zeromq_call> call_over_zeromq(asio::io_context& io, const addres
 }
 #else
 std::unique_ptr<zeromq_call> call_over_zeromq(asio::io_context&, const address&, const curve_keys*, node_number,
-                                              zeromq_call::told) {
-    throw refusal{"speaks ZeroMQ, and this program was built without it: build it where libzmq3-dev is installed"};
+                                              zeromq_call::stage_callback) {
+    throw wire_error{"speaks ZeroMQ, and this program was built without it: build it where libzmq3-dev is installed"};
 }
 #endif
 

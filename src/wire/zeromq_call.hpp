@@ -36,9 +36,9 @@ protected:
     zeromq_call() = default;
 };
 
-/// Calls a node. Callbacks run only from `io`. If `keys` is null, the connection is in the clear. Throws wire_error, also
-/// if this library was built without ZeroMQ.
-/// REQUIRES: `to` is an address of ZeroMQ. `keys` has a key of node `whom`. `keys` stays valid until `io` has stopped.
+/// Calls a node. Callbacks run only from `io`. If `keys` is null, the connection is in the clear. Throws wire_error,
+/// also if this library was built without ZeroMQ. REQUIRES: `to` is an address of ZeroMQ. `keys` has a key of node
+/// `whom`. `keys` stays valid until `io` has stopped.
 [[nodiscard]] std::unique_ptr<zeromq_call> call_over_zeromq(asio::io_context& io, const address& to,
                                                             const curve_keys* keys, node_number whom,
                                                             zeromq_call::stage_callback then);

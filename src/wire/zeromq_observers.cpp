@@ -35,14 +35,14 @@ void zeromq_transport::answer_observers() {
             ++at;
             continue;
         }
-        bool stays = !v.question.empty();  // else the observer has asked nothing for too long
+        bool stays = !v.question.empty();  // otherwise the observer has sent no request for too long
         if (stays) {
             const std::string question = std::exchange(v.question, {});
             const std::string_view all{question};
-            const auto told =
+            const auto reply =
                 observer_server_.reply_to(v.session, all.substr(0, header::size), all.substr(header::size));
-            if (!told) observer_server_.count_disconnected();
-            stays = told && send_in_pieces(number, *told);
+            if (!reply) observer_server_.count_disconnected();
+            stays = reply && send_in_pieces(number, *reply);
             v.listens_at = now + observer_pause;
             v.due = now + options_.failure_timeout;
         }

@@ -41,7 +41,7 @@ public:
         return {static_cast<const char*>(::zmq_msg_data(&message_)), ::zmq_msg_size(&message_)};
     }
     [[nodiscard]] bool more() const noexcept { return ::zmq_msg_more(&message_) != 0; }
-    /// Returns the descriptor of the connection that it came over.
+    /// Returns the descriptor of the connection that it arrived over.
     [[nodiscard]] int descriptor() const noexcept { return ::zmq_msg_get(&message_, ZMQ_SRCFD); }
     /// Returns a property of the message, or an empty text if it is unknown.
     [[nodiscard]] std::string_view property(const char* name) const noexcept {

@@ -16,7 +16,7 @@ namespace {
 
 using clock = std::chrono::steady_clock;
 
-/// How many messages are read between two looks at everything else.
+/// The number of messages that are read before the thread does other work.
 constexpr unsigned max_at_once = 256;
 /// The time to send the remaining output at the end.
 constexpr std::chrono::milliseconds farewell{1000};
@@ -135,7 +135,7 @@ void zeromq_transport::wait_until(clock::time_point until) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - clock::now()).count();
     static_cast<void>(::poll(awaited_.data(), awaited_.size(), static_cast<int>(std::max<std::int64_t>(left, 0))));
     std::uint64_t rung = 0;
-    if (::read(wakeup_fd_, &rung, sizeof rung) < 0) return;  // no thread has rung
+    if (::read(wakeup_fd_, &rung, sizeof rung) < 0) return;  // no thread has written to it
 }
 
 /// Receives messages. Returns false if there may be more.
@@ -208,8 +208,8 @@ void zeromq_transport::process_router_events() {
             case ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL:
             case ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL:
                 record_problem(
-                    std::string{"somebody who called, and spoke no ZeroMQ, or "} +
-                    (keys_ ? "without a key, or has another list of keys" : "by keys, which this node does not have"));
+                    std::string{"a client that does not speak ZeroMQ, or "} +
+                    (keys_ ? "has no key, or has another list of keys" : "uses keys, which this node does not have"));
                 break;
             case ZMQ_EVENT_DISCONNECTED:
                 connections_.erase(e->value);
@@ -236,7 +236,7 @@ void zeromq_transport::end_disconnected() {
     }
 }
 
-/// Answers libzmq's questions about callers (ZAP, RFC 27 of ZeroMQ): whether there is room, and under CURVE whose key
+/// Answers libzmq's requests about callers (ZAP, RFC 27 of ZeroMQ): whether there is room, and under CURVE whose key
 /// the caller has.
 void zeromq_transport::answer_key_requests() {
     constexpr std::size_t max_parts = 8;
@@ -259,7 +259,7 @@ void zeromq_transport::answer_key_requests() {
             status = "300";  // try later
             why = "there are too many";
             record_problem("a connection from " + from + ", because there were " + std::to_string(connections_.size()) +
-                           " others: something calls and does not hang up");
+                           " others: find the program that opens so many connections");
         } else if (!keys_) {
             status = "200";
         } else if (n == 7 && parts[5] == "CURVE" && parts[6].size() == sizeof(curve_key)) {
@@ -271,8 +271,8 @@ void zeromq_transport::answer_key_requests() {
             }
         }
         if (status == "400") {
-            record_problem("a connection from " + from + " shows a key that is none of " + options_.curve.nodes +
-                           ": bring that file up to date on all nodes");
+            record_problem("a connection from " + from + " shows a key that is not in " + options_.curve.nodes +
+                           ": update that file on all nodes");
         }
         // The parts of a reply go together: if the first one is accepted, all are.
         if (key_requests_.send("1.0", true)) {
@@ -337,7 +337,7 @@ void zeromq_transport::close_connection(peer& one) noexcept {
 
 void zeromq_transport::wake_reader() noexcept {
     const std::uint64_t once = 1;
-    static_cast<void>(!::write(wakeup_fd_, &once, sizeof once));  // fails if too many rings are unread
+    static_cast<void>(!::write(wakeup_fd_, &once, sizeof once));  // fails if too many wakeups are unread
 }
 
 }  // namespace tutti::wire

@@ -17,13 +17,14 @@
 // *Connections*: a pair of nodes has two connections, each opened by its sender. The nodes are connected once each has
 // called the other and been answered, by the same process. A node whose cluster has begun calls only nodes that have
 // called it. A node learns of the loss of another one when its incoming connection ends (libzmq's monitor). The first
-// node then ends its own connection, which tells the other node. libzmq's heartbeats are not used: ours (`beat`) also
-// go through the other node's reading thread. Bytes are dropped if they come over a connection that belongs to neither
-// a node nor an observer, or that has sent invalid bytes. libzmq has no call to close one connection of a ROUTER.
+// node then ends its own connection, which tells the other node. libzmq's heartbeats are not used: ours (`heartbeat`)
+// also go through the other node's reading thread. Bytes are dropped if they arrive over a connection that belongs to
+// neither a node nor an observer, or that has sent invalid bytes. libzmq has no call to close one connection of a
+// ROUTER.
 //
-// *A full queue*: the rest stays in this process, up to `max_unsent_bytes`. Beyond this limit, the node is disconnected.
-// Nothing is dropped while a connection lasts. Bytes that libzmq has taken are lost with the process: a killed process
-// may have sent less than it believed, as after a network failure.
+// *A full queue*: the rest stays in this process, up to `max_unsent_bytes`. Beyond this limit, the node is
+// disconnected. Nothing is dropped while a connection lasts. Bytes that libzmq has taken are lost with the process: a
+// killed process may have sent less than it believed, as after a network failure.
 #pragma once
 
 #include <optional>
@@ -52,13 +53,13 @@ public:
 
 private:
     struct called_peer;
-    /// An observer. Each of its messages is one question.
+    /// An observer. Each of its messages is one request.
     struct observer {
         observer(observer_server& at, std::chrono::steady_clock::time_point until) : session{at}, due{until} {}
 
         observer_server::observer_session session;
-        std::string question;                       // the question that is not answered yet
-        std::chrono::steady_clock::time_point due;  // when the answer, or the next question, is due
+        std::string question;                       // the request that is not answered yet
+        std::chrono::steady_clock::time_point due;  // when the answer, or the next request, is due
         std::chrono::steady_clock::time_point listens_at{};
     };
     /// The number that libzmq gives to a connection of our ROUTER.
@@ -109,7 +110,7 @@ private:
 
     const std::optional<curve_keys> keys_;  // empty: in the clear
     const zmq_context context_;
-    zmq_socket key_requests_;  // libzmq's questions whether to admit a caller (ZAP); made before the ROUTER listens
+    zmq_socket key_requests_;  // libzmq's requests whether to admit a caller (ZAP); made before the ROUTER listens
     zmq_socket router_;
     zmq_monitor of_router_;
     const int wakeup_fd_;  // eventfd

@@ -15,9 +15,9 @@ constexpr std::chrono::milliseconds before_next_try{20};
 constexpr std::chrono::milliseconds before_next_look{200};
 
 /// Returns true if the bytes are a hello, of any version.
-bool is_hello(std::string_view bytes, header& h, hello& said) {
+bool is_hello(std::string_view bytes, header& h, hello& received) {
     return decode(bytes.substr(0, header::size), h) && h.type == message_type::hello &&
-           decode(bytes.substr(std::min(bytes.size(), header::size)), said);
+           decode(bytes.substr(std::min(bytes.size(), header::size)), received);
 }
 
 }  // namespace
@@ -80,7 +80,7 @@ void zeromq_transport::advance(called_peer& p) {
     if (!process_call_events(p)) return close_call(p);
     open_if_both(p);
     if (!due || !p.of_out) return;
-    record_problem(name_of(p.number) + (p.answered_by ? " answered, and did not call, for " : " said nothing for ") +
+    record_problem(name_of(p.number) + (p.answered_by ? " answered, but did not call within " : " sent nothing for ") +
                    std::to_string(options_.hello_timeout.count()) + " ms");
     forget_connection(p);
     close_call(p);
@@ -97,27 +97,25 @@ bool zeromq_transport::process_call_events(called_peer& p) {
                 if (p.out.has_room()) static_cast<void>(p.out.send(own_hello()));
                 break;
             case ZMQ_EVENT_HANDSHAKE_FAILED_AUTH:
-                report_problem(
-                    name_of(p.number) +
-                    " refuses the key of this node: bring the list of keys up to date there, and start both anew");
+                report_problem(name_of(p.number) +
+                               " refuses the key of this node: update the list of keys there, and restart both nodes");
                 break;
             case ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL:
                 if (e->value != ZMQ_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH)
-                    report_problem("what listens on " + addresses_[p.number].text + " is no node that speaks ZeroMQ");
+                    report_problem("the program that listens on " + addresses_[p.number].text +
+                                   " is not a node that speaks ZeroMQ");
                 else if (keys_)
                     report_problem(name_of(p.number) +
-                                   " has no keys, and this node does: give them to every node, or to none");
+                                   " has no keys, and this node does: give keys to all nodes, or to none");
                 else
-                    report_problem(
-                        name_of(p.number) +
-                        " speaks by keys, and this node has none: give them to every node (node_options::curve; "
-                        "docs/cluster.md, \"Over ZeroMQ\"), or to none");
+                    report_problem(name_of(p.number) +
+                                   " uses keys, and this node has none: give keys to all nodes (node_options::curve; "
+                                   "docs/cluster.md, \"Over ZeroMQ\"), or to none");
                 break;
             case ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL:
                 record_problem(
-                    name_of(p.number) + " has ended the connection before it said who it is" +
-                    (keys_ ? ": it has another key, perhaps, than the one that " + options_.curve.nodes + " has of it"
-                           : std::string{}));
+                    name_of(p.number) + " has ended the connection before it identified itself" +
+                    (keys_ ? ": it may have another key than the one in " + options_.curve.nodes : std::string{}));
                 break;
             default: break;
         }
@@ -129,16 +127,16 @@ bool zeromq_transport::process_call_events(called_peer& p) {
 /// Handles the answer to our hello. Returns false if the node has to be called again.
 bool zeromq_transport::receive_hello_reply(called_peer& p, std::string_view bytes) {
     header got;
-    hello said;
-    if (!is_hello(bytes, got, said)) {
-        report_problem("what listens on " + addresses_[p.number].text + " is no node");
+    hello received;
+    if (!is_hello(bytes, got, received)) {
+        report_problem("the program that listens on " + addresses_[p.number].text + " is not a node");
         return false;
     }
     if (got.version != protocol_version) {
         report_version_mismatch(got);
         return false;
     }
-    if (!accepts_hello(got, said, p.number, false)) return false;
+    if (!accepts_hello(got, received, p.number, false)) return false;
     p.answered_by = got.oldest;
     return true;
 }
@@ -147,8 +145,8 @@ bool zeromq_transport::receive_hello_reply(called_peer& p, std::string_view byte
 /// ignored.
 void zeromq_transport::receive_hello(connection_number from, incoming_connection& c, const zmq_message& what) {
     header got;
-    hello said;
-    if (!is_hello(what.bytes(), got, said)) return;
+    hello received;
+    if (!is_hello(what.bytes(), got, received)) return;
     const bool may_call = is_node(got.from) && got.from != options_.own_number;
     const bool comes_twice = may_call && is_another(as_called_peer(*peers_[got.from]), got);
     const bool has_come = may_call && peers_[got.from]->open.load(std::memory_order_relaxed);
@@ -161,16 +159,16 @@ void zeromq_transport::receive_hello(connection_number from, incoming_connection
         return;
     }
     if (got.from == observer_number) {
-        // A stranger's mistake is no error of the cluster, as over sockets.
-        if (said.cluster == options_.cluster && said.nodes == peers_.size()) admit_observer(from);
+        // An unknown client's mistake is no error of the cluster, as over sockets.
+        if (received.cluster == options_.cluster && received.nodes == peers_.size()) admit_observer(from);
         return;
     }
     if (!is_who_it_says) {
         return record_problem("a connection from " + std::string{what.property("Peer-Address")} +
-                              " says that it is node " + std::to_string(got.from) + ", and shows the key of node " +
+                              " claims to be node " + std::to_string(got.from) + ", and shows the key of node " +
                               std::string{shown});
     }
-    if (!accepts_hello(got, said, observer_number, may_call)) return;
+    if (!accepts_hello(got, received, observer_number, may_call)) return;
     called_peer& p = next_of(as_called_peer(*peers_[got.from]));
     if (comes_twice && !has_begun())
         report_problem("two nodes have the number " + std::to_string(got.from) + ": give each its own");

@@ -17,7 +17,7 @@ TEST_P(aba_test, detects_a_value_that_returns) {
     var<long> step{0};
     std::atomic<bool> done{false};
     violations mixed;
-    worker_group(3, [&](unsigned me) {
+    run_threads(3, [&](unsigned me) {
         const flavour mine = GetParam().of(me);
         if (me == 0) {
             for (std::size_t i = 0; i < each; ++i) {
@@ -57,7 +57,7 @@ TEST_P(aba_test, detects_a_stack_head_that_returns) {
     };
     for (auto& n : nodes) atomically([&](tx& t) { push(t, &n); });
     violations twice;
-    worker_group(4, [&](unsigned me) {
+    run_threads(4, [&](unsigned me) {
         const flavour mine = GetParam().of(me);
         const auto pop = [&](tx& t) {
             node* const top = head.get(t);
@@ -95,7 +95,7 @@ TEST_P(aba_test, detects_a_reused_address) {
     var<node*> first{nullptr};
     var<std::uint64_t> made{0};
     violations mixed;
-    worker_group(4, [&](unsigned me) {
+    run_threads(4, [&](unsigned me) {
         const flavour mine = GetParam().of(me);
         support::random dice{me};
         for (std::size_t i = 0; i < each; ++i) {

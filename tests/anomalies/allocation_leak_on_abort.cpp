@@ -197,7 +197,7 @@ TEST(allocation_leak_test, frees_allocations_under_contention) {
     std::array<var<thing*>, 2> slots{};
     for (auto& s : slots) s.store(new thing{0});
     const std::int64_t blocks = support::live_blocks;
-    worker_group(4, [&](unsigned me) {
+    run_threads(4, [&](unsigned me) {
         for (std::size_t i = 0; i < each; ++i) {
             atomically([&](tx& t) {
                 var<thing*>& slot = slots[(i + me) % slots.size()];

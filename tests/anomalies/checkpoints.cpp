@@ -12,13 +12,13 @@ namespace {
 /// Returns true if a conflict between writers shows at the first write.
 bool locks_at_once() { return algorithm() == "wb-etl" || algorithm() == "wt-etl"; }
 
-/// Holds a variable in a running transaction until `let_go` is called. Then the write is kept or rolled back.
+/// Holds a variable in a running transaction until `release` is called. Then the write is kept or rolled back.
 class holder {
 public:
     holder(var<int>& v, bool keeps) : thread_{[this, &v, keeps] { hold(v, keeps); }} {
         while (!holds_.load()) std::this_thread::yield();
     }
-    void let_go() { free_ = true; }
+    void release() { free_ = true; }
 
 private:
     void hold(var<int>& v, bool keeps) {
@@ -33,16 +33,16 @@ private:
     std::jthread thread_;
 };
 
-class checkpoints : public suite_of_flavours {};
+class checkpoints_test : public suite_of_flavours {};
 
 // Money moves among accounts; every step of a transfer is a checkpoint. Every run of every continuation, including
 // repeated ones, sees the correct sum.
-TEST_P(checkpoints, keep_a_sum) {
+TEST_P(checkpoints_test, keep_a_sum) {
     constexpr std::size_t accounts = 6;
     const std::size_t each = rounds(1000);
     std::array<var<long>, accounts> bank{};
-    violations broken;
-    worker_group(4, [&](unsigned me) {
+    violations wrong_sums;
+    run_threads(4, [&](unsigned me) {
         const flavour mine = GetParam().of(me);
         support::random dice{me};
         for (std::size_t i = 0; i < each; ++i) {
@@ -55,7 +55,7 @@ TEST_P(checkpoints, keep_a_sum) {
                     checkpoint(t, [&](tx& c) {
                         long sum = first;
                         for (std::size_t a = 1; a < accounts; ++a) sum += bank[a].get(c);
-                        broken.expect(sum == 0);
+                        wrong_sums.expect(sum == 0);
                     });
                     return;
                 }
@@ -67,14 +67,14 @@ TEST_P(checkpoints, keep_a_sum) {
     long sum = 0;
     for (auto& a : bank) sum += a.load();
     EXPECT_EQ(sum, 0);
-    EXPECT_EQ(broken.count(), 0);
+    EXPECT_EQ(wrong_sums.count(), 0);
 }
 
 // Two transactions take the same orecs in opposite order, with a checkpoint before each orec.
-TEST_P(checkpoints, in_opposite_order_make_progress) {
+TEST_P(checkpoints_test, make_progress_in_opposite_order) {
     const std::size_t each = rounds(1000);
     var<long> left{0}, right{0};
-    worker_group(2, [&](unsigned me) {
+    run_threads(2, [&](unsigned me) {
         var<long>& first = me == 0 ? left : right;
         var<long>& second = me == 0 ? right : left;
         for (std::size_t i = 0; i < each; ++i) {
@@ -94,7 +94,7 @@ TEST_P(checkpoints, in_opposite_order_make_progress) {
     EXPECT_EQ(right.load(), static_cast<long>(4 * each));
 }
 
-TUTTI_IN_EVERY_FLAVOUR(checkpoints);
+TUTTI_IN_EVERY_FLAVOUR(checkpoints_test);
 
 class checkpoint_conflicts_test : public suite {};
 
@@ -104,7 +104,7 @@ TEST_F(checkpoint_conflicts_test, do_not_occur_without_concurrency) {
     const std::size_t each = rounds(500);
     var<long> counter{0};
     std::atomic<std::size_t> before{0}, after{0};
-    worker_group(4, [&](unsigned) {
+    run_threads(4, [&](unsigned) {
         for (std::size_t i = 0; i < each; ++i) {
             atomically([&](tx& t) {
                 ++before;
@@ -136,7 +136,7 @@ TEST_F(checkpoint_conflicts_test, roll_back_to_where_nothing_was_owned) {
             c.on_abort([&](abort_cause why) {
                 EXPECT_EQ(why, abort_cause::conflict_write_locked);
                 std::jthread{[&] { (void)first.load(); }}.join();  // nobody holds it
-                other.let_go();
+                other.release();
             });
             checkpoint(c, [&](tx& d) {
                 ++inner;
@@ -159,7 +159,7 @@ TEST_F(checkpoint_conflicts_test, restart_if_the_first_part_owns_something) {
     atomically([&](tx& t) {
         ++before;
         first.set(t, first.get(t) + 1);
-        t.on_abort([&] { other.let_go(); });
+        t.on_abort([&] { other.release(); });
         checkpoint(t, [&](tx& c) {
             ++after;
             busy.set(c, busy.get(c) + 1);
@@ -177,7 +177,7 @@ TEST_F(checkpoint_conflicts_test, roll_a_visible_transaction_back_as_a_whole) {
     int before = 0, after = 0;
     atomically({.mode = mode::visible}, [&](tx& t) {
         ++before;
-        t.on_abort([&] { other.let_go(); });
+        t.on_abort([&] { other.release(); });
         checkpoint(t, [&](tx& c) {
             ++after;
             first.set(c, first.get(c) + 1);
@@ -196,7 +196,7 @@ TEST_F(checkpoint_conflicts_test, do_not_touch_an_irrevocable_transaction) {
     var<long> x{0}, y{0};
     std::atomic<bool> done{false};
     std::size_t before = 0, after = 0;
-    worker_group(3, [&](unsigned me) {
+    run_threads(3, [&](unsigned me) {
         if (me == 0) {
             for (std::size_t i = 0; i < each; ++i) {
                 atomically({.mode = mode::irrevocable}, [&](tx& t) {
@@ -223,7 +223,7 @@ TEST_F(checkpoint_conflicts_test, do_not_touch_an_irrevocable_transaction) {
     EXPECT_EQ(x.load(), y.load());
 }
 
-// On the way back from a busy orec, the continuation runs a destructor that reads a value newer than the snapshot. That
+// During the roll-back for a busy orec, a destructor of the continuation reads a value newer than the snapshot. That
 // read extends the snapshot. The repeated continuation must be able to read the same value.
 TEST_F(checkpoint_conflicts_test, do_not_disturb_reads_of_destructors) {
     if (!locks_at_once()) GTEST_SKIP() << "needs orecs that are locked at the first write";
@@ -235,7 +235,7 @@ TEST_F(checkpoint_conflicts_test, do_not_disturb_reads_of_destructors) {
         ~reader() {
             if (!first_run) return;
             (void)newer.get(t);
-            other.let_go();
+            other.release();
         }
     };
     var<int> newer{0}, first{0}, busy{0};

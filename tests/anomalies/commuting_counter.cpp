@@ -33,7 +33,7 @@ TEST_F(commuting_counter_test, adds_without_conflicts) {
     counter c;
     std::atomic<int> added{0};
     std::atomic<unsigned> attempts{0};
-    worker_group(2, [&](unsigned) {
+    run_threads(2, [&](unsigned) {
         c.add(1);  // creates the context's cell
         atomically([&](tx& t) {
             ++attempts;
@@ -50,7 +50,7 @@ TEST_F(commuting_counter_test, loses_no_addition_of_many_contexts) {
     constexpr unsigned threads = 40;  // more than one block of cells
     const std::size_t each = rounds(300);
     counter c;
-    worker_group(threads, [&](unsigned) {
+    run_threads(threads, [&](unsigned) {
         for (std::size_t i = 0; i < each; ++i) c.add(1);
     });
     EXPECT_EQ(c.load(), static_cast<std::int64_t>(threads * each));
@@ -64,7 +64,7 @@ TEST_F(commuting_counter_test, leaks_no_memory) {
         before = support::live_blocks.load();
         counter c;
         std::barrier all_there{threads};
-        worker_group(threads, [&](unsigned) {
+        run_threads(threads, [&](unsigned) {
             static_cast<void>(c.load());  // gives the context its number
             all_there.arrive_and_wait();
             EXPECT_THROW(atomically([&](tx& t) {
@@ -90,7 +90,7 @@ TEST_F(commuting_counter_test, is_read_consistently) {
     counter ups, downs;
     violations seen;
     const std::size_t each = rounds(1500);
-    worker_group(4, [&](unsigned me) {
+    run_threads(4, [&](unsigned me) {
         for (std::size_t i = 0; i < each; ++i) {
             if (me == 0) {
                 atomically([&](tx& t) { seen.expect(ups.get(t) + downs.get(t) == 0); });

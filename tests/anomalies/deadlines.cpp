@@ -34,7 +34,7 @@ TEST_F(deadlines_test, commit_a_block_under_permanent_conflict) {
     std::atomic<long> asked{0}, served{0};
     deadline_outcome outcome;
     violations torn;
-    worker_group(2, [&](unsigned me) {
+    run_threads(2, [&](unsigned me) {
         if (me == 1) {
             while (!over) {
                 if (served == asked) {
@@ -50,7 +50,7 @@ TEST_F(deadlines_test, commit_a_block_under_permanent_conflict) {
                    [&](tx& t) {
                        const long before = contended.get(t);
                        const long request = ++asked;
-                       // A writer that meets a mark waits for this block, so this loop must end without the writer.
+                       // A writer that finds a mark waits for this block, so this loop must end without the writer.
                        for (int turn = 0; turn < 2000 && served < request && concurrent(); ++turn)
                            std::this_thread::yield();
                        torn.expect(contended.get(t) == before);
@@ -86,7 +86,7 @@ TEST_F(deadlines_test, end_a_wait_for_another_transaction) {
     var<int> held{0};
     std::atomic<int> stage{0};
     int first_attempt = 0;
-    worker_group(2, [&](unsigned me) {
+    run_threads(2, [&](unsigned me) {
         if (me == 0) {
             atomically([&](tx& t) {
                 if (++first_attempt > 1) return;  // killed: the other block has committed
@@ -142,7 +142,7 @@ TEST_F(deadlines_test, report_a_missed_deadline) {
 }
 
 // No commit ever wakes the block.
-TEST_F(deadlines_test, a_retry_ends_with_the_time_of_a_block_that_would_be_refused) {
+TEST_F(deadlines_test, end_a_retry_of_a_refused_block) {
     var<int> never{0}, written{0};
     EXPECT_THROW(atomically({.deadline = 2ms, .when_missed = missed_deadline::refuse},
                             [&](tx& t) {
@@ -162,7 +162,7 @@ TEST_F(deadlines_test, a_retry_ends_with_the_time_of_a_block_that_would_be_refus
 // awaited variable.
 TEST_F(deadlines_test, let_a_late_block_wait) {
     var<int> box{0};
-    worker_group(2, [&](unsigned me) {
+    run_threads(2, [&](unsigned me) {
         if (me == 0) {
             const int got =
                 atomically({.deadline = passed(), .when_missed = missed_deadline::run_irrevocable}, [&](tx& t) {
@@ -233,7 +233,7 @@ TEST_F(deadlines_test, lose_no_update_of_strict_blocks) {
     std::array<var<long>, 8> data{};
     std::atomic<std::uint64_t> met{0}, missed{0};
     violations wrong;
-    worker_group(4, [&](unsigned me) {
+    run_threads(4, [&](unsigned me) {
         for (std::size_t i = 0; i < each; ++i) {
             deadline_outcome outcome;
             const auto due = std::chrono::microseconds{1 + (i * 7 + me) % 60};
@@ -285,7 +285,7 @@ TEST_F(deadlines_test, handle_unrepresentable_times) {
         var<int> ended{0};
         std::atomic<bool> began{false};
         std::atomic<bool> returned{false};
-        crew(2, [&](unsigned me) {
+        run_threads(2, [&](unsigned me) {
             if (me == 0) {
                 atomically([&](tx& t) {
                     if (ended.get(t) != 0) return;

@@ -63,7 +63,7 @@ TEST_P(dirty_read_test, does_not_occur_for_variables) {
     std::array<var<long>, 4> data{};
     std::atomic<unsigned> writers{2};
     violations dirty;
-    worker_group(5, [&](unsigned me) {
+    run_threads(5, [&](unsigned me) {
         const flavour mine = GetParam().of(me);
         if (me < 2) {
             for (std::size_t i = 0; i < each; ++i) {
@@ -92,7 +92,7 @@ TEST_P(dirty_read_test, does_not_occur_for_plain_words) {
     std::array<std::uint32_t, 6> data{};
     std::atomic<unsigned> writers{2};
     violations dirty;
-    worker_group(4, [&](unsigned me) {
+    run_threads(4, [&](unsigned me) {
         const flavour mine = GetParam().of(me);
         if (me < 2) {
             for (std::size_t i = 0; i < each; ++i) {
@@ -119,7 +119,7 @@ TEST_P(dirty_read_test, does_not_occur_for_values_behind_nodes) {
     var<std::string> text{clean};
     std::atomic<unsigned> writers{1};
     violations dirty;
-    worker_group(3, [&](unsigned me) {
+    run_threads(3, [&](unsigned me) {
         const flavour mine = GetParam().of(me).unwinding();
         if (me == 0) {
             for (std::size_t i = 0; i < each; ++i) {
@@ -150,7 +150,7 @@ TEST_F(dirty_read_during_roll_back_test, does_not_occur_during_a_long_roll_back)
     std::vector<var<long>> data(20'000);
     std::atomic<bool> done{false};
     violations dirty;
-    worker_group(2, [&](unsigned me) {
+    run_threads(2, [&](unsigned me) {
         if (me == 0) {
             for (std::size_t i = 0; i < each; ++i) {
                 (void)try_atomically([&](tx& t) {

@@ -41,7 +41,7 @@ TEST_P(exceptions_test, roll_back_and_leave_with_their_value) {
 }
 
 // An exception that is caught within the body does not affect the transaction.
-TEST_P(exceptions_test, caught_inside_change_nothing) {
+TEST_P(exceptions_test, change_nothing_if_caught_inside) {
     var<long> v{1};
     run(unwinding(), [&](tx& t) {
         try {
@@ -73,9 +73,9 @@ TEST_P(exceptions_test, destroy_the_result_of_a_failed_attempt) {
 
 TUTTI_IN_EVERY_FLAVOUR(exceptions_test);
 
-class restarts : public exceptions_test {};
+class restarts_test : public exceptions_test {};
 
-TEST_P(restarts, run_destructors) {
+TEST_P(restarts_test, run_destructors) {
     struct guard {
         explicit guard(int& count) : open{count} { ++open; }
         ~guard() { --open; }
@@ -98,7 +98,7 @@ TEST_P(restarts, run_destructors) {
 }
 
 // `catch (const std::exception&)` lets a restart pass.
-TEST_P(restarts, are_no_standard_exceptions) {
+TEST_P(restarts_test, are_not_standard_exceptions) {
     int attempts = 0, caught = 0;
     run(unwinding(), [&](tx& t) {
         try {
@@ -112,7 +112,7 @@ TEST_P(restarts, are_no_standard_exceptions) {
 }
 
 // `catch (...)` swallows the restart. The next barrier raises it again, so the body cannot use a stale state.
-TEST_P(restarts, swallowed_come_back_at_the_next_barrier) {
+TEST_P(restarts_test, are_raised_again_at_the_next_barrier) {
     var<long> v{0};
     std::uint64_t plain = 0;
     int beyond = 0;
@@ -142,7 +142,7 @@ TEST_P(restarts, swallowed_come_back_at_the_next_barrier) {
     EXPECT_EQ(beyond, 0);
 }
 
-TEST_P(restarts, swallowed_come_back_at_the_commit) {
+TEST_P(restarts_test, are_raised_again_at_the_commit) {
     var<long> v{0};
     int attempts = 0;
     run(unwinding(), [&](tx& t) {
@@ -157,7 +157,7 @@ TEST_P(restarts, swallowed_come_back_at_the_commit) {
 }
 
 // A body that has swallowed a cancel does not commit either.
-TEST_P(restarts, a_swallowed_cancel_still_cancels) {
+TEST_P(restarts_test, a_swallowed_cancel_still_cancels) {
     var<long> v{0};
     EXPECT_THROW(run(unwinding(),
                      [&](tx& t) {
@@ -172,7 +172,7 @@ TEST_P(restarts, a_swallowed_cancel_still_cancels) {
 
 // A destructor that runs while a restart unwinds uses the transaction. A second signal thrown there would end the
 // program, so its barriers must return. The values that they read and write no longer matter.
-TEST_P(restarts, leave_barriers_in_destructors_alive) {
+TEST_P(restarts_test, allow_barriers_in_destructors) {
     struct meddler {
         meddler(tx& tr, var<long>& v, std::uint64_t& p) : t{tr}, variable{v}, plain{p} {}
         ~meddler() {
@@ -204,7 +204,7 @@ TEST_P(restarts, leave_barriers_in_destructors_alive) {
     EXPECT_EQ(plain, 100u);
 }
 
-TUTTI_IN_REVOCABLE_FLAVOURS(restarts);
+TUTTI_IN_REVOCABLE_FLAVOURS(restarts_test);
 
 // A body that never returns, so that the compiler sees no regular way out of the function that was jumped into. An
 // exception that leaves the body must still find the caller's registers. `noinline` and the many values make the caller
@@ -231,18 +231,18 @@ var<long> scratch{0};
     return a + 2 * b + 3 * c + 4 * d + 5 * e;
 }
 
-TEST(exceptions_after_a_jump, find_the_registers_of_the_caller) {
+TEST(exceptions_after_a_jump_test, find_the_registers_of_the_caller) {
     EXPECT_EQ(after_a_jump_and_a_cancel(1, 2, 3, 4, 5), 55);
     EXPECT_EQ(after_a_jump_and_a_throw(1, 2, 3, 4, 5), 55);
 }
 
 // Conflicts at random places, many locals with destructors, and a result that owns memory.
-TEST(exceptions_under_contention, run_destructors_and_lose_nothing) {
-    support::watchdog guard{"exceptions_under_contention"};
+TEST(exceptions_under_contention_test, run_destructors_and_lose_nothing) {
+    support::watchdog guard{"exceptions_under_contention_test"};
     const std::size_t each = rounds(500);
     std::array<var<long>, 4> data{};
     std::atomic<long> open{0}, refusals{0};
-    worker_group(4, [&](unsigned me) {
+    run_threads(4, [&](unsigned me) {
         for (std::size_t i = 0; i < each; ++i) {
             try {
                 const std::string result = atomically([&](tx& t) {

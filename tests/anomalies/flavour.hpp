@@ -15,7 +15,7 @@
 namespace tutti::anomalies {
 
 using support::rounds;
-using support::worker_group;
+using support::run_threads;
 
 /// One way of running a block.
 struct flavour {

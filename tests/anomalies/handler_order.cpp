@@ -67,7 +67,7 @@ TEST_P(handler_order_test, includes_handlers_registered_by_handlers) {
     EXPECT_EQ(v.load(), 50);
 }
 
-TEST_P(handler_order_test, before_commit_may_refuse_by_throwing) {
+TEST_P(handler_order_test, lets_before_commit_refuse_by_throwing) {
     var<int> v{1};
     std::string trace;
     EXPECT_THROW(run(unwinding(),
@@ -86,7 +86,7 @@ TEST_P(handler_order_test, before_commit_may_refuse_by_throwing) {
     EXPECT_EQ(trace, "exception");
 }
 
-TEST_P(handler_order_test, on_commit_may_run_transactions_and_throw) {
+TEST_P(handler_order_test, lets_on_commit_run_transactions_and_throw) {
     var<int> v{1};
     std::string trace;
     try {
@@ -124,7 +124,7 @@ TEST_P(handler_order_test, puts_effects_in_the_order_of_data) {
     var<std::size_t> counter{0};
     std::vector<std::size_t> file(threads * each);
     std::atomic<std::size_t> end{0};
-    worker_group(threads, [&](unsigned me) {
+    run_threads(threads, [&](unsigned me) {
         const flavour mine = GetParam().of(me).unwinding();
         for (std::size_t i = 0; i < each; ++i) {
             run(mine, [&](tx& t) {
@@ -140,8 +140,8 @@ TEST_P(handler_order_test, puts_effects_in_the_order_of_data) {
 
 // A reader takes effect at its snapshot, but its at_commit effects come later. Its reads must therefore be current at
 // that time.
-TEST_P(handler_order_test, at_commit_of_a_reader_comes_while_what_it_read_is_current) {
-    if (!concurrent() || GetParam().mode != mode::optimistic) GTEST_SKIP() << "nobody can overtake the reader";
+TEST_P(handler_order_test, runs_at_commit_while_reads_are_current) {
+    if (!concurrent() || GetParam().mode != mode::optimistic) GTEST_SKIP() << "no transaction can overtake the reader";
     for (const bool read_only : {false, true}) {
         var<int> v{0};
         int written = 0;
@@ -156,11 +156,11 @@ TEST_P(handler_order_test, at_commit_of_a_reader_comes_while_what_it_read_is_cur
 }
 
 // Under contention every attempt either commits or compensates, and each of its handlers runs once.
-TEST_P(handler_order_test, every_attempt_ends_once) {
+TEST_P(handler_order_test, ends_every_attempt_once) {
     const std::size_t each = rounds(250);
     var<long> counter{0};
     std::atomic<long> attempts{0}, commits{0}, aborts{0};
-    worker_group(4, [&](unsigned me) {
+    run_threads(4, [&](unsigned me) {
         const flavour mine = GetParam().of(me).unwinding();
         for (std::size_t i = 0; i < each; ++i) {
             run(mine, [&](tx& t) {

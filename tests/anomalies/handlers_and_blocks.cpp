@@ -68,7 +68,7 @@ TEST_P(handlers_and_blocks_test, an_exception_after_a_restart_leaves_the_handler
     EXPECT_EQ(w.load(), 0);
 }
 
-TEST_P(handlers_and_blocks_test, an_error_of_use_leaves_the_handler) {
+TEST_P(handlers_and_blocks_test, a_usage_error_leaves_the_handler) {
     leaves_by<usage_error>([] { atomically([](tx& own) { retry(own); }); });
 }
 
@@ -94,7 +94,7 @@ TEST_P(handlers_and_blocks_test, an_interruption_leaves_the_handler) {
     });
 }
 
-TEST_P(handlers_and_blocks_test, an_exception_of_a_nested_handler_leaves_the_handler) {
+TEST_P(handlers_and_blocks_test, a_nested_handlers_exception_leaves_the_handler) {
     leaves_by<cancelled>(
         [] { atomically([](tx& own) { own.on_commit([] { atomically([](tx& inner) { cancel(inner); }); }); }); });
 }
@@ -128,7 +128,7 @@ void register_everywhere(const F& one) {
     });
 }
 
-TEST_P(handlers_and_blocks_test, what_they_have_captured_is_destroyed_after_a_commit) {
+TEST_P(handlers_and_blocks_test, captured_data_is_destroyed_after_a_commit) {
     register_everywhere([&](auto put) {
         var<long> alive{0}, v{0};
         auto held = std::make_shared<alive_in>(alive);
@@ -139,12 +139,12 @@ TEST_P(handlers_and_blocks_test, what_they_have_captured_is_destroyed_after_a_co
         });
         EXPECT_EQ(alive.load(), 0);
         // The commit no longer owns anything: another thread can lock the same variables.
-        crew(1, [&](unsigned) { atomically([&](tx& t) { v.set(t, v.get(t) + alive.get(t) + 1); }); });
+        run_threads(1, [&](unsigned) { atomically([&](tx& t) { v.set(t, v.get(t) + alive.get(t) + 1); }); });
         EXPECT_EQ(v.load(), 2);
     });
 }
 
-TEST_P(handlers_and_blocks_test, what_they_have_captured_is_destroyed_after_a_roll_back) {
+TEST_P(handlers_and_blocks_test, captured_data_is_destroyed_after_a_roll_back) {
     register_everywhere([&](auto put) {
         var<long> alive{0}, v{0};
         auto held = std::make_shared<alive_in>(alive);
@@ -158,7 +158,7 @@ TEST_P(handlers_and_blocks_test, what_they_have_captured_is_destroyed_after_a_ro
     });
 }
 
-TEST_P(handlers_and_blocks_test, what_they_have_captured_outlives_a_nested_roll_back) {
+TEST_P(handlers_and_blocks_test, captured_data_outlives_a_nested_roll_back) {
     register_everywhere([&](auto put) {
         var<long> alive{0}, v{0};
         auto held = std::make_shared<alive_in>(alive);
@@ -178,9 +178,9 @@ TEST_P(handlers_and_blocks_test, what_they_have_captured_outlives_a_nested_roll_
 TUTTI_IN_EVERY_FLAVOUR(handlers_and_blocks_test);
 
 // A block that a compensation runs must not release locks that later compensations rely on.
-TEST(handlers_and_locks, are_kept_until_the_last_undo) {
+TEST(handlers_and_locks_test, keep_locks_until_the_last_undo) {
     if (!concurrent()) GTEST_SKIP() << "abstract locks are not taken";
-    support::watchdog guard{"handlers_and_locks"};
+    support::watchdog guard{"handlers_and_locks_test"};
     const int name = 0;
     var<int> v{0};
     bool held = true, undone = false;

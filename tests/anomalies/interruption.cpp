@@ -96,7 +96,7 @@ TEST_F(interruption_test, ends_a_wait_for_the_token) {
     EXPECT_EQ(y_.load(), 0);
 }
 
-TEST_F(interruption_test, ends_a_wait_for_the_token_inside_a_block) {
+TEST_F(interruption_test, ends_a_token_wait_inside_a_block) {
     EXPECT_TRUE(ends(
         {.mode = mode::irrevocable}, [](tx&) {},
         [&] {

@@ -20,7 +20,7 @@ TEST_F(irrevocability_test, runs_effects_once) {
     std::array<std::atomic<long>, 2> effects{};
     std::atomic<unsigned> running{2};
     violations wrong;
-    worker_group(5, [&](unsigned me) {
+    run_threads(5, [&](unsigned me) {
         if (me < 2) {
             for (std::size_t i = 0; i < each; ++i) {
                 const bool late = i % 2 == 0;
@@ -64,7 +64,7 @@ TEST_F(irrevocability_test, serves_several_requests_at_once) {
     std::atomic<int> holders{0};
     std::atomic<long> effects{0};
     violations two;
-    worker_group(4, [&](unsigned me) {
+    run_threads(4, [&](unsigned me) {
         for (std::size_t i = 0; i < each; ++i) {
             atomically([&](tx& t) {
                 const long seen = shared_total.get(t);
@@ -87,7 +87,7 @@ TEST_F(irrevocability_test, works_in_a_nested_block) {
     const std::size_t each = rounds(120);
     var<long> total{0};
     std::atomic<long> effects{0};
-    worker_group(3, [&](unsigned me) {
+    run_threads(3, [&](unsigned me) {
         for (std::size_t i = 0; i < each; ++i) {
             atomically([&](tx& t) {
                 total.set(t, total.get(t) + 1);
@@ -105,7 +105,7 @@ TEST_F(irrevocability_test, works_in_a_nested_block) {
 }
 
 // Other transactions cannot abort the block, but the block can abort itself.
-TEST_F(irrevocability_test, leaves_the_block_free_to_cancel_and_to_throw) {
+TEST_F(irrevocability_test, lets_the_block_cancel_and_throw) {
     struct refusal {};
     var<std::string> text{"before"};
     var<long> number{1};
@@ -130,7 +130,7 @@ TEST_F(irrevocability_test, leaves_the_block_free_to_cancel_and_to_throw) {
             EXPECT_EQ(number.load(), 1);
             EXPECT_EQ(plain, 7u);
             // The token is free again, even for other threads.
-            worker_group(2, [&](unsigned) { atomically({.mode = mode::irrevocable}, [](tx&) {}); });
+            run_threads(2, [&](unsigned) { atomically({.mode = mode::irrevocable}, [](tx&) {}); });
         }
     }
 }
@@ -141,7 +141,7 @@ TEST_F(irrevocability_test, lets_others_proceed) {
     for (const bool late : {false, true}) {
         var<long> mine{0}, theirs{0};
         std::atomic<int> stage{0};
-        worker_group(2, [&](unsigned me) {
+        run_threads(2, [&](unsigned me) {
             if (me == 0) {
                 atomically({.mode = late ? mode::optimistic : mode::irrevocable}, [&](tx& t) {
                     if (late) t.become_irrevocable();
@@ -165,7 +165,7 @@ TEST_F(irrevocability_test, lets_others_proceed) {
 }
 
 // Handlers, allocation and destruction work as in any other block.
-TEST_F(irrevocability_test, has_everything_that_other_blocks_have) {
+TEST_F(irrevocability_test, supports_everything_that_other_blocks_support) {
     std::string trace;
     var<std::string> text{"a"};
     var<std::string*> object{nullptr};

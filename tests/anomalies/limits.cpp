@@ -11,7 +11,7 @@ namespace {
 class limits_test : public suite {};
 
 // Threads reuse descriptors. A thread that ends leaves no state behind that affects the next owner.
-TEST_F(limits_test, threads_that_come_and_go) {
+TEST_F(limits_test, include_many_short_lived_threads) {
     const std::size_t generations = rounds(60);
     constexpr unsigned at_once = 8;
     var<long> counter{0};
@@ -20,7 +20,7 @@ TEST_F(limits_test, threads_that_come_and_go) {
         while (!done.load()) atomically([&](tx& t) { counter.set(t, counter.get(t)); });
     }};
     for (std::size_t i = 0; i < generations; ++i) {
-        worker_group(at_once, [&](unsigned) {
+        run_threads(at_once, [&](unsigned) {
             for (int k = 0; k < 5; ++k) atomically([&](tx& t) { counter.set(t, counter.get(t) + 1); });
         });
     }
@@ -31,7 +31,7 @@ TEST_F(limits_test, threads_that_come_and_go) {
 
 // Other threads reclaim the objects that a thread retired before it ended, except objects that a transaction may still
 // see.
-TEST_F(limits_test, threads_that_end_with_memory_retired) {
+TEST_F(limits_test, include_threads_that_end_with_retired_memory) {
     static std::atomic<long> alive{0};
     struct object {
         object() { ++alive; }
@@ -41,7 +41,7 @@ TEST_F(limits_test, threads_that_end_with_memory_retired) {
     const std::size_t generations = std::max<std::size_t>(300, rounds(300));
     var<object*> place{nullptr};
     for (std::size_t i = 0; i < generations; ++i) {
-        worker_group(2, [&](unsigned) {
+        run_threads(2, [&](unsigned) {
             for (int k = 0; k < 10; ++k) {
                 atomically([&](tx& t) {
                     destroy(t, place.get(t));
@@ -54,11 +54,11 @@ TEST_F(limits_test, threads_that_end_with_memory_retired) {
     delete place.load();
 }
 
-TEST_F(limits_test, many_threads_at_once) {
+TEST_F(limits_test, include_many_threads_at_once) {
     const auto threads = static_cast<unsigned>(std::min<std::size_t>(rounds(100), 400));
     var<long> counter{0};
     std::latch all_alive{static_cast<std::ptrdiff_t>(threads)};
-    worker_group(threads, [&](unsigned) {
+    run_threads(threads, [&](unsigned) {
         atomically([&](tx& t) { counter.set(t, counter.get(t) + 1); });
         all_alive.arrive_and_wait();
         atomically([&](tx& t) { counter.set(t, counter.get(t) + 1); });
@@ -66,7 +66,7 @@ TEST_F(limits_test, many_threads_at_once) {
     EXPECT_EQ(counter.load(), 2l * threads);
 }
 
-TEST_F(limits_test, reads_and_writes_beyond_the_first_arrays) {
+TEST_F(limits_test, include_accesses_beyond_the_first_arrays) {
     const std::size_t count = rounds(20000);
     std::vector<var<std::size_t>> data(count);
     atomically([&](tx& t) {
@@ -91,7 +91,7 @@ TEST_F(limits_test, reads_and_writes_beyond_the_first_arrays) {
     EXPECT_EQ(atomically(sum), expected);
 }
 
-TEST_F(limits_test, plain_memory_beyond_the_first_arrays) {
+TEST_F(limits_test, include_plain_memory_beyond_the_first_arrays) {
     const std::size_t count = rounds(40000);
     std::vector<std::uint8_t> data(count, 1);
     atomically([&](tx& t) {
@@ -117,7 +117,7 @@ TEST_F(limits_test, include_deep_nesting) {
     EXPECT_EQ(v.load(), depth % 2 == 0 ? 1u : 2u);
 }
 
-TEST_F(limits_test, many_handlers) {
+TEST_F(limits_test, include_many_handlers) {
     const std::size_t count = rounds(5000);
     std::size_t ran = 0;
     atomically([&](tx& t) {
@@ -132,7 +132,7 @@ TEST_F(limits_test, many_handlers) {
 }
 
 // Ten thousand named sites, each counted by itself.
-TEST_F(limits_test, many_sites) {
+TEST_F(limits_test, include_many_sites) {
     const std::size_t count = rounds(10000);
     static std::vector<std::string> names;  // names must live on
     names.reserve(count);

@@ -15,7 +15,7 @@ class lost_update_test : public suite_of_flavours {};
 TEST_P(lost_update_test, does_not_occur_on_one_variable) {
     const std::size_t each = rounds(800);
     var<long> counter{0};
-    worker_group(threads, [&](unsigned me) {
+    run_threads(threads, [&](unsigned me) {
         const flavour mine = GetParam().of(me);
         for (std::size_t i = 0; i < each; ++i) run(mine, [&](tx& t) { counter.set(t, counter.get(t) + 1); });
     });
@@ -26,7 +26,7 @@ TEST_P(lost_update_test, does_not_occur_on_one_variable) {
 TEST_P(lost_update_test, does_not_occur_on_new_variables) {
     const std::size_t count = rounds(800);
     std::vector<var<long>> fresh(count);
-    worker_group(threads, [&](unsigned me) {
+    run_threads(threads, [&](unsigned me) {
         const flavour mine = GetParam().of(me);
         for (auto& v : fresh) run(mine, [&](tx& t) { v.set(t, v.get(t) + 1); });
     });
@@ -37,7 +37,7 @@ TEST_P(lost_update_test, does_not_occur_on_new_variables) {
 TEST_P(lost_update_test, does_not_occur_across_nested_blocks) {
     const std::size_t each = rounds(400);
     var<long> counter{0}, noise{0};
-    worker_group(threads, [&](unsigned me) {
+    run_threads(threads, [&](unsigned me) {
         const flavour mine = GetParam().of(me);
         for (std::size_t i = 0; i < each; ++i) {
             run(mine, [&](tx&) {
@@ -53,7 +53,7 @@ TEST_P(lost_update_test, does_not_occur_across_nested_blocks) {
 TEST_P(lost_update_test, does_not_occur_behind_a_node) {
     const std::size_t each = rounds(80);
     var<std::string> text;
-    worker_group(threads, [&](unsigned me) {
+    run_threads(threads, [&](unsigned me) {
         // Strings have destructors, so these bodies unwind.
         const flavour mine = GetParam().of(me).unwinding();
         for (std::size_t i = 0; i < each; ++i) {
@@ -78,7 +78,7 @@ struct alignas(8) neighbours {
 TEST_P(lost_update_test, does_not_occur_within_eight_bytes) {
     const std::size_t each = rounds(200);
     neighbours data;
-    worker_group(threads, [&](unsigned me) {
+    run_threads(threads, [&](unsigned me) {
         const flavour mine = GetParam().of(me);
         const options how{.privatization = privatization::waived};
         const auto add = [&](auto* word) {
@@ -108,7 +108,7 @@ TEST_P(lost_update_test, does_not_occur_on_neighbour_bytes) {
     const std::size_t each = rounds(400);
     alignas(8) std::array<std::uint8_t, 8> bytes{};
     violations wrong;
-    worker_group(8, [&](unsigned me) {
+    run_threads(8, [&](unsigned me) {
         const flavour mine = GetParam().of(me);
         std::uint8_t expected = 0;
         for (std::size_t i = 0; i < each; ++i) {

@@ -2,7 +2,7 @@
 // then hangs, and the watchdog reports it.
 //
 // Catches an engine that checks the read set only before it registers as a waiter, and one that forgets the reads of
-// other alternatives of or_else. Catches a way of writing that does not wake, and a woken member of a crowd that does
+// other alternatives of or_else. Catches a way of writing that does not wake, and a woken member of a group that does
 // not wake the next.
 #include "anomalies/flavour.hpp"
 #include "support/random.hpp"
@@ -19,7 +19,7 @@ class lost_wake_up_test : public suite_of_flavours {};
 TEST_P(lost_wake_up_test, does_not_occur_in_ping_pong) {
     const std::size_t each = rounds(180);
     var<int> turn{0};
-    worker_group(2, [&](unsigned me) {
+    run_threads(2, [&](unsigned me) {
         for (std::size_t i = 0; i < each; ++i) {
             run(GetParam(), [&](tx& t) {
                 if (turn.get(t) != static_cast<int>(me)) retry(t);
@@ -35,7 +35,7 @@ TEST_P(lost_wake_up_test, does_not_occur_in_a_bounded_buffer) {
     const std::size_t each = rounds(100);
     constexpr long capacity = 3;
     var<long> filled{0}, put{0}, taken{0};
-    worker_group(8, [&](unsigned me) {
+    run_threads(8, [&](unsigned me) {
         const bool producer = me % 2 == 0;
         for (std::size_t i = 0; i < each; ++i) {
             run(GetParam(), [&](tx& t) {
@@ -58,7 +58,7 @@ TEST_P(lost_wake_up_test, does_not_occur_for_any_kind_of_write) {
     constexpr unsigned ways = 8;
     var<long> signal{0}, heard{0};
     std::uint64_t plain = 0;
-    worker_group(2, [&](unsigned me) {
+    run_threads(2, [&](unsigned me) {
         for (std::size_t i = 0; i < each * ways; ++i) {
             const auto round = static_cast<long>(i + 1);
             if (me == 0) {
@@ -92,7 +92,7 @@ TEST_P(lost_wake_up_test, does_not_occur_for_any_alternative) {
     const std::size_t each = rounds(100);
     std::array<var<long>, 4> doors{};
     var<long> answered{0};
-    worker_group(2, [&](unsigned me) {
+    run_threads(2, [&](unsigned me) {
         support::random dice{7};
         for (std::size_t i = 1; i <= each; ++i) {
             const auto round = static_cast<long>(i);
@@ -126,7 +126,7 @@ TEST_P(lost_wake_up_test, does_not_occur_for_one_of_many) {
     std::vector<var<long>> many(100);
     var<long> gate{0};
     std::array<var<long>, sleepers> passed{};
-    worker_group(sleepers + 1, [&](unsigned me) {
+    run_threads(sleepers + 1, [&](unsigned me) {
         support::random dice{me};
         for (std::size_t i = 1; i <= each; ++i) {
             const auto round = static_cast<long>(i);
@@ -159,12 +159,12 @@ TEST_P(lost_wake_up_test, does_not_occur_for_one_of_many) {
     EXPECT_EQ(gate.load(), static_cast<long>(each));
 }
 
-// A crowd takes turns at one word, so only one of all woken threads can continue.
+// Many threads take turns at one word, so only one of all woken threads can continue.
 TEST_P(lost_wake_up_test, does_not_occur_in_a_crowd_taking_turns) {
     const std::size_t each = rounds(20);
     constexpr unsigned size = 24;
     var<std::size_t> turn{0};
-    worker_group(size, [&](unsigned me) {
+    run_threads(size, [&](unsigned me) {
         for (std::size_t i = 0; i < each; ++i) {
             run(GetParam(), [&](tx& t) {
                 const std::size_t now = turn.get(t);
@@ -183,7 +183,7 @@ TEST_P(lost_wake_up_test, does_not_occur_in_a_shrinking_crowd) {
     const std::size_t each = rounds(20);
     constexpr unsigned size = 15;
     var<long> gate{0}, second{0}, passed{0};
-    worker_group(size + 1, [&](unsigned me) {
+    run_threads(size + 1, [&](unsigned me) {
         for (std::size_t i = 1; i <= each; ++i) {
             const auto round = static_cast<long>(i);
             if (me == size) {
@@ -239,7 +239,7 @@ TEST_P(lost_wake_up_test, does_not_occur_with_a_limit) {
     const std::size_t each = rounds(50);
     var<int> turn{0};
     std::atomic<std::size_t> timeouts{0};
-    worker_group(2, [&](unsigned me) {
+    run_threads(2, [&](unsigned me) {
         support::random dice{me};
         for (std::size_t i = 0; i < each;) {
             const microseconds limit{dice.below(300)};

@@ -53,7 +53,7 @@ struct counting {
     static constexpr way all[] = {way::block, way::cancelled_block, way::failing_block, way::single_accesses};
 };
 
-class nested_objects : public suite_of_flavours {
+class nested_objects_test : public suite_of_flavours {
 protected:
     /// Runs `body` as a nested block that is rolled back by a cancel, by an exception, or for an alternative.
     template <class F>
@@ -89,7 +89,7 @@ protected:
     static flavour once() { return GetParam().of(0).unwinding(); }
 };
 
-TEST_P(nested_objects, run_blocks_in_their_destructors) {
+TEST_P(nested_objects_test, run_blocks_in_their_destructors) {
     for (const auto way : counting::all) {
         for (unsigned how = 0; how < ways(); ++how) {
             for (const bool reads : {false, true}) {
@@ -112,7 +112,7 @@ TEST_P(nested_objects, run_blocks_in_their_destructors) {
     }
 }
 
-TEST_P(nested_objects, that_are_containers) {
+TEST_P(nested_objects_test, may_be_containers) {
     for (unsigned how = 0; how < ways(); ++how) {
         for (const bool filled : {false, true}) {
             var<int> other{0};
@@ -167,7 +167,7 @@ TEST_P(nested_objects, that_are_containers) {
 
 // The destructor's effects in the parent are rolled back with the parent. A strict attempt destroys objects when it has
 // ended.
-TEST_P(nested_objects, end_in_the_parent_and_are_taken_back_with_it) {
+TEST_P(nested_objects_test, are_destroyed_and_restored_with_the_parent) {
     var<long> count{10};
     const mode m = once().mode;
     const bool at_once = m == mode::optimistic || one_at_a_time();
@@ -182,10 +182,10 @@ TEST_P(nested_objects, end_in_the_parent_and_are_taken_back_with_it) {
     EXPECT_EQ(count.load(), at_once ? 10 : 9);
 }
 
-TUTTI_IN_EVERY_FLAVOUR(nested_objects);
+TUTTI_IN_EVERY_FLAVOUR(nested_objects_test);
 
 // A conflict, and not a cancel, rolls back the nested block alone, together with the container that it has made.
-TEST_F(partial_roll_back, takes_back_containers) {
+TEST_F(partial_roll_back_test, restores_containers) {
     var<tutti::queue<long>*> inbox{nullptr};
     atomically([&](tx& t) {
         ++before;
@@ -209,7 +209,7 @@ TEST_F(partial_roll_back, takes_back_containers) {
 
 // The destructor reads a variable that another transaction changes meanwhile. The conflict cannot leave the destructor.
 // The attempt is therefore doomed, and runs again when the destructor has returned.
-TEST_F(partial_roll_back, lets_no_conflict_leave_a_destructor) {
+TEST_F(partial_roll_back_test, lets_no_conflict_leave_a_destructor) {
     struct noticing {
         partial_roll_back_lets_no_conflict_leave_a_destructor_Test* test;
         ~noticing() {

@@ -70,7 +70,7 @@ TEST_P(nesting_leaks_test, do_not_occur_for_ownership) {
     in_every_way([&](way out) {
         var<long> owned{0};
         run(unwinding(), [&](tx&) { ruin(out, [&](tx& c) { owned.set(c, 1); }); });
-        worker_group(2, [&](unsigned) { atomically([&](tx& t) { owned.set(t, owned.get(t) + 1); }); });
+        run_threads(2, [&](unsigned) { atomically([&](tx& t) { owned.set(t, owned.get(t) + 1); }); });
         EXPECT_EQ(owned.load(), 2);
     });
 }
@@ -135,7 +135,7 @@ TEST_P(nesting_leaks_test, do_not_occur_for_plain_words) {
 }
 
 // Memory that the parent made is written without locks. The child's writes to it are still rolled back.
-TEST_P(nesting_leaks_test, do_not_occur_for_new_objects_of_the_parent) {
+TEST_P(nesting_leaks_test, do_not_occur_for_the_parents_new_objects) {
     struct object {
         var<long> a{1};
         var<std::string> s{"one"};
@@ -228,7 +228,7 @@ TEST_P(nesting_leaks_test, do_not_occur_for_handlers) {
 }
 
 // A flat block is rolled back together with its parent.
-TEST_P(nesting_leaks_test, flat_blocks_take_the_parent_along) {
+TEST_P(nesting_leaks_test, do_not_occur_for_flat_blocks) {
     var<int> v{0};
     EXPECT_THROW(run(unwinding(),
                      [&](tx& t) {
@@ -246,9 +246,9 @@ TUTTI_IN_EVERY_FLAVOUR(nesting_leaks_test);
 
 // The reads of an aborted child still count, because the parent knows the child's outcome. Another thread changes the
 // read variable. The parent must therefore run again, and come to the other result.
-TEST(nesting_reads, of_an_aborted_child_are_validated) {
+TEST(nesting_reads_test, validate_reads_of_an_aborted_child) {
     if (!concurrent()) GTEST_SKIP() << "needs two transactions at once";
-    support::watchdog guard{"nesting_reads"};
+    support::watchdog guard{"nesting_reads_test"};
     var<int> condition{0}, verdict{-1};
     unsigned attempts = 0;
     atomically([&](tx& t) {
@@ -267,9 +267,9 @@ TEST(nesting_reads, of_an_aborted_child_are_validated) {
 
 // The child's write took the orec of a stripe, and under that orec the child read a word that it had not written. The
 // orec is free again when the parent continues, but the read must still count.
-TEST(nesting_reads, of_an_aborted_child_next_to_its_writes_are_validated) {
+TEST(nesting_reads_test, validate_reads_beside_undone_writes_of_a_child) {
     if (!concurrent()) GTEST_SKIP() << "needs two transactions at once";
-    support::watchdog guard{"nesting_reads"};
+    support::watchdog guard{"nesting_reads_test"};
     constexpr options impatient{.privatization = privatization::waived};  // the parent waits for the other thread
     alignas(32) std::uint64_t words[4] = {};
     var<int> changed{0};

@@ -17,7 +17,7 @@ namespace {
 
 struct failure {};
 
-class open_nesting : public suite {
+class open_nesting_test : public suite {
 protected:
     var<long> shared_{0}, own_{0};
 
@@ -28,7 +28,7 @@ protected:
     }
 };
 
-TEST_F(open_nesting, commits_at_once_and_returns_what_the_body_does) {
+TEST_F(open_nesting_test, commits_at_once_and_returns_the_result) {
     atomically([&](tx& t) {
         const long seen = open_nested(
             t, [&](tx& i) { return shared_.get(i) + 1; }, [](tx&, long) { FAIL() << "undone although it committed"; });
@@ -38,7 +38,7 @@ TEST_F(open_nesting, commits_at_once_and_returns_what_the_body_does) {
     EXPECT_EQ(own_.load(), 1);
 }
 
-TEST_F(open_nesting, takes_results_and_undos_that_can_only_be_moved) {
+TEST_F(open_nesting_test, supports_results_and_undos_that_only_move) {
     bool restarted = false;
     std::unique_ptr<long> got;
     atomically([&](tx& t) {
@@ -56,7 +56,7 @@ TEST_F(open_nesting, takes_results_and_undos_that_can_only_be_moved) {
     EXPECT_EQ(shared_.load(), 5);
 }
 
-TEST_F(open_nesting, is_undone_with_the_block_around_it) {
+TEST_F(open_nesting_test, is_undone_with_the_block_around_it) {
     EXPECT_THROW(atomically([&](tx& t) {
                      add(t, shared_, 5);
                      own_.set(t, 1);
@@ -67,7 +67,7 @@ TEST_F(open_nesting, is_undone_with_the_block_around_it) {
     EXPECT_EQ(own_.load(), 0);
 }
 
-TEST_F(open_nesting, is_undone_with_a_nested_block) {
+TEST_F(open_nesting_test, is_undone_with_a_nested_block) {
     atomically([&](tx& t) {
         add(t, shared_, 1);
         EXPECT_FALSE(try_atomically([&](tx& n) {
@@ -79,7 +79,7 @@ TEST_F(open_nesting, is_undone_with_a_nested_block) {
     EXPECT_EQ(shared_.load(), 101);
 }
 
-TEST_F(open_nesting, is_undone_newest_first) {
+TEST_F(open_nesting_test, is_undone_newest_first) {
     if (one_at_a_time()) GTEST_SKIP() << "the body is a closed nested block here, and needs no undo";
     std::vector<int> order;
     EXPECT_THROW(atomically([&](tx& t) {
@@ -92,7 +92,7 @@ TEST_F(open_nesting, is_undone_newest_first) {
     EXPECT_EQ(order, (std::vector<int>{3, 2, 1, 0}));
 }
 
-TEST_F(open_nesting, a_body_that_fails_is_not_undone) {
+TEST_F(open_nesting_test, does_not_undo_a_body_that_fails) {
     EXPECT_THROW(atomically([&](tx& t) {
                      open_nested(
                          t,
@@ -106,7 +106,7 @@ TEST_F(open_nesting, a_body_that_fails_is_not_undone) {
     EXPECT_EQ(shared_.load(), 0);
 }
 
-TEST_F(open_nesting, a_body_whose_handler_throws_is_undone) {
+TEST_F(open_nesting_test, undoes_a_body_whose_handler_throws) {
     if (one_at_a_time()) GTEST_SKIP() << "the body is a closed nested block here, and needs no undo";
     EXPECT_THROW(atomically([&](tx& t) {
                      try {
@@ -125,7 +125,7 @@ TEST_F(open_nesting, a_body_whose_handler_throws_is_undone) {
     EXPECT_EQ(shared_.load(), 0);
 }
 
-TEST_F(open_nesting, every_attempt_is_undone_before_the_next) {
+TEST_F(open_nesting_test, undoes_every_attempt_before_the_next) {
     int attempts = 0;
     atomically([&](tx& t) {
         ++attempts;
@@ -136,7 +136,7 @@ TEST_F(open_nesting, every_attempt_is_undone_before_the_next) {
     EXPECT_EQ(attempts, 4);
 }
 
-TEST_F(open_nesting, nests_in_itself) {
+TEST_F(open_nesting_test, nests_in_itself) {
     atomically([&](tx& t) {
         open_nested(
             t,
@@ -150,7 +150,7 @@ TEST_F(open_nesting, nests_in_itself) {
     EXPECT_EQ(own_.load(), 1);
 }
 
-TEST_F(open_nesting, in_an_irrevocable_block_is_part_of_it) {
+TEST_F(open_nesting_test, is_closed_in_an_irrevocable_block) {
     EXPECT_THROW(atomically({.mode = mode::irrevocable},
                             [&](tx& t) {
                                 add(t, shared_, 1);
@@ -162,7 +162,7 @@ TEST_F(open_nesting, in_an_irrevocable_block_is_part_of_it) {
 
 // Catches a commit that treats a conflict with the block around it like any other, although neither can wait for the
 // other.
-TEST_F(open_nesting, in_a_visible_block) {
+TEST_F(open_nesting_test, works_in_a_visible_block) {
     EXPECT_THROW(atomically({.mode = mode::visible},
                             [&](tx& t) {
                                 own_.set(t, own_.get(t) + 1);
@@ -181,7 +181,7 @@ TEST_F(open_nesting, in_a_visible_block) {
     EXPECT_EQ(shared_.load(), 100);
 }
 
-TEST_F(open_nesting, in_a_block_that_is_visible_because_it_is_late) {
+TEST_F(open_nesting_test, works_in_a_block_made_visible_by_deadline) {
     deadline_outcome outcome;
     atomically({.deadline = std::chrono::nanoseconds{1}, .outcome = &outcome}, [&](tx& t) {
         add(t, shared_, 1);
@@ -192,7 +192,7 @@ TEST_F(open_nesting, in_a_block_that_is_visible_because_it_is_late) {
 }
 
 // The undo gets no slot, because the block around it has it.
-TEST_F(open_nesting, is_undone_in_a_block_that_has_become_irrevocable) {
+TEST_F(open_nesting_test, is_undone_after_the_block_became_irrevocable) {
     int effects = 0;
     atomically([&](tx& t) {
         const long before = own_.get(t);
@@ -212,7 +212,7 @@ TEST_F(open_nesting, is_undone_in_a_block_that_has_become_irrevocable) {
 
 // Catches a second step that becomes a closed block because of a request after the first step. A closed block owns data
 // that the first step's undo needs.
-TEST_F(open_nesting, is_undone_although_the_block_has_become_irrevocable_between_two_steps) {
+TEST_F(open_nesting_test, is_undone_after_irrevocability_between_two_steps) {
     int effects = 0;
     atomically([&](tx& t) {
         EXPECT_FALSE(try_atomically([&](tx& n) {
@@ -230,7 +230,7 @@ TEST_F(open_nesting, is_undone_although_the_block_has_become_irrevocable_between
 }
 
 // A deadline does not close a step: other threads see its effect at once, and its undo runs.
-TEST_F(open_nesting, stays_open_in_a_block_that_is_late) {
+TEST_F(open_nesting_test, stays_open_in_a_late_block) {
     if (one_at_a_time()) GTEST_SKIP() << "the body is a closed nested block here";
     int undone = 0;
     EXPECT_THROW(atomically({.deadline = std::chrono::nanoseconds{1}, .when_missed = missed_deadline::run_irrevocable},
@@ -249,7 +249,7 @@ TEST_F(open_nesting, stays_open_in_a_block_that_is_late) {
     EXPECT_EQ(shared_.load(), 0);
 }
 
-TEST_F(open_nesting, a_visible_block_whose_reads_it_changes_starts_over_or_is_told_so) {
+TEST_F(open_nesting_test, restarts_or_diagnoses_visible_blocks_with_overwritten_reads) {
     if (!concurrent()) GTEST_SKIP() << "the body is a closed nested block here";
     int attempts = 0;
     const auto block = [&] {
@@ -264,13 +264,13 @@ TEST_F(open_nesting, a_visible_block_whose_reads_it_changes_starts_over_or_is_to
         EXPECT_EQ(attempts, 2);
         EXPECT_EQ(own_.load(), 1);
     } else {
-        EXPECT_THROW(block(), usage_error);  // the open nested block has met the mark
+        EXPECT_THROW(block(), usage_error);  // the open nested block conflicts with the mark
     }
     EXPECT_EQ(shared_.load(), 0);
 }
 
 // The reads of an irrevocable block stay valid. Catches such a block that has to start over after all.
-TEST_F(open_nesting, changing_what_an_irrevocable_block_around_it_has_read_is_diagnosed) {
+TEST_F(open_nesting_test, diagnoses_an_overwritten_read_of_an_irrevocable_block) {
     if (!concurrent()) GTEST_SKIP() << "the body is a closed nested block here";
     const auto while_irrevocable = [&](auto body) {
         atomically([&](tx& t) {
@@ -295,7 +295,7 @@ TEST_F(open_nesting, changing_what_an_irrevocable_block_around_it_has_read_is_di
     EXPECT_EQ(unread.load(), 1);
 }
 
-TEST_F(open_nesting, inside_blocks_that_jump) {
+TEST_F(open_nesting_test, works_in_blocks_that_jump) {
     std::atomic<int> undone{0};
     atomically(no_unwind, [&](tx& t) {
         open_nested(
@@ -310,7 +310,7 @@ TEST_F(open_nesting, inside_blocks_that_jump) {
     EXPECT_EQ(undone.load(), one_at_a_time() ? 0 : 2);
 }
 
-TEST_F(open_nesting, touching_what_the_block_around_it_wrote_is_diagnosed) {
+TEST_F(open_nesting_test, diagnoses_access_to_writes_of_the_outer_block) {
     if (algorithm() != "wb-etl" && algorithm() != "wt-etl")
         GTEST_SKIP() << "not noticed: nothing is owned before commit";
     EXPECT_THROW(atomically([&](tx& t) {
@@ -323,7 +323,7 @@ TEST_F(open_nesting, touching_what_the_block_around_it_wrote_is_diagnosed) {
 
 // Money moves between accounts in open nested steps that do not commute: one reads the balance, another stores it. Some
 // transfers fail in between, and the locks are taken in any order.
-TEST_F(open_nesting, abstract_locks_keep_operations_apart) {
+TEST_F(open_nesting_test, separates_operations_by_abstract_locks) {
     constexpr unsigned accounts = 6;
     std::vector<std::unique_ptr<var<long>>> balance;
     for (unsigned i = 0; i < accounts; ++i) balance.push_back(std::make_unique<var<long>>(100));
@@ -335,7 +335,7 @@ TEST_F(open_nesting, abstract_locks_keep_operations_apart) {
     };
     const std::size_t each = rounds(30000);
     const support::watchdog dog{test_name()};
-    worker_group(6, [&](unsigned me) {
+    run_threads(6, [&](unsigned me) {
         unsigned dice = me * 2654435761U + 1;
         for (std::size_t n = 0; n < each; ++n) {
             dice = dice * 1664525U + 1013904223U;
@@ -355,7 +355,7 @@ TEST_F(open_nesting, abstract_locks_keep_operations_apart) {
     EXPECT_EQ(total, 100 * accounts);
 }
 
-TEST_F(open_nesting, an_irrevocable_block_gets_its_abstract_lock_without_starting_over) {
+TEST_F(open_nesting_test, gives_irrevocable_blocks_their_lock_without_restart) {
     if (!concurrent()) GTEST_SKIP() << "one transaction at a time";
     const support::watchdog dog{test_name()};
     std::atomic<bool> held{false}, over{false};
@@ -379,7 +379,7 @@ TEST_F(open_nesting, an_irrevocable_block_gets_its_abstract_lock_without_startin
 }
 
 // Catches an unbounded wait. Transactions that can start over do so, and release the locks that the undo needs.
-TEST_F(open_nesting, an_irrevocable_block_whose_abstract_lock_comes_free_only_after_its_end_is_told_so) {
+TEST_F(open_nesting_test, diagnoses_a_lock_awaiting_its_own_block) {
     if (!concurrent()) GTEST_SKIP() << "one transaction at a time";
     const support::watchdog dog{test_name()};
     std::atomic<bool> held{false}, over{false};
@@ -442,7 +442,7 @@ private:
 };
 
 // The holder keeps its lock until its handlers have run, so the two wait for each other.
-TEST_F(open_nesting, an_irrevocable_block_is_told_of_a_holder_whose_handler_waits_to_become_irrevocable) {
+TEST_F(open_nesting_test, diagnoses_a_lock_holder_awaiting_the_slot) {
     if (!concurrent()) GTEST_SKIP() << "one transaction at a time";
     std::string said;
     bool has_run = false;
@@ -462,7 +462,7 @@ TEST_F(open_nesting, an_irrevocable_block_is_told_of_a_holder_whose_handler_wait
 }
 
 // The block is irrevocable only because of its deadline, so it can start over, and lets the handler's block run first.
-TEST_F(open_nesting, a_late_block_lets_a_handler_become_irrevocable_that_keeps_its_abstract_lock) {
+TEST_F(open_nesting_test, lets_a_handler_of_the_holder_become_irrevocable) {
     if (!concurrent()) GTEST_SKIP() << "one transaction at a time";
     std::atomic<int> attempts{0};
     int attempts_before_handler = 0;
@@ -480,7 +480,7 @@ TEST_F(open_nesting, a_late_block_lets_a_handler_become_irrevocable_that_keeps_i
 
 // Two blocks share a lock. The older one waits for exclusive ownership. A third, younger block must not share the lock
 // meanwhile.
-TEST_F(open_nesting, who_waits_to_have_a_shared_lock_alone_keeps_younger_sharers_out) {
+TEST_F(open_nesting_test, keeps_younger_sharers_out_of_a_claimed_lock) {
     if (!concurrent()) GTEST_SKIP() << "one transaction at a time";
     const support::watchdog dog{test_name()};
     std::atomic<int> stage{0};
@@ -488,7 +488,7 @@ TEST_F(open_nesting, who_waits_to_have_a_shared_lock_alone_keeps_younger_sharers
         while (stage.load() < at) std::this_thread::yield();
     };
     bool was_kept_out = false;
-    worker_group(3, [&](unsigned me) {
+    run_threads(3, [&](unsigned me) {
         if (me == 0) {
             atomically([&](tx& t) {
                 acquire(t, {&own_, 1, true});
@@ -523,12 +523,12 @@ TEST_F(open_nesting, who_waits_to_have_a_shared_lock_alone_keeps_younger_sharers
 }
 
 // A visible block blocks an undo, and waits for a lock that is released only after the undo. The block is older, so it
-// would otherwise be patient.
-TEST_F(open_nesting, an_undo_ends_a_visible_block_that_waits_for_its_abstract_lock) {
+// would otherwise keep waiting.
+TEST_F(open_nesting_test, lets_an_undo_end_a_visible_waiter) {
     if (!concurrent()) GTEST_SKIP() << "one transaction at a time";
     const support::watchdog dog{test_name()};
     abort_cause cause = abort_cause::none;
-    // If the undo's thread lost its processor for longer than the block waits, the block gives up, and the test
+    // If the undo's thread lost its processor for longer than the block waits, the block stops waiting, and the test
     // repeats.
     for (int i = 0; i < 20 && cause != abort_cause::killed; ++i) {
         std::atomic<int> stage{0};
@@ -568,7 +568,7 @@ TEST_F(open_nesting, an_undo_ends_a_visible_block_that_waits_for_its_abstract_lo
 }
 
 // Catches, under AddressSanitizer, a jump that leaks memory that was prepared to hold the lock.
-TEST_F(open_nesting, who_is_killed_while_it_waits_for_an_abstract_lock_starts_over) {
+TEST_F(open_nesting_test, restarts_a_killed_waiter_for_a_lock) {
     if (!concurrent()) GTEST_SKIP() << "one transaction at a time";
     const support::watchdog dog{test_name()};
     std::atomic<bool> held{false}, waits{false}, over{false};
@@ -601,7 +601,7 @@ TEST_F(open_nesting, who_is_killed_while_it_waits_for_an_abstract_lock_starts_ov
 }
 
 // The undo of a nested block never waits for a transaction that waits for the block around it.
-TEST_F(open_nesting, is_undone_although_the_irrevocable_one_waits_for_the_block_around_it) {
+TEST_F(open_nesting_test, is_undone_while_an_irrevocable_block_waits) {
     if (!concurrent()) GTEST_SKIP() << "one transaction at a time";
     const support::watchdog dog{test_name()};
     std::atomic<bool> ready{false}, irrevocable{false};
@@ -630,14 +630,14 @@ TEST_F(open_nesting, is_undone_although_the_irrevocable_one_waits_for_the_block_
 
 // One block holds an abstract lock, and its undo needs data of a second block, which needs the lock. Catches an undo
 // that waits for the commit of the second block, which in turn waits for the first one.
-TEST_F(open_nesting, an_undo_does_not_wait_for_whom_its_abstract_lock_keeps_from_committing) {
+TEST_F(open_nesting_test, lets_an_undo_pass_waiters_for_its_lock) {
     if (!concurrent()) GTEST_SKIP() << "one transaction at a time";
     const std::string before{policy_in_force()};
     for (const char* policy : {"serialize", "serialize-spin", "serialize-soft", "serialize-kernel", "adaptive"}) {
         const support::watchdog dog{test_name() + " under " + policy};
         use_policy(policy);
         std::atomic<bool> stepped{false}, owned{false}, undone{false};
-        worker_group(2, [&](unsigned me) {
+        run_threads(2, [&](unsigned me) {
             if (me == 0) {
                 atomically([&](tx& t) {
                     if (t.attempt() > 1) return;
@@ -668,12 +668,12 @@ TEST_F(open_nesting, an_undo_does_not_wait_for_whom_its_abstract_lock_keeps_from
 }
 
 // Catches open nested blocks that wait for slots of the blocks around them.
-TEST_F(open_nesting, as_many_visible_blocks_as_can_be_with_visible_ones_inside) {
+TEST_F(open_nesting_test, supports_all_visible_slots_with_visible_blocks_inside) {
     if (!concurrent()) GTEST_SKIP() << "one transaction at a time";
     constexpr unsigned all = 11;
     std::array<var<long>, all> outside, inside;
     std::atomic<unsigned> begun{0};
-    worker_group(all, [&](unsigned me) {
+    run_threads(all, [&](unsigned me) {
         atomically({.mode = mode::visible}, [&](tx& t) {
             static_cast<void>(outside[me].get(t));
             if (t.attempt() == 1) ++begun;
@@ -691,7 +691,7 @@ TEST_F(open_nesting, as_many_visible_blocks_as_can_be_with_visible_ones_inside) 
 }
 
 // The block's own thread has the slot for which the second block would wait.
-TEST_F(open_nesting, a_second_irrevocable_block_inside_an_irrevocable_one_is_diagnosed) {
+TEST_F(open_nesting_test, diagnoses_a_second_irrevocable_block_inside) {
     if (one_at_a_time()) GTEST_SKIP() << "the body is a closed nested block here";
     EXPECT_THROW(atomically([&](tx& t) {
                      open_nested(
@@ -705,11 +705,11 @@ TEST_F(open_nesting, a_second_irrevocable_block_inside_an_irrevocable_one_is_dia
                  usage_error);
 }
 
-TEST_F(open_nesting, sharers_of_an_abstract_lock_do_not_wait_for_each_other) {
+TEST_F(open_nesting_test, lets_sharers_of_an_abstract_lock_run_together) {
     if (!concurrent()) GTEST_SKIP() << "one transaction at a time";
     const support::watchdog dog{test_name()};
     std::atomic<int> holders{0};
-    worker_group(2, [&](unsigned) {
+    run_threads(2, [&](unsigned) {
         atomically([&](tx& t) {
             acquire(t, {&holders, 1, true});
             if (t.attempt() == 1) ++holders;

@@ -19,7 +19,7 @@ struct ending {
     }
 };
 
-class open_nesting_leftovers : public suite {
+class open_nesting_leftovers_test : public suite {
 protected:
     var<long> owned_{0}, inner_{0};
     /// Runs `body(tx&)` open-nested in a block that owns the variable which the destructors write.
@@ -34,7 +34,7 @@ protected:
     }
 };
 
-TEST_F(open_nesting_leftovers, of_handlers) {
+TEST_F(open_nesting_leftovers_test, include_data_of_handlers) {
     if (!concurrent()) GTEST_SKIP() << "nests closed";
     inside([&](tx& i) {
         i.on_abort([held = std::make_shared<ending>(&owned_)] {});
@@ -44,7 +44,7 @@ TEST_F(open_nesting_leftovers, of_handlers) {
     EXPECT_EQ(owned_.load(), 98);
 }
 
-TEST_F(open_nesting_leftovers, of_attempts_that_start_over) {
+TEST_F(open_nesting_leftovers_test, include_objects_of_failed_attempts) {
     if (!concurrent()) GTEST_SKIP() << "nests closed";
     inside([&](tx& i) {
         (void)create<ending>(i, &owned_);
@@ -55,7 +55,7 @@ TEST_F(open_nesting_leftovers, of_attempts_that_start_over) {
 }
 
 // Many more objects than the engine keeps before it destroys some.
-TEST_F(open_nesting_leftovers, of_objects_that_are_retired) {
+TEST_F(open_nesting_leftovers_test, include_retired_objects) {
     if (!concurrent()) GTEST_SKIP() << "nests closed";
     constexpr long many = 1200;
     for (long i = 0; i < many; ++i) {
@@ -67,9 +67,9 @@ TEST_F(open_nesting_leftovers, of_objects_that_are_retired) {
     EXPECT_LT(owned_.load(), 100 * many);
 }
 
-// The inner commit postpones its privatization wait until the locks are released. The handler's block postpones one as
+// The inner commit defers its privatization wait until the locks are released. The handler's block defers one as
 // a reader. That wait must skip the pending publication of its own context.
-TEST_F(open_nesting_leftovers, a_wait_that_a_handler_owes_passes_over_its_own_context) {
+TEST_F(open_nesting_leftovers_test, do_not_let_a_context_wait_for_itself) {
     static long plain = 0;
     atomically([](tx& t) { store(t, &plain, 1L); });
     atomically([this](tx& t) {
@@ -84,7 +84,7 @@ TEST_F(open_nesting_leftovers, a_wait_that_a_handler_owes_passes_over_its_own_co
 }
 
 // A block reads an object that it has made, and then writes it. Its read still validates.
-TEST_F(open_nesting_leftovers, what_a_block_has_made_and_written_is_no_conflict) {
+TEST_F(open_nesting_leftovers_test, cause_no_conflict_for_a_new_written_object) {
     if (!concurrent()) GTEST_SKIP() << "nothing commits beside the block";
     struct thing {
         var<long> count{0};
@@ -114,9 +114,9 @@ TEST_F(open_nesting_leftovers, what_a_block_has_made_and_written_is_no_conflict)
     atomically([&](tx& t) { destroy(t, made); });
 }
 
-// The open nested commit postpones its wait for readers of plain memory until the handlers have run. A handler that
+// The open nested commit defers its wait for readers of plain memory until the handlers have run. A handler that
 // reads the commit's writes waits for the commit, but not for the end of its own context.
-TEST_F(open_nesting_leftovers, a_handler_reads_what_its_context_still_waits_for) {
+TEST_F(open_nesting_leftovers_test, let_a_handler_read_its_own_pending_publication) {
     if (!concurrent()) GTEST_SKIP() << "nests closed";
     long plain = 0;
     atomically([&](tx& t) { store(t, &plain, 1L); });

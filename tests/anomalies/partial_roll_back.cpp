@@ -7,7 +7,7 @@
 namespace tutti::anomalies {
 namespace {
 
-TEST_F(partial_roll_back, repeats_the_continuation_alone) {
+TEST_F(partial_roll_back_test, repeats_the_continuation_alone) {
     const int seen = atomically([&](tx& t) {
         ++before;
         own.set(t, early.get(t) + 1);
@@ -28,7 +28,7 @@ TEST_F(partial_roll_back, repeats_the_continuation_alone) {
     EXPECT_EQ(own.load(), 11);
 }
 
-TEST_F(partial_roll_back, of_a_conflict_before_the_checkpoint_repeats_everything) {
+TEST_F(partial_roll_back_test, repeats_everything_after_an_earlier_conflict) {
     for (const bool both : {false, true}) {
         before = after = 0;
         atomically([&](tx& t) {
@@ -53,7 +53,7 @@ TEST_F(partial_roll_back, of_a_conflict_before_the_checkpoint_repeats_everything
 }
 
 // No read follows the change. The continuation finds it at its end, and not only at commit.
-TEST_F(partial_roll_back, of_a_conflict_found_at_the_close) {
+TEST_F(partial_roll_back_test, handles_a_conflict_at_a_blocks_end) {
     atomically([&](tx& t) {
         ++before;
         own.set(t, early.get(t) + 1);
@@ -68,7 +68,7 @@ TEST_F(partial_roll_back, of_a_conflict_found_at_the_close) {
     EXPECT_EQ(own.load(), 11);
 }
 
-TEST_F(partial_roll_back, of_an_ordinary_nested_block) {
+TEST_F(partial_roll_back_test, handles_an_ordinary_nested_block) {
     int next = 0;
     atomically([&](tx& t) {
         ++before;
@@ -87,7 +87,7 @@ TEST_F(partial_roll_back, of_an_ordinary_nested_block) {
 }
 
 // A participant may have shown the outer blocks data that was current with the old snapshot.
-TEST_F(partial_roll_back, tells_participants_that_the_snapshot_has_moved) {
+TEST_F(partial_roll_back_test, notifies_participants_of_the_new_snapshot) {
     struct listener final : participant {
         int told = 0;
         bool on_snapshot_extended() override {
@@ -118,7 +118,7 @@ TEST_F(partial_roll_back, tells_participants_that_the_snapshot_has_moved) {
 
 // Every level reads a variable of its own. For each level in turn, the innermost level finds that level's variable
 // changed.
-TEST_F(partial_roll_back, goes_back_to_the_right_one_of_many) {
+TEST_F(partial_roll_back_test, chooses_the_right_checkpoint_of_many) {
     constexpr std::size_t levels = 12;
     for (std::size_t changed = 0; changed < levels; ++changed) {
         std::array<var<int>, levels> data{};
@@ -140,7 +140,7 @@ TEST_F(partial_roll_back, goes_back_to_the_right_one_of_many) {
     }
 }
 
-TEST_F(partial_roll_back, of_alternatives) {
+TEST_F(partial_roll_back_test, handles_alternatives) {
     int first = 0, second = 0;
     // The second alternative is the first to read the changed variable, so it alone runs again.
     const auto choose = [&](bool what_the_first_read) {
@@ -180,9 +180,9 @@ TEST_F(partial_roll_back, of_alternatives) {
     EXPECT_EQ(second, 1);
 }
 
-TEST_F(partial_roll_back, before_a_retry_that_waits_for_both_halves) {
+TEST_F(partial_roll_back_test, precedes_a_retry_that_waits_for_both_parts) {
     std::atomic<int> tries{0};
-    worker_group(2, [&](unsigned me) {
+    run_threads(2, [&](unsigned me) {
         if (me == 0) {
             atomically([&](tx& t) {
                 ++before;
@@ -210,8 +210,8 @@ TEST_F(partial_roll_back, before_a_retry_that_waits_for_both_halves) {
     EXPECT_EQ(own.load(), 0);
 }
 
-// The kept part may cause every failure, so after 64 rewinds the whole transaction starts over.
-TEST_F(partial_roll_back, does_not_go_on_for_ever) {
+// The kept part may cause every failure, so after 64 partial roll-backs the whole transaction starts over.
+TEST_F(partial_roll_back_test, ends_after_a_bounded_number_of_repetitions) {
     unsigned attempts = 0;
     atomically([&](tx& t) {
         ++before;
@@ -229,8 +229,8 @@ TEST_F(partial_roll_back, does_not_go_on_for_ever) {
     EXPECT_EQ(attempts, 2u);
 }
 
-// A switch of the mode needs all reads to be current. Afterwards, the only way back is to the beginning.
-TEST_F(partial_roll_back, is_none_when_the_mode_changes) {
+// A switch of the mode needs all reads to be current. Afterwards, a roll-back goes to the beginning.
+TEST_F(partial_roll_back_test, does_not_occur_at_a_change_of_mode) {
     for (const bool irrevocable : {false, true}) {
         before = after = 0;
         atomically([&](tx& t) {

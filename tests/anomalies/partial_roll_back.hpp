@@ -15,7 +15,7 @@ void elsewhere(F&& f) {
     std::jthread{std::forward<F>(f)}.join();
 }
 
-class partial_roll_back : public suite {
+class partial_roll_back_test : public suite {
 protected:
     void SetUp() override {
         if (!concurrent()) GTEST_SKIP() << "needs two transactions at once";

@@ -13,7 +13,7 @@ namespace {
 struct refusal {};
 
 // The continuation's write is rolled back: another transaction can write the variable before this one ends.
-TEST_F(partial_roll_back, gives_back_what_the_continuation_owned) {
+TEST_F(partial_roll_back_test, releases_what_the_continuation_owned) {
     var<int> taken{0};
     std::uint64_t plain = 5;
     atomically([&](tx& t) {
@@ -41,7 +41,7 @@ TEST_F(partial_roll_back, gives_back_what_the_continuation_owned) {
     EXPECT_EQ(own.load(), 1);
 }
 
-TEST_F(partial_roll_back, runs_handlers_of_the_last_run_only) {
+TEST_F(partial_roll_back_test, runs_handlers_of_the_last_run_only) {
     struct witness final : participant {
         vote prepare() override { return ++asked, vote::commit; }
         void commit() noexcept override { ++told; }
@@ -75,7 +75,7 @@ TEST_F(partial_roll_back, runs_handlers_of_the_last_run_only) {
 }
 
 // Every run except the last makes, replaces and removes objects. Afterwards there must be as many objects as before.
-TEST_F(partial_roll_back, leaves_no_objects_behind) {
+TEST_F(partial_roll_back_test, leaves_no_objects_behind) {
     struct counted {
         explicit counted(int* n) : alive{n} { ++*alive; }
         counted(const counted&) = delete;
@@ -120,7 +120,7 @@ TEST_F(partial_roll_back, leaves_no_objects_behind) {
     delete doomed;
 }
 
-TEST_F(partial_roll_back, runs_destructors_of_locals) {
+TEST_F(partial_roll_back_test, runs_destructors_of_locals) {
     int open = 0;
     struct guard {
         explicit guard(int& count) : open{count} { ++open; }
@@ -145,8 +145,8 @@ TEST_F(partial_roll_back, runs_destructors_of_locals) {
     EXPECT_EQ(open, 0);
 }
 
-// A body that catches everything meets the roll-back again at its next access.
-TEST_F(partial_roll_back, comes_back_when_it_was_swallowed) {
+// The next access of a body that catches everything raises the roll-back again.
+TEST_F(partial_roll_back_test, is_raised_again_if_it_was_swallowed) {
     int beyond = 0;
     atomically([&](tx& t) {
         ++before;
@@ -170,7 +170,7 @@ TEST_F(partial_roll_back, comes_back_when_it_was_swallowed) {
 }
 
 // The second run leaves in its own way, which affects only the continuation. The parent keeps its own state.
-TEST_F(partial_roll_back, is_forgotten_when_the_continuation_ends_otherwise) {
+TEST_F(partial_roll_back_test, is_dropped_if_the_continuation_ends_otherwise) {
     const auto leave = [&](auto how) {
         before = after = 0;
         own.store(0);
@@ -215,7 +215,7 @@ TEST_F(partial_roll_back, is_forgotten_when_the_continuation_ends_otherwise) {
 
 // An access in a destructor that runs because of an exception cannot go back. No second exception may leave it,
 // whichever barrier finds the conflict.
-TEST_F(partial_roll_back, waits_until_destructors_have_run) {
+TEST_F(partial_roll_back_test, waits_until_destructors_have_run) {
     struct access {
         std::function<void()> at_the_end;
         ~access() { at_the_end(); }

@@ -40,7 +40,7 @@ private:
     char name_;
 };
 
-class participants : public suite_of_flavours {
+class participants_test : public suite_of_flavours {
 protected:
     std::string trace_;
     witness first_{trace_, '1'}, second_{trace_, '2'}, third_{trace_, '3'};
@@ -57,7 +57,7 @@ protected:
     }
 };
 
-TEST_P(participants, all_agree) {
+TEST_P(participants_test, commit_if_all_agree) {
     commit_with_all();
     EXPECT_EQ(trace_.substr(0, 6), "p1p2p3");
     // Both kinds of effect come after the decision, in either order.
@@ -67,7 +67,7 @@ TEST_P(participants, all_agree) {
     EXPECT_EQ(data_.load(), 1);
 }
 
-TEST_P(participants, one_vetoes) {
+TEST_P(participants_test, abort_if_one_vetoes) {
     second_.answer = vote::cancel;
     EXPECT_THROW(commit_with_all(), cancelled);
     EXPECT_EQ(data_.load(), 0);
@@ -79,7 +79,7 @@ TEST_P(participants, one_vetoes) {
     EXPECT_EQ(trace_.size(), 8u);
 }
 
-TEST_P(participants, one_throws) {
+TEST_P(participants_test, abort_if_one_throws) {
     third_.throws = true;
     EXPECT_THROW(commit_with_all(), no_answer);
     EXPECT_EQ(data_.load(), 0);
@@ -92,7 +92,7 @@ TEST_P(participants, one_throws) {
 }
 
 // A single participant without other deferred actions takes a shorter path (core/lifecycle/transaction.hpp).
-TEST_P(participants, one_alone) {
+TEST_P(participants_test, may_be_alone) {
     const auto commit_with_it = [&] {
         run(unwinding(), [&](tx& t) {
             t.join(first_);
@@ -124,7 +124,7 @@ TEST_P(participants, one_alone) {
 
 // A block with many participants and many alternatives must not ask each participant at each retry. Also catches a
 // refusal when no block waits.
-TEST_P(participants, are_asked_to_wake_by_the_retry_of_their_alternative_or_by_the_one_that_waits) {
+TEST_P(participants_test, are_asked_to_wake_by_a_waiting_retry) {
     if (GetParam().mode == mode::irrevocable) GTEST_SKIP() << "must not retry";
     first_.wakes = false;
     const auto join_and_retry = [&](tx& t) {
@@ -151,7 +151,7 @@ TEST_P(participants, are_asked_to_wake_by_the_retry_of_their_alternative_or_by_t
     EXPECT_EQ(first_.times_asked_to_wake, 1U);
 }
 
-TEST_P(participants, cancelled_before_they_were_asked) {
+TEST_P(participants_test, are_notified_of_an_early_cancel) {
     EXPECT_THROW(run(unwinding(),
                      [&](tx& t) {
                          t.join(first_);
@@ -161,7 +161,7 @@ TEST_P(participants, cancelled_before_they_were_asked) {
     EXPECT_EQ(trace_, "");
 }
 
-TEST_P(participants, roll_backs_are_told_in_the_order_of_the_handlers) {
+TEST_P(participants_test, learn_of_roll_backs_in_handler_order) {
     first_.tells_of_roll_backs = second_.tells_of_roll_backs = true;
     EXPECT_THROW(run(unwinding(),
                      [&](tx& t) {
@@ -182,11 +182,11 @@ TEST_P(participants, roll_backs_are_told_in_the_order_of_the_handlers) {
     EXPECT_EQ(trace_.find('r', 12), std::string::npos) << trace_;
 }
 
-TUTTI_IN_EVERY_FLAVOUR(participants);
+TUTTI_IN_EVERY_FLAVOUR(participants_test);
 
-class participants_that_restart : public participants {};
+class restarting_participants_test : public participants_test {};
 
-TEST_P(participants_that_restart, first_attempt_aborts_and_second_commits) {
+TEST_P(restarting_participants_test, abort_the_first_attempt_and_commit_the_second) {
     second_.answer = vote::restart;
     std::vector<abort_cause> causes;
     run(unwinding(), [&](tx& t) {
@@ -201,7 +201,7 @@ TEST_P(participants_that_restart, first_attempt_aborts_and_second_commits) {
     EXPECT_EQ(trace_.size(), 16u);
 }
 
-TEST_P(participants_that_restart, one_alone) {
+TEST_P(restarting_participants_test, may_be_alone) {
     first_.answer = vote::restart;
     std::vector<abort_cause> causes;
     run(unwinding(), [&](tx& t) {
@@ -214,13 +214,13 @@ TEST_P(participants_that_restart, one_alone) {
     EXPECT_EQ(trace_, "p1a1p1c1");
 }
 
-TUTTI_IN_REVOCABLE_FLAVOURS(participants_that_restart);
+TUTTI_IN_REVOCABLE_FLAVOURS(restarting_participants_test);
 
 // When the participants are asked, the engine can no longer refuse. Under contention, every prepared commit happens in
 // the order of the data, and nothing comes between prepare and commit.
-TEST(participants_under_contention, commit_in_the_order_of_the_data) {
-    support::watchdog guard{"participants_under_contention"};
-    struct ledger final : participant {
+TEST(participants_under_contention_test, commit_in_the_order_of_the_data) {
+    support::watchdog guard{"participants_under_contention_test"};
+    struct recorder final : participant {
         std::atomic<int>* busy = nullptr;
         std::vector<long>* entries = nullptr;
         violations* wrong = nullptr;
@@ -244,8 +244,8 @@ TEST(participants_under_contention, commit_in_the_order_of_the_data) {
     std::vector<long> entries;
     entries.reserve(4 * each);
     violations wrong;
-    worker_group(4, [&](unsigned) {
-        ledger mine;
+    run_threads(4, [&](unsigned) {
+        recorder mine;
         mine.busy = &busy;
         mine.entries = &entries;
         mine.wrong = &wrong;
@@ -264,8 +264,8 @@ TEST(participants_under_contention, commit_in_the_order_of_the_data) {
 }
 
 // Catches a snapshot that is extended while a participant still shows data of the earlier one.
-TEST(participants_that_show_data, are_told_when_the_snapshot_moves) {
-    if (!concurrent()) GTEST_SKIP() << "nobody commits while another transaction runs";
+TEST(data_participants_test, are_notified_when_the_snapshot_moves) {
+    if (!concurrent()) GTEST_SKIP() << "no other transaction commits beside a running one";
     struct shower final : participant {
         int told = 0, refuse = 0;
         bool on_snapshot_extended() override { return ++told > refuse; }
@@ -293,9 +293,9 @@ TEST(participants_that_show_data, are_told_when_the_snapshot_moves) {
 }
 
 // Catches a reader that waits for an unpublished commit because it might have received private memory.
-TEST(participants_that_ask_others, get_an_answer_from_a_thread_that_runs_transactions) {
-    if (!concurrent() || commits_one_by_one()) GTEST_SKIP() << "nobody reads between prepare and commit";
-    support::watchdog guard{"participants_that_ask_others"};
+TEST(asking_participants_test, may_wait_for_a_thread_that_runs_transactions) {
+    if (!concurrent() || commits_one_by_one()) GTEST_SKIP() << "no transaction reads between prepare and commit";
+    support::watchdog guard{"asking_participants_test"};
     struct questioner final : participant {
         std::atomic<int> asked{0}, answered{0};
         vote prepare() override {
@@ -310,7 +310,7 @@ TEST(participants_that_ask_others, get_an_answer_from_a_thread_that_runs_transac
     int plain = 0;
     var<int> written{0}, read{0};
     atomically([&](tx& t) { store(t, &plain, 1); });  // with memory that can be made private
-    worker_group(2, [&](unsigned me) {
+    run_threads(2, [&](unsigned me) {
         for (int i = 1; i <= questions; ++i) {
             if (me == 0) {
                 atomically([&](tx& t) {

@@ -81,7 +81,7 @@ TEST_P(phantom_test, does_not_occur_in_a_linked_list) {
     constexpr long keys = 48;
     sorted_list list;
     violations seen;
-    worker_group(5, [&](unsigned me) {
+    run_threads(5, [&](unsigned me) {
         const flavour mine = GetParam().of(me);
         support::random dice{me};
         for (std::size_t i = 0; i < each; ++i) {
@@ -104,7 +104,7 @@ TEST_P(phantom_test, does_not_fill_an_empty_range_twice) {
     constexpr long range = 8, ranges = 4;
     sorted_list list;
     violations twice;
-    worker_group(4, [&](unsigned me) {
+    run_threads(4, [&](unsigned me) {
         const flavour mine = GetParam().of(me);
         support::random dice{me};
         for (std::size_t i = 0; i < each; ++i) {
@@ -127,7 +127,7 @@ TEST_P(phantom_test, does_not_fill_an_empty_range_twice) {
 
 // Two transactions scan the same list before either inserts: one before its only member, and one behind it. They write
 // different words, and the second to commit has counted without the other's node.
-TEST_P(phantom_test, is_not_inserted_into_a_range_that_was_read) {
+TEST_P(phantom_test, is_not_inserted_into_a_read_range) {
     const std::size_t meetings = rounds(8);
     var<node*> head{nullptr};
     violations twice;
@@ -143,7 +143,7 @@ TEST_P(phantom_test, is_not_inserted_into_a_range_that_was_read) {
             head.set(t, nullptr);
         });
     };
-    worker_group(2, [&](unsigned me) {
+    run_threads(2, [&](unsigned me) {
         const flavour mine = GetParam().of(me);
         for (std::size_t i = 0; i < meetings; ++i) {
             if (me == 0) {

@@ -50,7 +50,7 @@ TEST_P(privatization_race_test, does_not_occur_through_a_plain_pointer) {
     std::atomic<bool> done{false};
     std::atomic<std::uint64_t> bumps{0};
     violations torn;
-    worker_group(4, [&](unsigned me) {
+    run_threads(4, [&](unsigned me) {
         const flavour mine = GetParam().of(me);
         if (me == 0) {
             for (std::size_t i = 0; i < each; ++i) {
@@ -87,7 +87,7 @@ TEST_P(privatization_race_test, does_not_occur_through_a_variable) {
     var<box*> place{&content};
     std::atomic<bool> done{false};
     violations torn;
-    worker_group(4, [&](unsigned me) {
+    run_threads(4, [&](unsigned me) {
         const flavour mine = GetParam().of(me);
         if (me == 0) {
             for (std::size_t i = 0; i < each; ++i) {
@@ -119,7 +119,7 @@ TEST_P(privatization_race_test, does_not_occur_on_a_freed_list) {
     item* head = nullptr;
     std::atomic<bool> done{false};
     violations seen;
-    worker_group(4, [&](unsigned me) {
+    run_threads(4, [&](unsigned me) {
         const flavour mine = GetParam().of(me);
         if (me == 0) {
             for (std::size_t i = 0; i < each; ++i) {
@@ -204,7 +204,7 @@ TEST_P(privatization_race_test, does_not_occur_after_a_hand_over) {
     const std::size_t times = rounds(8);
     handing_over all;
     std::barrier around{3};
-    worker_group(3, [&](unsigned me) {
+    run_threads(3, [&](unsigned me) {
         const flavour mine = GetParam().of(me);
         for (std::size_t i = 0; i < times; ++i) {
             if (me == 0) all.again();
@@ -234,7 +234,7 @@ TEST_P(privatization_race_test, does_not_occur_after_an_overwritten_hand_over) {
     box other;
     std::atomic<bool> told, overwritten;
     std::barrier around{4};
-    worker_group(4, [&](unsigned me) {
+    run_threads(4, [&](unsigned me) {
         const flavour mine = GetParam().of(me);
         for (std::size_t i = 0; i < times; ++i) {
             if (me == 0) {

@@ -28,7 +28,7 @@ TEST_P(publication_race_test, does_not_occur_through_a_variable) {
     const std::size_t each = rounds(380);
     var<letter*> box{nullptr};
     violations torn;
-    worker_group(2, [&](unsigned me) {
+    run_threads(2, [&](unsigned me) {
         const flavour mine = GetParam().of(me + 1);
         for (std::uint64_t i = 0; i < each; ++i) {
             if (me == 0) {
@@ -64,7 +64,7 @@ TEST_P(publication_race_test, does_not_occur_for_many_readers) {
     letter* same = nullptr;
     std::atomic<bool> done{false};
     violations torn;
-    worker_group(4, [&](unsigned me) {
+    run_threads(4, [&](unsigned me) {
         const flavour mine = GetParam().of(me);
         const options waived{.privatization = privatization::waived};
         if (me == 0) {

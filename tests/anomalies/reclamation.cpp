@@ -45,7 +45,7 @@ TEST_P(reclamation_test, waits_for_the_reader) {
         var<object*> place{subject};
         std::atomic<int> stage{0};
         violations dead;
-        worker_group(2, [&](unsigned me) {
+        run_threads(2, [&](unsigned me) {
             if (me == 0) {
                 run(GetParam(), {.read_only = read_only}, [&](tx& t) {
                     const object* const found = place.get(t);
@@ -76,7 +76,7 @@ TEST_P(reclamation_test, waits_for_readers_of_values_behind_nodes) {
     var<std::string> text{text_of(0)};
     std::atomic<bool> done{false};
     violations torn;
-    worker_group(4, [&](unsigned me) {
+    run_threads(4, [&](unsigned me) {
         const flavour mine = GetParam().of(me).unwinding();
         if (me == 0) {
             for (std::size_t i = 0; i < each; ++i) {
@@ -98,14 +98,14 @@ TEST_P(reclamation_test, waits_for_readers_of_values_behind_nodes) {
 }
 
 // Each destroyed object ends exactly once, while readers of all kinds look at the objects.
-TEST_P(reclamation_test, ends_every_object_once) {
+TEST_P(reclamation_test, destroys_every_object_once) {
     const std::size_t each = rounds(600);
     std::array<var<object*>, 4> places{};
     std::atomic<bool> done{false};
     std::atomic<long> destroyed{0};
     violations dead;
     const long ended_before = object::ended;
-    worker_group(5, [&](unsigned me) {
+    run_threads(5, [&](unsigned me) {
         const flavour mine = GetParam().of(me);
         support::random dice{me};
         if (me < 2) {

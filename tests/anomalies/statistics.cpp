@@ -10,13 +10,13 @@
 namespace tutti::anomalies {
 namespace {
 
-class statistics_suite : public suite {
+class statistics_test : public suite {
 protected:
-    statistics_suite() {
+    statistics_test() {
         enable_statistics(true);
         reset_statistics();
     }
-    ~statistics_suite() override { enable_statistics(false); }
+    ~statistics_test() override { enable_statistics(false); }
 
     /// Returns the row of a named block, or zeros if the block does not exist.
     static site_statistics row(std::string_view name) {
@@ -37,11 +37,11 @@ protected:
     }
 };
 
-TEST_F(statistics_suite, add_up_under_contention) {
+TEST_F(statistics_test, add_up_under_contention) {
     const std::size_t each = rounds(750);
     var<long> counter{0};
     std::atomic<std::uint64_t> attempts{0}, restarts{0};
-    worker_group(4, [&](unsigned) {
+    run_threads(4, [&](unsigned) {
         for (std::size_t i = 0; i < each; ++i) {
             atomically({.name = "contended"}, [&](tx& t) {
                 attempts.fetch_add(1, std::memory_order_relaxed);
@@ -59,7 +59,7 @@ TEST_F(statistics_suite, add_up_under_contention) {
     EXPECT_GT(s.line, 0u);
 }
 
-TEST_F(statistics_suite, name_every_cause) {
+TEST_F(statistics_test, name_every_cause) {
     struct refusal {};
     struct veto final : participant {
         vote prepare() override { return vote::cancel; }
@@ -96,7 +96,7 @@ TEST_F(statistics_suite, name_every_cause) {
     EXPECT_EQ(s.commits_by_restarts[1], 1u) << "one retry";
 }
 
-TEST_F(statistics_suite, say_why_it_became_irrevocable) {
+TEST_F(statistics_test, state_the_reason_of_irrevocability) {
     var<int> v{0};
     for (int i = 0; i < 3; ++i) {
         atomically({.name = "late"}, [&](tx& t) {
@@ -123,7 +123,7 @@ TEST_F(statistics_suite, say_why_it_became_irrevocable) {
 
 // Excludes norec, which compares values and so does not know the writer. Also excludes algorithms that run one
 // transaction at a time, which have no conflicts.
-TEST_F(statistics_suite, name_who_was_in_the_way) {
+TEST_F(statistics_test, name_the_conflicting_site) {
     var<int> seen{0}, own{0};
     int runs = 0;
     atomically({.name = "overtaken"}, [&](tx& t) {
@@ -151,7 +151,7 @@ TEST_F(statistics_suite, name_who_was_in_the_way) {
 }
 
 // Three times to the checkpoint, then once more to it, and once to the beginning.
-TEST_F(statistics_suite, count_partial_roll_backs) {
+TEST_F(statistics_test, count_partial_roll_backs) {
     var<int> early{0}, late{0}, latest{0};
     const auto overtake = [&](var<int>& seen) {
         std::jthread{[&] {
@@ -164,7 +164,7 @@ TEST_F(statistics_suite, count_partial_roll_backs) {
     int runs = 0;
     const auto once = [&](int conflicts, bool at_last_before) {
         runs = 0;
-        atomically({.name = "rewinds"}, [&](tx& t) {
+        atomically({.name = "rolled_back_in_part"}, [&](tx& t) {
             (void)early.get(t);
             checkpoint(t, [&](tx& c) {
                 (void)late.get(c);
@@ -175,7 +175,7 @@ TEST_F(statistics_suite, count_partial_roll_backs) {
     };
     once(3, false);
     once(2, true);
-    const auto s = row("rewinds");
+    const auto s = row("rolled_back_in_part");
     expect_sound(s);
     EXPECT_EQ(s.commits, 2u);
     EXPECT_EQ(s.partial_rollbacks, concurrent() ? 4u : 0u);
@@ -183,15 +183,15 @@ TEST_F(statistics_suite, count_partial_roll_backs) {
     EXPECT_EQ(row("overtakes").partial_rollbacks, 0u);
     enable_statistics(false);
     once(3, false);
-    EXPECT_EQ(row("rewinds").partial_rollbacks, concurrent() ? 4u : 0u);
+    EXPECT_EQ(row("rolled_back_in_part").partial_rollbacks, concurrent() ? 4u : 0u);
     std::ostringstream table;
     print_statistics(table);
-    EXPECT_NE(table.str().find("rewinds"), std::string::npos);
+    EXPECT_NE(table.str().find("rolled_back_in_part"), std::string::npos);
     reset_statistics();
-    EXPECT_EQ(row("rewinds").partial_rollbacks, 0u);
+    EXPECT_EQ(row("rolled_back_in_part").partial_rollbacks, 0u);
 }
 
-TEST_F(statistics_suite, sample_durations) {
+TEST_F(statistics_test, sample_durations) {
     const std::size_t often = std::size_t{10} * statistics_sampling;
     var<int> v{0};
     for (std::size_t i = 0; i < often; ++i) atomically({.name = "timed"}, [&](tx& t) { v.set(t, v.get(t) + 1); });
@@ -201,7 +201,7 @@ TEST_F(statistics_suite, sample_durations) {
     EXPECT_LE(samples, s.commits);
 }
 
-TEST_F(statistics_suite, keep_what_ended_threads_counted) {
+TEST_F(statistics_test, include_threads_that_have_ended) {
     var<int> v{0};
     for (int i = 0; i < 20; ++i) {
         std::jthread{[&] { atomically({.name = "short life"}, [&](tx& t) { v.set(t, v.get(t) + 1); }); }}.join();
@@ -209,7 +209,7 @@ TEST_F(statistics_suite, keep_what_ended_threads_counted) {
     EXPECT_EQ(row("short life").commits, 20u);
 }
 
-TEST_F(statistics_suite, count_nothing_when_off) {
+TEST_F(statistics_test, count_nothing_when_off) {
     var<int> v{0};
     const auto once = [&] { atomically({.name = "switched"}, [&](tx& t) { v.set(t, v.get(t) + 1); }); };
     once();
@@ -226,12 +226,12 @@ TEST_F(statistics_suite, count_nothing_when_off) {
 }
 
 // Reading the statistics during counting neither disturbs nor tears them: they are monotonic, and correct at the end.
-TEST_F(statistics_suite, may_be_read_at_any_time) {
+TEST_F(statistics_test, may_be_read_at_any_time) {
     const std::size_t each = rounds(1500);
     var<long> v{0};
     std::atomic<unsigned> running{3};
     violations backwards;
-    worker_group(4, [&](unsigned me) {
+    run_threads(4, [&](unsigned me) {
         if (me < 3) {
             for (std::size_t i = 0; i < each; ++i) {
                 atomically({.name = "watched"}, [&](tx& t) { v.set(t, v.get(t) + 1); });

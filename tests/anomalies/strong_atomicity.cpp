@@ -16,7 +16,7 @@ TEST_P(strong_atomicity_test, never_overwrites_a_store_unread) {
     var<long> v{0};
     std::atomic<bool> done{false};
     violations lost;
-    worker_group(3, [&](unsigned me) {
+    run_threads(3, [&](unsigned me) {
         if (me == 0) {
             for (std::size_t i = 1; i <= each; ++i) {
                 const long rising = static_cast<long>(i) * 1'000'000;
@@ -37,7 +37,7 @@ TEST_P(strong_atomicity_test, hides_transactions_in_progress_from_loads) {
     var<long> v{0};
     std::atomic<bool> done{false};
     violations odd;
-    worker_group(3, [&](unsigned me) {
+    run_threads(3, [&](unsigned me) {
         if (me == 0) {
             const flavour mine = GetParam().of(1);
             for (std::size_t i = 0; i < each; ++i) {
@@ -61,7 +61,7 @@ TEST_P(strong_atomicity_test, keeps_the_order_of_accesses) {
     var<long> x{0}, y{0}, first{0}, second{0};
     std::atomic<bool> done{false};
     violations order;
-    worker_group(4, [&](unsigned me) {
+    run_threads(4, [&](unsigned me) {
         const flavour mine = GetParam().of(me);
         if (me == 0) {
             for (std::size_t i = 0; i < each; ++i) {
@@ -101,7 +101,7 @@ TEST_P(strong_atomicity_test, keeps_stores_out_of_snapshots) {
     var<long> v{0};
     std::atomic<bool> done{false};
     violations changed;
-    worker_group(3, [&](unsigned me) {
+    run_threads(3, [&](unsigned me) {
         if (me == 0) {
             for (std::size_t i = 0; i < each; ++i) v.store(static_cast<long>(i));
             done = true;
@@ -124,7 +124,7 @@ TEST_P(strong_atomicity_test, holds_for_values_behind_nodes) {
     var<std::string> text{a};
     std::atomic<bool> done{false};
     violations torn;
-    worker_group(3, [&](unsigned me) {
+    run_threads(3, [&](unsigned me) {
         const flavour mine = GetParam().of(me).unwinding();
         if (me == 0) {
             for (std::size_t i = 0; i < each; ++i) text.store(i % 2 == 0 ? b : a);
@@ -143,7 +143,7 @@ TEST_P(strong_atomicity_test, holds_for_values_behind_nodes) {
 TUTTI_IN_EVERY_FLAVOUR(strong_atomicity_test);
 
 // Within a transaction of the same thread, load and store are part of it.
-TEST(strong_atomicity_inside, load_and_store_are_part_of_the_transaction) {
+TEST(strong_atomicity_in_blocks_test, makes_load_and_store_part_of_the_transaction) {
     var<long> v{1};
     var<std::string> text{"one"};
     EXPECT_FALSE(try_atomically([&](tx& t) {

@@ -29,7 +29,7 @@ protected:
         EXPECT_EQ(plain_, 1u);
         EXPECT_EQ(compensated_, 1);
         // Nothing is still held: neither orecs, nor the token, nor a lock.
-        worker_group(2, [&](unsigned) {
+        run_threads(2, [&](unsigned) {
             atomically([&](tx& t) { v_.set(t, v_.get(t) + 1); });
             atomically({.mode = mode::irrevocable}, [&](tx& t) { v_.set(t, v_.get(t) + 1); });
         });
@@ -74,7 +74,7 @@ TEST_P(thread_exit_test, rolls_back_after_pthread_exit_in_nesting) {
 }
 
 // A handler after the commit cannot stop the thread's end either, and the remaining handlers are released.
-TEST_P(thread_exit_test, keeps_a_commit_after_pthread_exit_in_a_handler) {
+TEST_P(thread_exit_test, keeps_a_commit_after_pthread_exit_in_handlers) {
     auto part = [&] {
         run(GetParam(), [&](tx& t) {
             v_.set(t, 2);
@@ -110,8 +110,8 @@ TEST_P(thread_exit_test, rolls_back_after_cancellation) {
 TUTTI_IN_EVERY_FLAVOUR(thread_exit_test);
 
 // A sleeper in `retry` and a thread that ends meanwhile do not affect each other.
-TEST(thread_exit_of_others, does_not_disturb_a_sleeper) {
-    support::watchdog guard{"thread_exit_of_others"};
+TEST(thread_exit_of_others_test, does_not_disturb_a_sleeper) {
+    support::watchdog guard{"thread_exit_of_others_test"};
     var<int> awaited{0}, other{0};
     std::jthread sleeper{[&] {
         atomically([&](tx& t) {

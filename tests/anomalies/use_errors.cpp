@@ -7,7 +7,7 @@
 namespace tutti::anomalies {
 namespace {
 
-class use_errors : public suite {
+class use_errors_test : public suite {
 protected:
     var<long> v_{1};
     std::uint64_t plain_ = 1;
@@ -23,14 +23,14 @@ protected:
             EXPECT_GT(what.size(), 20u) << what;
             EXPECT_NE(what.find(word), std::string::npos) << what;
         }
-        crew(2, [&](unsigned) { atomically([&](tx& t) { v_.set(t, v_.get(t) + 1); }); });
+        run_threads(2, [&](unsigned) { atomically([&](tx& t) { v_.set(t, v_.get(t) + 1); }); });
         EXPECT_EQ(v_.load(), 3) << "the misused block had an effect";
         EXPECT_EQ(plain_, 1u);
         v_.store(1);
     }
 };
 
-TEST_F(use_errors, write_in_a_read_only_block) {
+TEST_F(use_errors_test, include_a_write_in_a_read_only_block) {
     for (const bool read_first : {false, true}) {
         const auto in = [&](auto body) {
             return [&, body] {
@@ -47,7 +47,7 @@ TEST_F(use_errors, write_in_a_read_only_block) {
     }
 }
 
-TEST_F(use_errors, retry_that_only_the_block_itself_could_wake) {
+TEST_F(use_errors_test, include_a_retry_that_only_waits_for_itself) {
     var<int> own{0};
     expect_diagnosed("retry", [&] {
         atomically([&](tx& t) {
@@ -67,7 +67,7 @@ TEST_F(use_errors, retry_that_only_the_block_itself_could_wake) {
     EXPECT_EQ(own.load(), 0);
 }
 
-TEST_F(use_errors, a_flat_block_is_as_strict_as_it_says) {
+TEST_F(use_errors_test, apply_to_a_flat_read_only_block) {
     var<int> v{0};
     constexpr options reads{.read_only = true, .nesting = nesting::flat};
     expect_diagnosed("read-only", [&] { atomically([&](tx&) { atomically(reads, [&](tx& f) { v.set(f, 1); }); }); });
@@ -93,7 +93,7 @@ TEST_F(use_errors, a_flat_block_is_as_strict_as_it_says) {
     });
 }
 
-TEST_F(use_errors, retry_that_nothing_can_wake) {
+TEST_F(use_errors_test, include_a_retry_without_reads) {
     expect_diagnosed("retry", [] { atomically([](tx& t) { retry(t); }); });
     expect_diagnosed("retry", [&] {
         atomically([&](tx& t) {
@@ -103,7 +103,7 @@ TEST_F(use_errors, retry_that_nothing_can_wake) {
     });
 }
 
-TEST_F(use_errors, in_an_irrevocable_block) {
+TEST_F(use_errors_test, occur_in_an_irrevocable_block) {
     const options how{.mode = mode::irrevocable};
     expect_diagnosed("irrevocable", [&] {
         atomically(how, [&](tx& t) {
@@ -123,7 +123,7 @@ TEST_F(use_errors, in_an_irrevocable_block) {
 }
 
 // The handle outlives its block. Each use of it reports that, and does not affect the current block.
-TEST_F(use_errors, handle_used_after_its_block) {
+TEST_F(use_errors_test, include_a_handle_used_after_its_block) {
     tx* kept = nullptr;
     atomically([&](tx& t) { kept = &t; });
     expect_diagnosed("transaction", [&] { (void)v_.get(*kept); });
@@ -140,14 +140,14 @@ TEST_F(use_errors, handle_used_after_its_block) {
 }
 
 // A usage error inside a nested block leaves both blocks.
-TEST_F(use_errors, plain_word_that_is_not_aligned) {
+TEST_F(use_errors_test, include_a_misaligned_plain_word) {
     alignas(8) char bytes[16] = {};
     auto* const misaligned = reinterpret_cast<std::uint64_t*>(bytes + 4);
     expect_diagnosed("aligned", [&] { atomically([&](tx& t) { (void)tutti::load(t, misaligned); }); });
     expect_diagnosed("aligned", [&] { atomically([&](tx& t) { tutti::store(t, misaligned, std::uint64_t{1}); }); });
 }
 
-TEST_F(use_errors, in_a_nested_block) {
+TEST_F(use_errors_test, roll_a_nested_block_back) {
     expect_diagnosed("retry", [&] {
         atomically([&](tx& t) {
             v_.set(t, 5);
@@ -156,14 +156,14 @@ TEST_F(use_errors, in_a_nested_block) {
     });
 }
 
-TEST_F(use_errors, change_of_the_algorithm_under_way) {
+TEST_F(use_errors_test, include_a_change_of_algorithm_inside_a_block) {
     (void)v_.load();
     const std::string before{algorithm()};
     expect_diagnosed("transaction", [&] { use_algorithm(before == "norec" ? "wb-etl" : "norec"); });
     EXPECT_EQ(algorithm(), before);
 }
 
-TEST_F(use_errors, unknown_algorithm_is_told_the_known_ones) {
+TEST_F(use_errors_test, name_the_known_algorithms) {
     try {
         use_algorithm("no-such-thing");
         ADD_FAILURE() << "not diagnosed";
@@ -178,7 +178,7 @@ TEST_F(use_errors, unknown_algorithm_is_told_the_known_ones) {
 
 // Code that must not fail cannot report by an exception, so it ends the program with a message. The child processes are
 // started anew, because the parent may have other threads; for the same reason they have no watchdog.
-TEST(use_errors_that_end_the_program, transaction_started_in_at_commit) {
+TEST(fatal_use_errors_test, include_a_transaction_started_in_at_commit) {
     GTEST_FLAG_SET(death_test_style, "threadsafe");
     const auto offend = [] {
         try {
@@ -195,7 +195,7 @@ TEST(use_errors_that_end_the_program, transaction_started_in_at_commit) {
     EXPECT_DEATH(offend(), "at_commit");
 }
 
-TEST(use_errors_that_end_the_program, a_signal_meets_noexcept) {
+TEST(fatal_use_errors_test, end_the_program_when_a_signal_reaches_noexcept) {
     GTEST_FLAG_SET(death_test_style, "threadsafe");
     const auto offend = [] {
         atomically([](tx& t) {
@@ -206,7 +206,7 @@ TEST(use_errors_that_end_the_program, a_signal_meets_noexcept) {
     EXPECT_DEATH(offend(), "tutti: a restart .explicit_restart. of the atomic block at .*use_errors.cpp:.*noexcept");
 }
 
-TEST(use_errors_that_end_the_program, unknown_algorithm_in_the_environment) {
+TEST(fatal_use_errors_test, include_an_unknown_algorithm_in_the_environment) {
     GTEST_FLAG_SET(death_test_style, "threadsafe");
     const char* const found = std::getenv("TUTTI_ALGORITHM");
     const std::string before = found != nullptr ? found : "wb-etl";

@@ -21,7 +21,7 @@ TEST_F(visible_readers_test, share_one_orec_with_a_writer) {
     var<long> left{0}, right{0};
     std::atomic<bool> done{false};
     violations torn;
-    worker_group(5, [&](unsigned me) {
+    run_threads(5, [&](unsigned me) {
         if (me == 0) {
             for (std::size_t i = 0; i < each; ++i) {
                 atomically([&](tx& t) {
@@ -43,17 +43,17 @@ TEST_F(visible_readers_test, share_one_orec_with_a_writer) {
     EXPECT_EQ(left.load(), static_cast<long>(each));
 }
 
-class marked_reads : public ::testing::WithParamInterface<mode>, public suite {};
+class marked_reads_test : public ::testing::WithParamInterface<mode>, public suite {};
 
 // The writer comes between two reads of one attempt. It may wait, or make the reader start over, but must not ignore
 // the mark. The reads of an irrevocable reader have no other protection than its marks.
-TEST_P(marked_reads, are_not_passed_by_a_writer_between_two_of_them) {
+TEST_P(marked_reads_test, exclude_a_writer_between_two_of_them) {
     const std::size_t times = rounds(20);
     var<long> left{0}, right{0};
     std::barrier around{2};
     support::meeting_point marked, written;
     violations torn;
-    worker_group(2, [&](unsigned me) {
+    run_threads(2, [&](unsigned me) {
         for (std::size_t i = 0; i < times; ++i) {
             around.arrive_and_wait();
             if (me == 0) {
@@ -81,17 +81,17 @@ TEST_P(marked_reads, are_not_passed_by_a_writer_between_two_of_them) {
     EXPECT_EQ(left.load(), static_cast<long>(times));
 }
 
-INSTANTIATE_TEST_SUITE_P(of, marked_reads, ::testing::Values(mode::visible, mode::irrevocable),
+INSTANTIATE_TEST_SUITE_P(of, marked_reads_test, ::testing::Values(mode::visible, mode::irrevocable),
                          [](const auto& it) { return it.param == mode::visible ? "visible" : "irrevocable"; });
 
 // The purpose of visible readers: a long reader commits during a storm of short writers. It may need several attempts,
 // but must commit while the storm continues; the writers stop only when the readers are done.
-TEST_F(visible_readers_test, get_through_a_storm_of_writers) {
+TEST_F(visible_readers_test, commit_beside_many_writers) {
     const std::size_t reads = rounds(10);
     std::vector<var<long>> data(200);
     std::atomic<unsigned> readers{2};
     violations torn;
-    worker_group(5, [&](unsigned me) {
+    run_threads(5, [&](unsigned me) {
         if (me < 2) {
             for (std::size_t i = 0; i < reads; ++i) {
                 const long sum = atomically(visibly, [&](tx& t) {
@@ -121,7 +121,7 @@ TEST_F(visible_readers_test, get_through_a_storm_of_writers) {
 TEST_F(visible_readers_test, both_write_what_they_read) {
     const std::size_t each = rounds(500);
     var<long> counter{0};
-    worker_group(4, [&](unsigned) {
+    run_threads(4, [&](unsigned) {
         for (std::size_t i = 0; i < each; ++i) {
             atomically(visibly, [&](tx& t) {
                 const long seen = counter.get(t);
@@ -137,7 +137,7 @@ TEST_F(visible_readers_test, become_visible_inside_a_block) {
     const std::size_t each = rounds(400);
     var<long> a{0}, b{0}, c{0};
     violations wrong;
-    worker_group(4, [&](unsigned me) {
+    run_threads(4, [&](unsigned me) {
         for (std::size_t i = 0; i < each; ++i) {
             atomically([&](tx& t) {
                 a.set(t, a.get(t) + 1);
@@ -163,7 +163,7 @@ TEST_F(visible_readers_test, read_plain_words) {
     const std::size_t each = rounds(400);
     std::array<std::uint32_t, 4> words{};
     violations torn;
-    worker_group(4, [&](unsigned me) {
+    run_threads(4, [&](unsigned me) {
         for (std::size_t i = 0; i < each; ++i) {
             atomically({.mode = me % 2 == 0 ? mode::visible : mode::optimistic, .privatization = privatization::waived},
                        [&](tx& t) {
@@ -199,7 +199,7 @@ TEST_F(visible_readers_test, leave_no_mark_behind) {
             cancel(c);
         });
     });
-    worker_group(2, [&](unsigned) { atomically([&](tx& t) { v.set(t, v.get(t) + 1); }); });
+    run_threads(2, [&](unsigned) { atomically([&](tx& t) { v.set(t, v.get(t) + 1); }); });
     EXPECT_EQ(v.load(), 2);
 }
 

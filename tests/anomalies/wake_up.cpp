@@ -1,4 +1,4 @@
-// The counterpart of lost_wake_up_test: threads that are woken needlessly, and the meaning of a time limit.
+// The counterpart of lost_wake_up.cpp: threads that are woken needlessly, and the meaning of a time limit.
 //
 // Catches an engine that wakes every sleeper at every commit, and one whose timed wait never returns or never waits.
 // Catches an engine that waits in an alternative although there is another one.
@@ -10,16 +10,16 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-class wake_up : public suite {};
+class wake_up_test : public suite {};
 
 // The sleeper's body runs once before the wait and once after it. An unrelated commit while the sleeper goes to sleep
 // may cost one more run, but not every commit may.
-TEST_F(wake_up, is_not_for_unrelated_commits) {
+TEST_F(wake_up_test, ignores_unrelated_commits) {
     const std::size_t unrelated = rounds(5000);
     var<long> awaited{0};
     std::array<var<long>, 64> others{};
     std::atomic<unsigned> executions{0};
-    worker_group(2, [&](unsigned me) {
+    run_threads(2, [&](unsigned me) {
         if (me == 0) {
             atomically([&](tx& t) {
                 executions.fetch_add(1);
@@ -39,11 +39,11 @@ TEST_F(wake_up, is_not_for_unrelated_commits) {
     EXPECT_LE(executions.load(), 4u);
 }
 
-TEST_F(wake_up, comes_for_the_alternative_that_can_go_on) {
+TEST_F(wake_up_test, reaches_the_alternative_that_can_continue) {
     var<int> a{0}, b{0};
     std::atomic<unsigned> executions{0};
     int chosen = 0;
-    worker_group(2, [&](unsigned me) {
+    run_threads(2, [&](unsigned me) {
         if (me == 1) {
             while (executions.load() == 0) std::this_thread::yield();
             b.store(1);
@@ -68,7 +68,7 @@ TEST_F(wake_up, comes_for_the_alternative_that_can_go_on) {
 
 // The first alternative that does not retry wins, even if a later one could continue. The writes of the others are
 // undone.
-TEST_F(wake_up, is_not_needed_when_an_alternative_goes_on) {
+TEST_F(wake_up_test, is_not_needed_if_an_alternative_continues) {
     var<int> trace{0};
     const auto refuse = [&](tx& t) -> int {
         trace.set(t, trace.get(t) + 100);
@@ -91,7 +91,7 @@ TEST_F(wake_up, is_not_needed_when_an_alternative_goes_on) {
 }
 
 // Time is bounded only from below: the system decides when a thread gets the processor.
-TEST_F(wake_up, comes_when_time_is_up) {
+TEST_F(wake_up_test, comes_at_the_limit) {
     var<int> never{0}, written{0};
     const auto start = steady_clock::now();
     const bool timed_out = atomically([&](tx& t) {
@@ -107,7 +107,7 @@ TEST_F(wake_up, comes_when_time_is_up) {
     EXPECT_GE(steady_clock::now() - start, milliseconds{19});
 }
 
-TEST_F(wake_up, comes_when_time_is_up_though_nothing_was_read) {
+TEST_F(wake_up_test, comes_at_the_limit_without_any_read) {
     const auto start = steady_clock::now();
     unsigned executions = 0;
     atomically([&](tx& t) {
@@ -119,10 +119,10 @@ TEST_F(wake_up, comes_when_time_is_up_though_nothing_was_read) {
 }
 
 // Irrelevant changes of the variables that were read do not prolong the wait: one limit covers all restarts.
-TEST_F(wake_up, limit_covers_all_restarts) {
+TEST_F(wake_up_test, has_one_limit_for_all_restarts) {
     var<long> beat{0};
     std::atomic<bool> done{false};
-    worker_group(2, [&](unsigned me) {
+    run_threads(2, [&](unsigned me) {
         if (me == 0) {
             atomically([&](tx& t) {
                 if (beat.get(t) >= 0) retry_for(t, milliseconds{20});
@@ -136,7 +136,7 @@ TEST_F(wake_up, limit_covers_all_restarts) {
 }
 
 // There is another alternative, so the block does not wait, even with a limit of an hour.
-TEST_F(wake_up, limit_in_an_alternative_leaves_to_the_next) {
+TEST_F(wake_up_test, starts_the_next_alternative_at_the_limit) {
     var<int> never{0};
     const int chosen = atomically([&](tx& t) {
         return or_else(
@@ -151,7 +151,7 @@ TEST_F(wake_up, limit_in_an_alternative_leaves_to_the_next) {
 }
 
 // A limit in the last alternative counts, and ends the wait of all alternatives.
-TEST_F(wake_up, limit_in_the_last_alternative_is_waited_for) {
+TEST_F(wake_up_test, waits_for_the_limit_of_the_last_alternative) {
     var<int> never{0};
     const int chosen = atomically([&](tx& t) {
         return or_else(
@@ -169,7 +169,7 @@ TEST_F(wake_up, limit_in_the_last_alternative_is_waited_for) {
 }
 
 // A limit that ends at once does not affect the limit of the next block.
-TEST_F(wake_up, a_limit_begins_anew_in_every_block) {
+TEST_F(wake_up_test, uses_a_new_limit_in_every_block) {
     using std::chrono::milliseconds, std::chrono::steady_clock;
     var<int> v{0};
     atomically([&](tx& t) {

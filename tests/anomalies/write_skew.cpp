@@ -18,13 +18,13 @@ namespace {
 class write_skew_test : public suite_of_flavours {};
 
 // At least one doctor is always on call.
-TEST_P(write_skew_test, does_not_leave_nobody_on_call) {
+TEST_P(write_skew_test, keeps_one_doctor_on_call) {
     constexpr unsigned doctors = 4;
     const std::size_t each = rounds(600);
     std::array<var<bool>, doctors> on_call{};
     for (auto& d : on_call) d.store(true);
     violations nobody;
-    worker_group(doctors, [&](unsigned me) {
+    run_threads(doctors, [&](unsigned me) {
         const flavour mine = GetParam().of(me);
         for (std::size_t i = 0; i < each; ++i) {
             run(mine, [&](tx& t) {
@@ -72,7 +72,7 @@ TEST_P(write_skew_test, does_not_occur_between_two_writers) {
     violations skew;
     std::barrier meet{2};
     abreast<2> side_by_side;
-    worker_group(2, [&](unsigned me) {
+    run_threads(2, [&](unsigned me) {
         const flavour mine = GetParam().of(me);
         std::size_t place = 0;
         for (std::size_t i = 0; i < meetings; ++i) {
@@ -103,7 +103,7 @@ TEST_P(write_skew_test, does_not_occur_after_both_have_read) {
     violations skew;
     std::barrier around{2};
     support::meeting_point inside;
-    worker_group(2, [&](unsigned me) {
+    run_threads(2, [&](unsigned me) {
         const flavour mine = GetParam().of(me);
         var<long>& own = me == 0 ? x : y;
         const var<long>& other = me == 0 ? y : x;
@@ -133,7 +133,7 @@ TEST_P(write_skew_test, does_not_occur_in_a_ring) {
     violations skew;
     std::barrier meet{size};
     abreast<size> side_by_side;
-    worker_group(size, [&](unsigned me) {
+    run_threads(size, [&](unsigned me) {
         const flavour mine = GetParam().of(me);
         std::size_t place = 0;
         for (std::size_t i = 0; i < meetings; ++i) {
@@ -164,7 +164,7 @@ TEST_P(write_skew_test, does_not_occur_for_plain_words) {
         std::uint32_t right = 1;
     } data;
     violations both_gone;
-    worker_group(4, [&](unsigned me) {
+    run_threads(4, [&](unsigned me) {
         const flavour mine = GetParam().of(me);
         std::uint32_t* const own = me % 2 == 0 ? &data.left : &data.right;
         for (std::size_t i = 0; i < each; ++i) {

@@ -20,7 +20,7 @@ class zombie_test : public suite_of_flavours {};
 template <class Write, class Read>
 void writers_against_readers(const flavour& all, std::size_t each, Write write, Read read) {
     std::atomic<unsigned> writers{2};
-    crew(6, [&](unsigned me) {
+    run_threads(6, [&](unsigned me) {
         const flavour mine = all.of(me);
         support::random dice{me};
         if (me < 2) {
@@ -56,8 +56,8 @@ TEST_P(zombie_test, never_sees_variables_that_differ) {
     EXPECT_EQ(seen.count(), 0);
 }
 
-// The reader also writes, so the block is not read-only and meets its own orecs.
-TEST_P(zombie_test, never_sees_a_sum_that_never_was) {
+// The reader also writes, so the block is not read-only and finds its own orecs.
+TEST_P(zombie_test, never_sees_an_inconsistent_sum) {
     constexpr std::size_t count = 8;
     std::array<var<long>, count> accounts{};
     var<long> scratch{0};
@@ -157,7 +157,7 @@ TEST_P(zombie_test, never_continues_after_a_conflicting_commit) {
     std::barrier around{2};
     support::meeting_point between, committed;
     violations torn;
-    worker_group(2, [&](unsigned me) {
+    run_threads(2, [&](unsigned me) {
         const flavour mine = GetParam().of(me);
         for (std::size_t i = 0; i < times; ++i) {
             around.arrive_and_wait();

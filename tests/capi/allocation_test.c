@@ -34,7 +34,7 @@ static void pop(tutti_tx* tx, void* value) {
     tutti_free(tx, n);
 }
 
-static void what_is_made_can_be_found_and_freed(void) {
+static void allocates_and_frees_list_nodes(void) {
     for (uint64_t i = 0; i < 1000; ++i) CHECK_EQ(tutti_atomically(NULL, push, &i), TUTTI_COMMITTED);
     for (uint64_t i = 1000; i-- > 0;) {
         uint64_t value = 0;
@@ -53,7 +53,7 @@ static void push_and_cancel(tutti_tx* tx, void* value) {
     tutti_cancel(tx);
 }
 
-static void a_rolled_back_block_gives_its_memory_back(void) {
+static void frees_allocations_of_a_rolled_back_block(void) {
     uint64_t value = 1;
     CHECK_EQ(tutti_atomically(NULL, push_and_cancel, &value), TUTTI_CANCELLED);
     CHECK(tutti_var_load_ptr(&head) == NULL);
@@ -65,7 +65,7 @@ static void push_in_a_cancelled_child(tutti_tx* tx, void* value) {
     push(tx, value);
 }
 
-static void a_cancelled_child_gives_back_only_its_own(void) {
+static void frees_only_allocations_of_a_cancelled_child(void) {
     uint64_t value = 1;
     CHECK_EQ(tutti_atomically(NULL, push_in_a_cancelled_child, &value), TUTTI_COMMITTED);
     CHECK_EQ(tutti_atomically(NULL, pop, &value), TUTTI_COMMITTED);
@@ -95,7 +95,7 @@ static void discard(tutti_tx* tx, void* argument) {
     tutti_free(tx, NULL);
 }
 
-static void it_is_the_heap_of_the_c_library(void) {
+static void uses_the_heap_of_the_c_library(void) {
     struct handed_over h = {NULL};
     CHECK_EQ(tutti_atomically(NULL, make, &h), TUTTI_COMMITTED);
     free(h.memory);
@@ -111,7 +111,7 @@ static void discard_and_cancel(tutti_tx* tx, void* argument) {
     tutti_cancel(tx);
 }
 
-static void a_rolled_back_free_frees_nothing(void) {
+static void keeps_memory_of_a_rolled_back_free(void) {
     struct handed_over h = {malloc(100)};
     memset(h.memory, 3, 100);
     CHECK_EQ(tutti_atomically(NULL, discard_and_cancel, &h), TUTTI_CANCELLED);
@@ -127,7 +127,7 @@ static void ask_for_too_much(tutti_tx* tx, void* argument) {
     CHECK_EQ(errno, ENOMEM);
 }
 
-static void a_request_that_cannot_be_met_is_null(void) {
+static void returns_null_without_memory(void) {
     size_t bytes = SIZE_MAX / 2;
     CHECK_EQ(tutti_atomically(NULL, ask_for_too_much, &bytes), TUTTI_COMMITTED);
 }
@@ -160,7 +160,7 @@ static void* churn(void* unused) {
     return NULL;
 }
 
-static void readers_never_meet_freed_memory(void) {
+static void readers_never_see_freed_memory(void) {
     uint64_t one = 1;
     for (int i = 0; i < 8; ++i) CHECK_EQ(tutti_atomically(NULL, push, &one), TUTTI_COMMITTED);
     pthread_t threads[2];
@@ -175,12 +175,12 @@ static void readers_never_meet_freed_memory(void) {
 }
 
 int main(void) {
-    RUN(what_is_made_can_be_found_and_freed);
-    RUN(a_rolled_back_block_gives_its_memory_back);
-    RUN(a_cancelled_child_gives_back_only_its_own);
-    RUN(it_is_the_heap_of_the_c_library);
-    RUN(a_rolled_back_free_frees_nothing);
-    RUN(a_request_that_cannot_be_met_is_null);
-    RUN(readers_never_meet_freed_memory);
+    RUN(allocates_and_frees_list_nodes);
+    RUN(frees_allocations_of_a_rolled_back_block);
+    RUN(frees_only_allocations_of_a_cancelled_child);
+    RUN(uses_the_heap_of_the_c_library);
+    RUN(keeps_memory_of_a_rolled_back_free);
+    RUN(returns_null_without_memory);
+    RUN(readers_never_see_freed_memory);
     return check_status();
 }

@@ -22,7 +22,7 @@ static void a_block_commits(void) {
     CHECK_EQ(tutti_var_load(&x), 10);
 }
 
-static void options_are_taken(void) {
+static void a_block_has_options(void) {
     reset();
     uint64_t one = 1;
     tutti_options how = TUTTI_OPTIONS_INIT;
@@ -167,7 +167,7 @@ static void nest(tutti_tx* tx, void* argument) {
     if (here.level == here.cancel_at) tutti_cancel(tx);
 }
 
-static void any_level_of_ten_can_cancel(void) {
+static void any_of_ten_levels_can_cancel(void) {
     for (unsigned level = 1; level <= 10; ++level) {
         reset();
         struct depth top = {1, level};
@@ -176,26 +176,26 @@ static void any_level_of_ten_can_cancel(void) {
     }
 }
 
-static void note_current(tutti_tx* tx, void* same) { *(bool*)same = tutti_current() == tx; }
+static void compare_current(tutti_tx* tx, void* same) { *(bool*)same = tutti_current() == tx; }
 
 static void the_current_transaction_is_known(void) {
     bool same = false;
     CHECK(tutti_current() == NULL);
-    CHECK_EQ(tutti_atomically(NULL, note_current, &same), TUTTI_COMMITTED);
+    CHECK_EQ(tutti_atomically(NULL, compare_current, &same), TUTTI_COMMITTED);
     CHECK(same);
     CHECK(tutti_current() == NULL);
 }
 
 int main(void) {
     RUN(a_block_commits);
-    RUN(options_are_taken);
+    RUN(a_block_has_options);
     RUN(a_read_only_block_reads);
     RUN(a_cancelled_block_has_no_effect);
     RUN(a_restart_runs_the_body_again);
     RUN(a_closed_block_cancels_alone);
     RUN(a_flat_block_cancels_its_parent);
     RUN(a_closed_block_restarts_alone);
-    RUN(any_level_of_ten_can_cancel);
+    RUN(any_of_ten_levels_can_cancel);
     RUN(the_current_transaction_is_known);
     return check_status();
 }

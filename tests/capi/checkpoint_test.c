@@ -89,7 +89,7 @@ static void a_conflict_repeats_the_continuation_alone(void) {
     CHECK_EQ(tutti_var_load(&own), 14);
 }
 
-static void without_locals_nothing_is_put_back(void) {
+static void locals_that_are_not_given_stay_changed(void) {
     if (!concurrent()) return;
     const struct work w = run(3, &late, false);
     CHECK_EQ(w.before, 1);
@@ -97,7 +97,7 @@ static void without_locals_nothing_is_put_back(void) {
     CHECK_EQ(w.local.steps, 5);
 }
 
-static void a_conflict_before_repeats_everything(void) {
+static void a_conflict_before_the_checkpoint_repeats_everything(void) {
     if (!concurrent()) return;
     for (int i = 0; i < 100; ++i) {  // every copy that a jump skips is freed: the leak check verifies it
         const struct work w = run(1, &early, true);
@@ -144,7 +144,7 @@ static void parent_of_an_ending(tutti_tx* tx, void* argument) {
     CHECK_EQ(tutti_get(tx, &own), e->result == TUTTI_COMMITTED ? 11 : 10);
 }
 
-static void it_may_restart_cancel_or_fail(void) {
+static void a_continuation_may_restart_cancel_or_fail(void) {
     struct ending e = {.how = restart_twice};
     CHECK_EQ(tutti_atomically(NULL, parent_of_an_ending, &e), TUTTI_COMMITTED);
     CHECK_EQ(e.result, TUTTI_COMMITTED);
@@ -198,7 +198,7 @@ static void start_descent(tutti_tx* tx, void* argument) {
     descend(tx, d);
 }
 
-static void a_conflict_goes_back_to_the_right_level(void) {
+static void a_conflict_returns_to_its_checkpoint(void) {
     for (int changed = 0; changed < levels; ++changed) {
         struct descent d = {.changed = changed};
         CHECK_EQ(tutti_atomically(NULL, start_descent, &d), TUTTI_COMMITTED);
@@ -211,9 +211,9 @@ static void a_conflict_goes_back_to_the_right_level(void) {
 int main(void) {
     RUN(a_continuation_is_part_of_the_transaction);
     RUN(a_conflict_repeats_the_continuation_alone);
-    RUN(without_locals_nothing_is_put_back);
-    RUN(a_conflict_before_repeats_everything);
-    RUN(it_may_restart_cancel_or_fail);
-    RUN(a_conflict_goes_back_to_the_right_level);
+    RUN(locals_that_are_not_given_stay_changed);
+    RUN(a_conflict_before_the_checkpoint_repeats_everything);
+    RUN(a_continuation_may_restart_cancel_or_fail);
+    RUN(a_conflict_returns_to_its_checkpoint);
     return check_status();
 }

@@ -43,7 +43,7 @@ struct found {
     unsigned named, here, elsewhere;
 };
 
-static void look(const tutti_site_statistics* site, void* argument) {
+static void check_site(const tutti_site_statistics* site, void* argument) {
     struct found* const f = argument;
     CHECK_EQ(site->abort_causes, TUTTI_ABORT_HARDWARE + 1);
     uint64_t aborts = 0, commits = 0;
@@ -60,7 +60,7 @@ static void look(const tutti_site_statistics* site, void* argument) {
         ++f->here;
         CHECK(site->commits == 3 || site->commits == 7);
         CHECK(site->line > 0);
-        CHECK_TEXT(site->function, "blocks_are_counted_by_place");
+        CHECK_TEXT(site->function, "blocks_are_counted_by_site");
     }
     if (site->file[0] == 0) {
         ++f->elsewhere;
@@ -68,7 +68,7 @@ static void look(const tutti_site_statistics* site, void* argument) {
     }
 }
 
-static void blocks_are_counted_by_place(void) {
+static void blocks_are_counted_by_site(void) {
     CHECK_EQ(tutti_enable_statistics(true), 0);
     CHECK_EQ(tutti_reset_statistics(), 0);
     for (int i = 0; i < 3; ++i) CHECK_EQ(tutti_atomically(NULL, add_one, NULL), TUTTI_COMMITTED);
@@ -78,7 +78,7 @@ static void blocks_are_counted_by_place(void) {
         CHECK_EQ(tutti_atomically(&TUTTI_OPTIONS(.name = "bump"), add_one, NULL), TUTTI_COMMITTED);
     }
     struct found f = {0, 0, 0};
-    CHECK_EQ(tutti_statistics(look, &f), 0);
+    CHECK_EQ(tutti_statistics(check_site, &f), 0);
     CHECK_EQ(f.named, 1);
     CHECK_EQ(f.here, 2);
     CHECK_EQ(f.elsewhere, 1);
@@ -96,12 +96,12 @@ static void blocks_are_counted_by_place(void) {
     CHECK_EQ(tutti_reset_statistics(), 0);
     CHECK_EQ(tutti_enable_statistics(false), 0);
     f = (struct found){0, 0, 0};
-    CHECK_EQ(tutti_statistics(look, &f), 0);
+    CHECK_EQ(tutti_statistics(check_site, &f), 0);
     CHECK_EQ(f.named + f.here + f.elsewhere, 0);
 }
 
 int main(void) {
     RUN(the_algorithm_can_be_chosen_once);
-    RUN(blocks_are_counted_by_place);
+    RUN(blocks_are_counted_by_site);
     return check_status();
 }

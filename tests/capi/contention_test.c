@@ -78,7 +78,7 @@ static void* work(void* seed) {
     return NULL;
 }
 
-static void no_money_is_made_or_lost(void) {
+static void transfers_keep_the_sum(void) {
     for (int i = 0; i < accounts; ++i) {
         tutti_var_init(&bank[i].cents, initial);
         memcpy(bank[i].packed, &initial, sizeof initial);
@@ -141,7 +141,7 @@ static void every_value_arrives_once(void) {
 }
 
 int main(void) {
-    RUN(no_money_is_made_or_lost);
+    RUN(transfers_keep_the_sum);
     RUN(every_value_arrives_once);
     return check_status();
 }

@@ -22,7 +22,7 @@ struct player {
     uint64_t last;
 };
 
-static void take_turn(tutti_tx* tx, void* argument) {
+static void pass_turn(tutti_tx* tx, void* argument) {
     const struct player* const p = argument;
     const uint64_t now = tutti_get(tx, &ball);
     if (now % 2 != p->mine) tutti_retry(tx);
@@ -32,7 +32,7 @@ static void take_turn(tutti_tx* tx, void* argument) {
 static void* play(void* argument) {
     struct player* const p = argument;
     for (uint64_t i = 0; i < p->last; ++i) {
-        if (tutti_atomically(NULL, take_turn, p) != TUTTI_COMMITTED) abort();
+        if (tutti_atomically(NULL, pass_turn, p) != TUTTI_COMMITTED) abort();
     }
     return NULL;
 }
@@ -128,7 +128,7 @@ struct timed {
     bool expired;
 };
 
-static void wait_in_vain(tutti_tx* tx, void* argument) {
+static void wait_until_timeout(tutti_tx* tx, void* argument) {
     struct timed* const t = argument;
     if (tutti_get(tx, &gate) != 2) {
         atomic_store(&found_shut, true);
@@ -137,22 +137,22 @@ static void wait_in_vain(tutti_tx* tx, void* argument) {
     }
 }
 
-static void a_timed_retry_returns_when_time_is_up(void) {
+static void a_timed_retry_returns_after_its_limit(void) {
     tutti_var_store(&gate, 0);
     struct timed t = {30000000, false};
     const uint64_t start = milliseconds();
-    CHECK_EQ(tutti_atomically(NULL, wait_in_vain, &t), TUTTI_COMMITTED);
+    CHECK_EQ(tutti_atomically(NULL, wait_until_timeout, &t), TUTTI_COMMITTED);
     CHECK(t.expired);
     CHECK(milliseconds() - start >= 29);
 }
 
-static void a_timed_retry_can_be_met(void) {
+static void a_timed_retry_returns_on_a_change(void) {
     tutti_var_store(&gate, 0);
     atomic_store(&found_shut, false);
     pthread_t opener;
     CHECK_EQ(pthread_create(&opener, NULL, open_gate, NULL), 0);
     struct timed t = {UINT64_MAX, false};
-    CHECK_EQ(tutti_atomically(NULL, wait_in_vain, &t), TUTTI_COMMITTED);
+    CHECK_EQ(tutti_atomically(NULL, wait_until_timeout, &t), TUTTI_COMMITTED);
     pthread_join(opener, NULL);
     CHECK(!t.expired);
 }
@@ -177,7 +177,7 @@ static void take_anywhere(tutti_tx* tx, void* result) {
     *(int*)result = tutti_or_else(tx, ways, 3);
 }
 
-static void the_first_alternative_that_can_runs(void) {
+static void or_else_runs_the_first_ready_alternative(void) {
     for (uint64_t full = 0; full < 3; ++full) {
         for (uint64_t i = 0; i < 3; ++i) tutti_var_store(&stock[i], i >= full ? 5 : 0);
         tutti_var_store(&taken, 0);
@@ -196,7 +196,7 @@ static void* refill_first(void* unused) {
     return NULL;
 }
 
-static void it_waits_for_what_any_alternative_read(void) {
+static void or_else_waits_for_reads_of_any_alternative(void) {
     for (int i = 0; i < 3; ++i) tutti_var_store(&stock[i], 0);
     tutti_var_store(&taken, 0);
     atomic_store(&found_shut, false);
@@ -249,7 +249,7 @@ static void first_one_cancels(tutti_tx* tx, void* unused) {
     ++wrongly_reached;
 }
 
-static void a_cancel_in_an_alternative_is_its_parents(void) {
+static void a_cancel_in_an_alternative_cancels_the_parent(void) {
     for (int i = 0; i < 3; ++i) tutti_var_store(&stock[i], 0);
     tutti_var_store(&taken, 0);
     CHECK_EQ(tutti_atomically(NULL, last_one_cancels, NULL), TUTTI_CANCELLED);
@@ -260,7 +260,7 @@ static void a_cancel_in_an_alternative_is_its_parents(void) {
 
 // ---- modes --------------------------------------------------------------------------------------------------------
 
-static void turn_irrevocable(tutti_tx* tx, void* argument) {
+static void become_irrevocable(tutti_tx* tx, void* argument) {
     tutti_set(tx, argument, tutti_get(tx, argument) + 1);
     tutti_become_irrevocable(tx, "writes to a device");
     CHECK(tutti_is_irrevocable(tx));
@@ -268,12 +268,12 @@ static void turn_irrevocable(tutti_tx* tx, void* argument) {
     tutti_set(tx, argument, tutti_get(tx, argument) + 1);
 }
 
-static void starts_so(tutti_tx* tx, void* argument) {
+static void check_irrevocable_from_begin(tutti_tx* tx, void* argument) {
     CHECK(tutti_is_irrevocable(tx));
     tutti_set(tx, argument, tutti_get(tx, argument) + 1);
 }
 
-static void turn_visible(tutti_tx* tx, void* argument) {
+static void become_visible(tutti_tx* tx, void* argument) {
     CHECK(!tutti_is_irrevocable(tx));
     tutti_set(tx, argument, tutti_get(tx, argument) + 1);
     tutti_become_visible(tx);
@@ -283,11 +283,12 @@ static void turn_visible(tutti_tx* tx, void* argument) {
 
 static void modes_are_switched(void) {
     tutti_var v = TUTTI_VAR_INIT(0);
-    CHECK_EQ(tutti_atomically(NULL, turn_irrevocable, &v), TUTTI_COMMITTED);
+    CHECK_EQ(tutti_atomically(NULL, become_irrevocable, &v), TUTTI_COMMITTED);
     CHECK_EQ(tutti_var_load(&v), 2);
-    CHECK_EQ(tutti_atomically(&TUTTI_OPTIONS(.mode = TUTTI_IRREVOCABLE), starts_so, &v), TUTTI_COMMITTED);
+    CHECK_EQ(tutti_atomically(&TUTTI_OPTIONS(.mode = TUTTI_IRREVOCABLE), check_irrevocable_from_begin, &v),
+             TUTTI_COMMITTED);
     CHECK_EQ(tutti_var_load(&v), 3);
-    CHECK_EQ(tutti_atomically(NULL, turn_visible, &v), TUTTI_COMMITTED);
+    CHECK_EQ(tutti_atomically(NULL, become_visible, &v), TUTTI_COMMITTED);
     CHECK_EQ(tutti_var_load(&v), 5);
 }
 
@@ -305,11 +306,11 @@ static void an_irrevocable_block_can_cancel(void) {
 
 static void switch_in_child(tutti_tx* tx, void* argument) {
     tutti_set(tx, argument, tutti_get(tx, argument) + 1);
-    CHECK_EQ(tutti_atomically(NULL, turn_irrevocable, argument), TUTTI_COMMITTED);
+    CHECK_EQ(tutti_atomically(NULL, become_irrevocable, argument), TUTTI_COMMITTED);
     CHECK(tutti_is_irrevocable(tx));
 }
 
-static void a_child_can_turn_its_parent_irrevocable(void) {
+static void a_child_can_make_its_parent_irrevocable(void) {
     tutti_var v = TUTTI_VAR_INIT(0);
     CHECK_EQ(tutti_atomically(NULL, switch_in_child, &v), TUTTI_COMMITTED);
     CHECK_EQ(tutti_var_load(&v), 3);
@@ -319,14 +320,14 @@ int main(void) {
     RUN(retry_hands_over_between_threads);
     RUN(a_nested_retry_waits_with_its_parent);
     RUN(a_retry_on_own_memory_is_an_error);
-    RUN(a_timed_retry_returns_when_time_is_up);
-    RUN(a_timed_retry_can_be_met);
-    RUN(the_first_alternative_that_can_runs);
-    RUN(it_waits_for_what_any_alternative_read);
+    RUN(a_timed_retry_returns_after_its_limit);
+    RUN(a_timed_retry_returns_on_a_change);
+    RUN(or_else_runs_the_first_ready_alternative);
+    RUN(or_else_waits_for_reads_of_any_alternative);
     RUN(the_last_alternative_may_time_out);
-    RUN(a_cancel_in_an_alternative_is_its_parents);
+    RUN(a_cancel_in_an_alternative_cancels_the_parent);
     RUN(modes_are_switched);
     RUN(an_irrevocable_block_can_cancel);
-    RUN(a_child_can_turn_its_parent_irrevocable);
+    RUN(a_child_can_make_its_parent_irrevocable);
     return check_status();
 }

@@ -42,7 +42,7 @@ static void a_deadline_is_met(void) {
     CHECK_EQ(tutti_var_load(&x), 3);
 }
 
-static void what_has_passed_is_missed(void) {
+static void a_past_deadline_is_missed(void) {
     tutti_var_store(&x, 0);
     bool irrevocable = true;
     tutti_deadline_outcome outcome = {0};
@@ -65,7 +65,7 @@ static void what_has_passed_is_missed(void) {
     CHECK_TEXT(tutti_strerror(TUTTI_DEADLINE_MISSED), "deadline");
 }
 
-static void wait_for_ever(tutti_tx* tx, void* argument) {
+static void wait_forever(tutti_tx* tx, void* argument) {
     (void)argument;
     tutti_set(tx, &x, tutti_get(tx, &x) + 1);
     tutti_retry(tx);
@@ -73,7 +73,7 @@ static void wait_for_ever(tutti_tx* tx, void* argument) {
 
 static void a_wait_ends_with_the_deadline(void) {
     tutti_var_store(&x, 0);
-    CHECK_EQ(tutti_atomically(&TUTTI_OPTIONS(.deadline = 2000000, .when_missed = TUTTI_REFUSE), wait_for_ever, NULL),
+    CHECK_EQ(tutti_atomically(&TUTTI_OPTIONS(.deadline = 2000000, .when_missed = TUTTI_REFUSE), wait_forever, NULL),
              TUTTI_DEADLINE_MISSED);
     CHECK_EQ(tutti_var_load(&x), 0);
 }
@@ -83,7 +83,7 @@ static void check_error(const tutti_options* how, const char* about) {
     CHECK_TEXT(tutti_last_error(), about);
 }
 
-static void nonsense_is_diagnosed(void) {
+static void invalid_options_are_errors(void) {
     tutti_var_store(&x, 0);
     check_error(&TUTTI_OPTIONS(.deadline = day, .deadline_at = now() + day), "deadline_at");
     check_error(&TUTTI_OPTIONS(.deadline = day, .qos = 1.5), "qos");
@@ -99,7 +99,7 @@ static void nonsense_is_diagnosed(void) {
 }
 
 // As compiled with the structure before it had deadlines, followed by arbitrary bytes of the stack.
-static void an_older_structure_is_taken(void) {
+static void an_older_structure_is_accepted(void) {
     tutti_options how;
     memset(&how, 0xff, sizeof how);
     how.struct_size = offsetof(tutti_options, deadline);
@@ -145,10 +145,10 @@ static void deadlines_are_counted(void) {
 
 int main(void) {
     RUN(a_deadline_is_met);
-    RUN(what_has_passed_is_missed);
+    RUN(a_past_deadline_is_missed);
     RUN(a_wait_ends_with_the_deadline);
-    RUN(nonsense_is_diagnosed);
-    RUN(an_older_structure_is_taken);
+    RUN(invalid_options_are_errors);
+    RUN(an_older_structure_is_accepted);
     RUN(deadlines_are_counted);
     return check_status();
 }

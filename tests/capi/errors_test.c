@@ -77,7 +77,7 @@ static void visible_when_irrevocable(tutti_tx* tx, void* unused) {
     went_on = true;
 }
 
-static void signals_where_they_cannot_be(void) {
+static void signals_in_irrevocable_blocks(void) {
     check_error(NULL, retry_at_once, "retry");
     check_error(NULL, retry_when_irrevocable, "irrevocable");
     check_error(NULL, restart_when_irrevocable, "irrevocable");
@@ -99,7 +99,7 @@ static void store_misaligned(tutti_tx* tx, void* unused) {
     went_on = true;
 }
 
-static void addresses_out_of_line(void) {
+static void misaligned_addresses(void) {
     check_error(NULL, load_misaligned, "tutti_read");
     check_error(NULL, store_misaligned, "tutti_write");
 }
@@ -137,7 +137,7 @@ static void locals_are_null(tutti_tx* tx, void* unused) {
     went_on = true;
 }
 
-static void nothing_where_something_is_needed(void) {
+static void null_arguments(void) {
     check_error(NULL, NULL, "body");
     check_error(NULL, join_null, "participant");
     check_error(NULL, handle_null, "handler");
@@ -146,7 +146,7 @@ static void nothing_where_something_is_needed(void) {
     check_error(NULL, locals_are_null, "locals");
 }
 
-static void options_that_make_no_sense(void) {
+static void invalid_options(void) {
     tutti_options how = {0};
     check_error(&how, set_only, "struct_size");
     how = (tutti_options)TUTTI_OPTIONS_INIT;
@@ -189,7 +189,7 @@ static void parent_of_an_error(tutti_tx* tx, void* unused) {
     CHECK_EQ(tutti_get(tx, &x), 1);
 }
 
-static void a_nested_block_reports_its_own(void) {
+static void a_nested_block_reports_its_error(void) {
     tutti_var_store(&x, 0);
     went_on = false;
     CHECK_EQ(tutti_atomically(NULL, parent_of_an_error, NULL), TUTTI_COMMITTED);
@@ -203,7 +203,9 @@ static void error_before_commit(tutti_tx* tx, void* unused) {
     tutti_before_commit(tx, store_misaligned, NULL);
 }
 
-static void an_error_in_a_handler_is_the_blocks(void) { check_error(NULL, error_before_commit, "tutti_write"); }
+static void an_error_in_a_handler_is_the_result_of_the_block(void) {
+    check_error(NULL, error_before_commit, "tutti_write");
+}
 
 static tutti_abort_cause told;
 static void keep_cause(tutti_abort_cause cause, void* unused) {
@@ -215,7 +217,7 @@ static void error_with_handler(tutti_tx* tx, void* unused) {
     store_misaligned(tx, unused);
 }
 
-static void handlers_are_told(void) {
+static void on_abort_handlers_run_after_an_error(void) {
     told = TUTTI_ABORT_NONE;
     check_error(NULL, error_with_handler, "tutti_write");
     CHECK_EQ(told, TUTTI_ABORT_USAGE);
@@ -286,14 +288,14 @@ static void a_stale_handle_ends_the_program(void) {
 
 int main(void) {
     RUN(a_write_in_a_read_only_block);
-    RUN(signals_where_they_cannot_be);
-    RUN(addresses_out_of_line);
-    RUN(nothing_where_something_is_needed);
-    RUN(options_that_make_no_sense);
+    RUN(signals_in_irrevocable_blocks);
+    RUN(misaligned_addresses);
+    RUN(null_arguments);
+    RUN(invalid_options);
     RUN(options_of_a_later_version);
-    RUN(a_nested_block_reports_its_own);
-    RUN(an_error_in_a_handler_is_the_blocks);
-    RUN(handlers_are_told);
+    RUN(a_nested_block_reports_its_error);
+    RUN(an_error_in_a_handler_is_the_result_of_the_block);
+    RUN(on_abort_handlers_run_after_an_error);
     RUN(the_text_belongs_to_the_thread);
     RUN(every_result_has_a_text);
     RUN(a_stale_handle_ends_the_program);

@@ -7,15 +7,15 @@ static tutti_var x = TUTTI_VAR_INIT(0);
 /// The handlers that ran, in order, as letters.
 static char trace[64];
 
-static void note(const char* what) { strncat(trace, what, sizeof trace - strlen(trace) - 1); }
-static void note_before(tutti_tx* tx, void* what) {
+static void append_to_trace(const char* what) { strncat(trace, what, sizeof trace - strlen(trace) - 1); }
+static void trace_before(tutti_tx* tx, void* what) {
     (void)tx;
-    note(what);
+    append_to_trace(what);
 }
-static void note_it(void* what) { note(what); }
-static void note_abort(tutti_abort_cause cause, void* what) {
+static void trace_it(void* what) { append_to_trace(what); }
+static void trace_abort(tutti_abort_cause cause, void* what) {
     (void)cause;
-    note(what);
+    append_to_trace(what);
 }
 
 static void reset(void) {
@@ -24,19 +24,19 @@ static void reset(void) {
 }
 
 static void register_all(tutti_tx* tx, void* cancel) {
-    tutti_on_commit(tx, note_it, "C");
-    tutti_on_abort(tx, note_abort, "X");
-    tutti_at_commit(tx, note_it, "A");
-    tutti_before_commit(tx, note_before, "B");
-    tutti_on_commit(tx, note_it, "c");
-    tutti_on_abort(tx, note_abort, "x");
-    tutti_at_commit(tx, note_it, "a");
-    tutti_before_commit(tx, note_before, "b");
+    tutti_on_commit(tx, trace_it, "C");
+    tutti_on_abort(tx, trace_abort, "X");
+    tutti_at_commit(tx, trace_it, "A");
+    tutti_before_commit(tx, trace_before, "B");
+    tutti_on_commit(tx, trace_it, "c");
+    tutti_on_abort(tx, trace_abort, "x");
+    tutti_at_commit(tx, trace_it, "a");
+    tutti_before_commit(tx, trace_before, "b");
     tutti_set(tx, &x, 1);
     if (*(bool*)cancel) tutti_cancel(tx);
 }
 
-static void each_point_has_its_order(void) {
+static void handlers_run_in_the_order_of_their_points(void) {
     reset();
     bool cancel = false;
     CHECK_EQ(tutti_atomically(NULL, register_all, &cancel), TUTTI_COMMITTED);
@@ -59,11 +59,11 @@ static void register_and_restart(tutti_tx* tx, void* unused) {
     (void)unused;
     if (tutti_attempt(tx) > 1) return;
     tutti_on_abort(tx, keep_cause, NULL);
-    tutti_on_commit(tx, note_it, "never");
+    tutti_on_commit(tx, trace_it, "never");
     tutti_restart(tx);
 }
 
-static void on_abort_is_told_the_cause(void) {
+static void on_abort_gets_the_cause(void) {
     reset();
     told = TUTTI_ABORT_NONE;
     CHECK_EQ(tutti_atomically(NULL, register_and_restart, NULL), TUTTI_COMMITTED);
@@ -108,7 +108,7 @@ static void check_before(tutti_body* handler, int result, uint64_t value) {
     CHECK_EQ(tutti_var_load(&x), value);
 }
 
-static void before_commit_may_do_what_a_body_may(void) {
+static void before_commit_may_use_transactions_like_a_body(void) {
     check_before(double_x, TUTTI_COMMITTED, 6);
     check_before(register_another, TUTTI_COMMITTED, 6);
     check_before(run_nested, TUTTI_COMMITTED, 6);
@@ -143,7 +143,7 @@ static void start_at_commit(tutti_tx* tx, void* result) {
     tutti_at_commit(tx, run_another, result);
 }
 
-static void at_commit_may_not(void) {
+static void at_commit_must_not_run_a_transaction(void) {
     reset();
     int result = -1;
     CHECK_EQ(tutti_atomically(NULL, start_at_commit, &result), TUTTI_COMMITTED);
@@ -155,20 +155,20 @@ static void at_commit_may_not(void) {
 // ---- nesting ------------------------------------------------------------------------------------------------------
 
 static void child(tutti_tx* tx, void* cancel) {
-    tutti_on_commit(tx, note_it, "k");
-    tutti_on_abort(tx, note_abort, "r");
+    tutti_on_commit(tx, trace_it, "k");
+    tutti_on_abort(tx, trace_abort, "r");
     if (*(bool*)cancel) tutti_cancel(tx);
 }
 
 static void parent(tutti_tx* tx, void* cancel) {
-    tutti_on_commit(tx, note_it, "1");
-    tutti_on_abort(tx, note_abort, "!");
+    tutti_on_commit(tx, trace_it, "1");
+    tutti_on_abort(tx, trace_abort, "!");
     (void)tutti_atomically(NULL, child, cancel);
-    note("|");
-    tutti_on_commit(tx, note_it, "2");
+    append_to_trace("|");
+    tutti_on_commit(tx, trace_it, "2");
 }
 
-static void a_child_takes_its_handlers_along(void) {
+static void a_child_owns_its_handlers(void) {
     reset();
     bool cancel = true;
     CHECK_EQ(tutti_atomically(NULL, parent, &cancel), TUTTI_COMMITTED);
@@ -189,17 +189,17 @@ struct party {
 
 static tutti_vote party_prepare(void* argument) {
     struct party* const p = argument;
-    note("p");
-    note(p->name);
+    append_to_trace("p");
+    append_to_trace(p->name);
     return p->votes[p->asked++ != 0];
 }
 static void party_commit(void* argument) {
-    note("c");
-    note(((struct party*)argument)->name);
+    append_to_trace("c");
+    append_to_trace(((struct party*)argument)->name);
 }
 static void party_abort(void* argument) {
-    note("a");
-    note(((struct party*)argument)->name);
+    append_to_trace("a");
+    append_to_trace(((struct party*)argument)->name);
 }
 static const tutti_participant calls = {party_prepare, party_commit, party_abort};
 
@@ -218,7 +218,7 @@ static void check_parties(tutti_vote first, tutti_vote second, int result, const
     CHECK_EQ(tutti_var_load(&x), result == TUTTI_COMMITTED);
 }
 
-static void participants_commit_or_abort_with_it(void) {
+static void participants_commit_or_abort_with_the_block(void) {
     check_parties(TUTTI_VOTE_COMMIT, TUTTI_VOTE_COMMIT, TUTTI_COMMITTED, "p1p2c1c2");
     check_parties(TUTTI_VOTE_CANCEL, TUTTI_VOTE_COMMIT, TUTTI_CANCELLED, "p1a1");
     check_parties(TUTTI_VOTE_COMMIT, TUTTI_VOTE_CANCEL, TUTTI_CANCELLED, "p1p2a1a2");
@@ -244,13 +244,13 @@ static void a_cancelled_block_leaves_no_participant(void) {
 }
 
 int main(void) {
-    RUN(each_point_has_its_order);
-    RUN(on_abort_is_told_the_cause);
-    RUN(before_commit_may_do_what_a_body_may);
+    RUN(handlers_run_in_the_order_of_their_points);
+    RUN(on_abort_gets_the_cause);
+    RUN(before_commit_may_use_transactions_like_a_body);
     RUN(on_commit_may_run_a_transaction);
-    RUN(at_commit_may_not);
-    RUN(a_child_takes_its_handlers_along);
-    RUN(participants_commit_or_abort_with_it);
+    RUN(at_commit_must_not_run_a_transaction);
+    RUN(a_child_owns_its_handlers);
+    RUN(participants_commit_or_abort_with_the_block);
     RUN(a_cancelled_block_leaves_no_participant);
     return check_status();
 }

@@ -188,7 +188,7 @@ static void fill_range(tutti_tx* tx, void* argument) {
 }
 
 // Every start and length up to 40: the pieces cover the range and nothing beside it.
-static void a_range_has_exact_borders(void) {
+static void a_range_is_written_exactly(void) {
     unsigned char memory[64];
     for (size_t start = 0; start < 16; ++start) {
         for (size_t bytes = 0; bytes <= 40; ++bytes) {
@@ -206,6 +206,6 @@ int main(void) {
     RUN(every_type_is_stored_and_loaded);
     RUN(every_store_is_rolled_back);
     RUN(ranges_behave_like_memcpy);
-    RUN(a_range_has_exact_borders);
+    RUN(a_range_is_written_exactly);
     return check_status();
 }

@@ -6,7 +6,7 @@
 #include "check.h"
 #include "tutti/tutti.h"
 
-static void the_process_has_one_that_can_be_changed_at_any_time(void) {
+static void the_policy_can_be_changed_at_any_time(void) {
     CHECK_EQ(strcmp(tutti_policy_in_force(), "timestamp"), 0);
 
     static tutti_var x = TUTTI_VAR_INIT(0);
@@ -38,7 +38,7 @@ static void the_process_has_one_that_can_be_changed_at_any_time(void) {
 static tutti_var contended = TUTTI_VAR_INIT(0);
 
 /// Two blocks that write the same variable; the second one runs while the first owns it.
-struct meeting {
+struct conflict {
     tutti_options first, second;
     pthread_t thread;
     unsigned attempts;  ///< attempts of the first block
@@ -51,13 +51,13 @@ static void write_it(tutti_tx* tx, void* unused) {
 }
 
 static void* run_second(void* argument) {
-    const struct meeting* const m = argument;
+    const struct conflict* const m = argument;
     CHECK_EQ(tutti_atomically(&m->second, write_it, NULL), TUTTI_COMMITTED);
     return NULL;
 }
 
-static void own_it(tutti_tx* tx, void* argument) {
-    struct meeting* const m = argument;
+static void own_variable(tutti_tx* tx, void* argument) {
+    struct conflict* const m = argument;
     tutti_set(tx, &contended, 1);
     if (++m->attempts > 1) return;
     pthread_create(&m->thread, NULL, run_second, m);
@@ -68,26 +68,26 @@ static void own_it(tutti_tx* tx, void* argument) {
     }
 }
 
-static void meet(struct meeting* m) {
-    CHECK_EQ(tutti_atomically(&m->first, own_it, m), TUTTI_COMMITTED);
+static void run_conflict(struct conflict* m) {
+    CHECK_EQ(tutti_atomically(&m->first, own_variable, m), TUTTI_COMMITTED);
     pthread_join(m->thread, NULL);
     CHECK_EQ(m->attempts, m->to_be_killed ? 2 : 1);
 }
 
-static void a_block_has_its_own(void) {
-    meet(&(struct meeting){
+static void a_block_has_its_own_policy(void) {
+    run_conflict(&(struct conflict){
         .first = TUTTI_OPTIONS_INIT, .second = TUTTI_OPTIONS(.policy = TUTTI_POLICY_AGGRESSIVE), .to_be_killed = true});
-    meet(&(struct meeting){.first = TUTTI_OPTIONS_INIT, .second = TUTTI_OPTIONS_INIT});
+    run_conflict(&(struct conflict){.first = TUTTI_OPTIONS_INIT, .second = TUTTI_OPTIONS_INIT});
 }
 
 static void the_higher_priority_wins(void) {
     const tutti_options low = TUTTI_OPTIONS(.policy = TUTTI_POLICY_PRIORITY, .priority = -1);
     const tutti_options high = TUTTI_OPTIONS(.policy = TUTTI_POLICY_PRIORITY, .priority = 1);
-    meet(&(struct meeting){.first = low, .second = high, .to_be_killed = true});
-    meet(&(struct meeting){.first = high, .second = low});
+    run_conflict(&(struct conflict){.first = low, .second = high, .to_be_killed = true});
+    run_conflict(&(struct conflict){.first = high, .second = low});
 }
 
-static void a_number_that_names_none_is_diagnosed(void) {
+static void an_unknown_policy_is_an_error(void) {
     tutti_var_store(&contended, 0);
     const int wrong[] = {-1, TUTTI_POLICY_SERIALIZE_SOFT_KERNEL + 1};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; ++i) {
@@ -98,7 +98,7 @@ static void a_number_that_names_none_is_diagnosed(void) {
 }
 
 // As compiled with the structure before it had policies, followed by arbitrary bytes of the stack.
-static void an_older_structure_is_taken(void) {
+static void an_older_structure_is_accepted(void) {
     tutti_options how;
     memset(&how, 0xff, sizeof how);
     const tutti_options defaults = TUTTI_OPTIONS_INIT;
@@ -108,10 +108,10 @@ static void an_older_structure_is_taken(void) {
 }
 
 int main(void) {
-    RUN(the_process_has_one_that_can_be_changed_at_any_time);
-    RUN(a_block_has_its_own);
+    RUN(the_policy_can_be_changed_at_any_time);
+    RUN(a_block_has_its_own_policy);
     RUN(the_higher_priority_wins);
-    RUN(a_number_that_names_none_is_diagnosed);
-    RUN(an_older_structure_is_taken);
+    RUN(an_unknown_policy_is_an_error);
+    RUN(an_older_structure_is_accepted);
     return check_status();
 }

@@ -9,7 +9,7 @@ static int object;
 static tutti_var integer = TUTTI_VAR_INIT(-3);
 static tutti_var pointer = TUTTI_VAR_INIT((uintptr_t)&object);
 
-static void initialisers_hold(void) {
+static void initialisers_set_values(void) {
     CHECK_EQ(tutti_var_load_i64(&integer), -3);
     CHECK(tutti_var_load_ptr(&pointer) == &object);
     CHECK_EQ((uintptr_t)&integer % 16, 0);
@@ -24,7 +24,7 @@ static void initialisers_hold(void) {
     CHECK(tutti_var_load_double(&fresh[2]) == 2.5);
 }
 
-static void stores_outside_are_seen(void) {
+static void stores_outside_are_visible(void) {
     tutti_var v = TUTTI_VAR_INIT(0);
     tutti_var_store(&v, 1);
     CHECK_EQ(tutti_var_load(&v), 1);
@@ -67,7 +67,7 @@ static void get_all(tutti_tx* tx, void* argument) {
     CHECK(tutti_get_double(tx, &f->d) == 0.1);
 }
 
-static void every_type_passes_a_transaction(void) {
+static void every_type_is_read_and_written(void) {
     struct four f = {TUTTI_VAR_INIT(0), TUTTI_VAR_INIT(0), TUTTI_VAR_INIT(0), TUTTI_VAR_INIT(0)};
     CHECK_EQ(tutti_atomically(NULL, set_all, &f), TUTTI_COMMITTED);
     CHECK_EQ(tutti_atomically(NULL, get_all, &f), TUTTI_COMMITTED);
@@ -115,9 +115,9 @@ static void transactions_see_outside_stores_at_one_instant(void) {
 }
 
 int main(void) {
-    RUN(initialisers_hold);
-    RUN(stores_outside_are_seen);
-    RUN(every_type_passes_a_transaction);
+    RUN(initialisers_set_values);
+    RUN(stores_outside_are_visible);
+    RUN(every_type_is_read_and_written);
     RUN(a_store_inside_is_rolled_back);
     RUN(transactions_see_outside_stores_at_one_instant);
     return check_status();

@@ -156,7 +156,7 @@ using types_with_own_serialization =
     ::testing::Types<with_a_member, with_a_pair_of_members, with_a_function, with_a_pair_of_functions, with_a_version>;
 TYPED_TEST_SUITE(cluster_aggregates_with_own_serialization, types_with_own_serialization);
 
-TYPED_TEST(cluster_aggregates_with_own_serialization, how_they_travel_are_heeded) {
+TYPED_TEST(cluster_aggregates_with_own_serialization, use_their_own_serialization) {
     static_assert(std::is_aggregate_v<TypeParam>);
     const auto back = there_and_back(TypeParam{"kept", "forgotten"});
     EXPECT_EQ(back.kept, "kept");

@@ -181,7 +181,7 @@ TEST(cluster_objects, roll_back_with_their_nested_block) {
 
 // Catches a companion that leaves with the nested block in which it joined. Then the reads of that block are not
 // validated, and later writes are lost.
-TEST(cluster_objects, stay_joined_when_the_block_of_the_first_touch_is_rolled_back) {
+TEST(cluster_objects, stay_joined_when_the_joining_block_rolls_back) {
     node here;
     const ref<account> a{here, "a"};
     atomically([&](tx& t) { a.publish(t, {1}); });
@@ -389,7 +389,7 @@ void overtake(node& by, const ref<account>& one) {
     std::thread{[&] { atomically([&](tx& t) { ref<account>{by, one.id()}.write(t).balance += 1; }); }}.join();
 }
 
-TEST(cluster_homes, are_chosen_and_the_same_for_all_nodes) {
+TEST(cluster_homes, are_the_same_for_all_nodes) {
     const auto nodes = start_nodes(3, cluster::placement::home);
     std::set<std::pair<std::uint64_t, std::uint64_t>> different;
     for (std::uint64_t i = 0; i < 100; ++i) {
@@ -483,7 +483,7 @@ TEST(cluster_round_trips, are_combined_in_the_next_attempt) {
 
 // Catches an error for an object that only the previous attempt needed.
 TEST(cluster_round_trips, skip_unneeded_nodes_in_the_next_attempt) {
-    support::watchdog guard{"of_a_second_attempt_ask_nobody_whom_it_can_do_without"};
+    support::watchdog guard{"skip_unneeded_nodes_in_the_next_attempt"};
     auto nodes = start_nodes(3, cluster::placement::home);
     const auto leaves = objects_at(nodes, 2, 1), stays = objects_at(nodes, 1, 2);
     int runs = 0;
@@ -503,21 +503,21 @@ TEST(cluster_round_trips, skip_unneeded_nodes_in_the_next_attempt) {
 
 // Catches an error that names another node that was asked at the same time.
 TEST(cluster_failure, names_the_lost_node) {
-    support::watchdog guard{"a_node_that_goes_is_told_from_those_that_stay"};
+    support::watchdog guard{"names_the_lost_node"};
     auto nodes = start_nodes(4, cluster::placement::home);
     const auto before = objects_at(nodes, 1, 1), leaves = objects_at(nodes, 2, 1), behind = objects_at(nodes, 3, 1);
     nodes[2].reset();
     try {
         atomically([&](tx& t) { prefetch(t, before[0], leaves[0], behind[0]); });
-        ADD_FAILURE() << "an object of a node that is gone was opened";
+        ADD_FAILURE() << "an object of a lost node was opened";
     } catch (const cluster::node_lost& e) {
         EXPECT_EQ(e.node(), 2u) << e.what();
     }
 }
 
-// Catches a body that swallows the error and goes on with variables of a later state than its objects.
+// Catches a body that swallows the error and continues with variables of a later state than its objects.
 TEST(cluster_failure, leaves_no_torn_state_after_a_swallowed_error) {
-    support::watchdog guard{"an_error_that_is_swallowed_leaves_no_torn_state"};
+    support::watchdog guard{"leaves_no_torn_state_after_a_swallowed_error"};
     auto nodes = start_nodes(2, cluster::placement::home);
     const auto here = objects_at(nodes, 0, 1), leaves = objects_at(nodes, 1, 1);
     var<long> beside{1};
@@ -543,9 +543,9 @@ TEST(cluster_failure, leaves_no_torn_state_after_a_swallowed_error) {
     EXPECT_EQ(runs, 2);
 }
 
-// Catches an endless wait for a node that is gone.
+// Catches an endless wait for a lost node.
 TEST(cluster_failure, reports_a_lost_node) {
-    support::watchdog guard{"a_node_that_goes_is_reported"};
+    support::watchdog guard{"reports_a_lost_node"};
     auto nodes = start_nodes(2, cluster::placement::home);
     std::vector<ref<account>> all;
     for (std::uint64_t i = 0; i < 16; ++i) {
@@ -585,10 +585,10 @@ TEST(cluster_options, refuse_invalid_values_with_advice) {
     EXPECT_NE(message({.addresses = {"0.0.0.0:7000", "127.0.0.1:1"}}).find("beyond loopback"), std::string::npos);
     EXPECT_NE(message({.addresses = {"example", "127.0.0.1:1"}}).find("host:port"), std::string::npos);
     EXPECT_NE(message({.addresses = {"127.0.0.1:99999", "127.0.0.1:1"}}).find("host:port"), std::string::npos);
-    EXPECT_NE(message({.node_number = 2, .addresses = {here + "a", here + "b"}}).find("none of the 2"),
+    EXPECT_NE(message({.node_number = 2, .addresses = {here + "a", here + "b"}}).find("not one of the 2"),
               std::string::npos);
     EXPECT_NE(message({.addresses = {here, here}}).find("two nodes"), std::string::npos);
-    EXPECT_NE(message({.addresses = {here + "a", here + "b"}}).find("did not come"), std::string::npos);
+    EXPECT_NE(message({.addresses = {here + "a", here + "b"}}).find("did not connect"), std::string::npos);
     EXPECT_NE(message({.addresses = {"unix:/nonexistent/a", here}}).find("cannot listen"), std::string::npos);
 }
 

@@ -136,12 +136,12 @@ TEST(cluster_configuration, names_line_reason_and_correction) {
     };
     const mistake all[] = {
         {"\nfailure-timeot = 5\n",
-         "tutti: n.toml:2: 'failure-timeot' is nothing that is known; write failure-timeout = a number of milli"},
-        {"colour = 5", "n.toml:1: 'colour' is nothing that is known; there are cluster, nodes, node-number, "},
-        {"staleness = 5", "n.toml:1: 'staleness' is nothing that is known; it stands in the table [engine]"},
+         "tutti: n.toml:2: 'failure-timeot' is not a known setting; write failure-timeout = a number of milli"},
+        {"colour = 5", "n.toml:1: 'colour' is not a known setting; there are cluster, nodes, node-number, "},
+        {"staleness = 5", "n.toml:1: 'staleness' is not a known setting; it belongs in the table [engine]"},
         {"[engine]\nnode-number = 5",
-         "n.toml:2: 'node-number' is nothing that is known; it stands before the first table"},
-        {"[motor]\nnode-number = 5", "n.toml:1: 'motor' is nothing that is known; there are "},
+         "n.toml:2: 'node-number' is not a known setting; it belongs before the first table"},
+        {"[motor]\nnode-number = 5", "n.toml:1: 'motor' is not a known setting; there are "},
         {"engine = 'etcd:'", "n.toml:1: engine is a table: write [engine]"},
         {"failure-timeout = '5 s'", "n.toml:1: failure-timeout is a number of milliseconds"},
         {"failure-timeout = -5", "n.toml:1: failure-timeout is a number of milliseconds, not below 0"},
@@ -154,11 +154,10 @@ TEST(cluster_configuration, names_line_reason_and_correction) {
         {"nodes = '127.0.0.1:1'", "n.toml:1: nodes is a list of texts, the addresses of all nodes in their order"},
         {"nodes = []\nnode-number = 0", "n.toml:1: nodes is a list of texts"},
         {"nodes = ['a', 5]\nnode-number = 0", "n.toml:1: nodes is a list of texts"},
-        {"nodes = ['127.0.0.1:1']",
-         "n.toml:1: nothing says which of the nodes this process is: write node-number = a number"},
+        {"nodes = ['127.0.0.1:1']", "n.toml:1: node-number is missing: write node-number = a number"},
         {"node-number = 3", "n.toml: node-number is one of nodes, and there are none"},
         {"nodes = ['127.0.0.1:1']\nnode-number = 1",
-         "n.toml:1: node 1 is none of the 1 nodes: node-number counts from 0"},
+         "n.toml:1: node 1 is not one of the 1 nodes: node-number counts from 0"},
         {"nodes = ['127.0.0.1:1']\nnode-number = 0\n[engine]\naddress = 'memory:'",
          "n.toml:4: objects are held by the nodes that n.toml:1 lists, or by an engine: leave one of the two out"},
         {"cluster = \"a\\u0000b\"", "n.toml:1: cluster has a zero byte in it"},
@@ -185,7 +184,7 @@ TEST(cluster_configuration, is_overridden_by_the_environment) {
     EXPECT_EQ(whom.addresses, by_environment.addresses);
 }
 
-TEST(cluster_configuration, names_the_variable_that_is_wrong) {
+TEST(cluster_configuration, names_the_wrong_variable) {
     const auto said = [] {
         try {
             static_cast<void>(configuration::from_environment());
@@ -205,7 +204,7 @@ TEST(cluster_configuration, names_the_variable_that_is_wrong) {
     {
         const variable v{"TUTTI_CLUSTER_PATIENSE", "5"};
         EXPECT_EQ(said(),
-                  "tutti: TUTTI_CLUSTER_PATIENSE: it is no variable that is known; unset it, or write "
+                  "tutti: TUTTI_CLUSTER_PATIENSE: unknown variable; unset it, or write "
                   "TUTTI_CLUSTER_FAILURE_TIMEOUT");
     }
     {
@@ -229,7 +228,7 @@ TEST(cluster_configuration, is_checked_without_the_others) {
         }
     };
     EXPECT_EQ(checked("nodes = ['127.0.0.1:1', '127.0.0.1:2']\nnode-number = 0"), "");
-    EXPECT_NE(checked("nodes = ['nowhere', '127.0.0.1:2']\nnode-number = 0").find("'nowhere' is no address"),
+    EXPECT_NE(checked("nodes = ['nowhere', '127.0.0.1:2']\nnode-number = 0").find("'nowhere' is not an address"),
               std::string::npos);
     EXPECT_NE(checked("nodes = ['0.0.0.0:1', '127.0.0.1:2']\nnode-number = 0").find("beyond loopback"),
               std::string::npos);
@@ -242,8 +241,8 @@ TEST(cluster_configuration, is_checked_without_the_others) {
     EXPECT_NE(checked("nodes = ['127.0.0.1:1']\nnode-number = 0\ncurve-key = '/k'"), "")
         << "what is not of ZeroMQ has no use for it";
     EXPECT_NE(checked("nodes = ['zmq:127.0.0.1:1', '127.0.0.1:2']\nnode-number = 0"), "") << "one kind for all";
-    EXPECT_NE(checked("[engine]\naddress = 'steam:'").find("'steam:' means no engine"), std::string::npos);
-    EXPECT_NE(checked("[engine]\nprefix = 'a b'").find("the prefix 'a b' is no name"), std::string::npos);
+    EXPECT_NE(checked("[engine]\naddress = 'steam:'").find("'steam:' is not an engine address"), std::string::npos);
+    EXPECT_NE(checked("[engine]\nprefix = 'a b'").find("invalid prefix 'a b'"), std::string::npos);
     EXPECT_EQ(checked("[engine]\naddress = 'memory:'"), "");
 }
 

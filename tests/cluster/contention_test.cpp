@@ -6,16 +6,16 @@
 
 #include <gtest/gtest.h>
 
-#include "cluster/crowd.hpp"
 #include "cluster/fault_injection.hpp"
+#include "cluster/scripted_cluster.hpp"
 #include "support/effort.hpp"
 
 namespace {
 
 using namespace tutti::cluster;
-using tutti::cluster::testing::crowd;
+using tutti::cluster::testing::scripted_cluster;
 
-constexpr unsigned defeats_to_protection = 16;  // the engine's number of defeats to seniority
+constexpr unsigned conflicts_to_reservations = 16;  // the number of conflicts after which the engine reserves
 constexpr unsigned objects = 8;
 
 object_id nth(std::uint64_t i) { return {5, i}; }
@@ -27,7 +27,7 @@ void write(distributed_transaction& t, const object_id& id) {
 }
 
 /// Writes one object after another, each in its own transaction.
-void write_for_ever(crowd::client& c, const bool& over) {
+void write_for_ever(scripted_cluster::client& c, const bool& over) {
     unsigned lost = 0;
     while (!over) {
         static_cast<void>(c.work.begin());
@@ -45,7 +45,7 @@ void write_for_ever(crowd::client& c, const bool& over) {
 
 constexpr std::uint64_t some_time = 100'000;
 
-struct ordeal {
+struct trial {
     unsigned attempts = 0;
     bool done = false;
     bool given_up = false;
@@ -54,7 +54,7 @@ struct ordeal {
 
 /// A long transaction that reads all objects and writes `writes` of them.
 struct long_one {
-    unsigned protected_after = defeats_to_protection;
+    unsigned protected_after = conflicts_to_reservations;
     std::int64_t rank = highest_rank;
     bool waits = true;
     bool backwards = false;
@@ -62,7 +62,7 @@ struct long_one {
     std::uint64_t step = 300;  ///< between two objects
 };
 
-bool attempt(crowd::client& c, const long_one& how, unsigned lost) {
+bool attempt(scripted_cluster::client& c, const long_one& how, unsigned lost) {
     static_cast<void>(c.work.begin());
     if (lost >= how.protected_after)
         c.work.set_behavior(
@@ -78,7 +78,7 @@ bool attempt(crowd::client& c, const long_one& how, unsigned lost) {
     return true;
 }
 
-void suffer(crowd::client& c, const long_one& how, ordeal& o) {
+void suffer(scripted_cluster::client& c, const long_one& how, trial& o) {
     c.hold.begin_execution();
     while (!o.done && !o.given_up) {
         o.done = attempt(c, how, o.attempts++);
@@ -89,21 +89,21 @@ void suffer(crowd::client& c, const long_one& how, ordeal& o) {
 }
 
 /// Runs the long transaction until `until`, beside two writers on each other node.
-ordeal outlast_writers(const long_one& how, std::uint64_t until, std::uint64_t seed,
-                       object_placement where = object_placement::home) {
-    ordeal o;
+trial outlast_writers(const long_one& how, std::uint64_t until, std::uint64_t seed,
+                      object_placement where = object_placement::home) {
+    trial o;
     bool over = false;
-    crowd all{3, seed, where};
-    all.add(0, [&](crowd::client& c) {
+    scripted_cluster all{3, seed, where};
+    all.add(0, [&](scripted_cluster::client& c) {
         suffer(c, how, o);
         over = true;
     });
     for (unsigned i = 0; i < 4; ++i)
-        all.add(static_cast<node_number>(1 + i % 2), [&over](crowd::client& c) { write_for_ever(c, over); });
+        all.add(static_cast<node_number>(1 + i % 2), [&over](scripted_cluster::client& c) { write_for_ever(c, over); });
     const bool ended = all.run(until);
     EXPECT_EQ(ended, o.done);
     for (node_number n = 0; ended && n < 3; ++n) EXPECT_EQ(all.reserved(n), 0u);
-    const ordeal found = o;
+    const trial found = o;
     // A client that leaves the loop unwinds its stack.
     over = o.given_up = true;
     EXPECT_TRUE(all.run(until + some_time));
@@ -112,8 +112,8 @@ ordeal outlast_writers(const long_one& how, std::uint64_t until, std::uint64_t s
 
 TEST(cluster_starvation, is_unbounded_without_reservations) {
     const long_one unprotected{.protected_after = ~0u};
-    const ordeal once = outlast_writers(unprotected, some_time, 1),
-                 twice = outlast_writers(unprotected, 2 * some_time, 1);
+    const trial once = outlast_writers(unprotected, some_time, 1),
+                twice = outlast_writers(unprotected, 2 * some_time, 1);
     EXPECT_FALSE(once.done);
     EXPECT_FALSE(twice.done);
     EXPECT_GT(once.attempts, 40u);
@@ -121,14 +121,14 @@ TEST(cluster_starvation, is_unbounded_without_reservations) {
 }
 
 // The first protected attempt may meet a commit that already holds an object. The next attempt then succeeds.
-constexpr unsigned most_attempts = defeats_to_protection + 2;
+constexpr unsigned max_attempts = conflicts_to_reservations + 2;
 
 TEST(cluster_starvation, is_bounded_with_reservations) {
     for (std::uint64_t seed = 1; seed <= tutti::support::rounds(50); ++seed) {
         for (const unsigned writes : {0u, 1u, 2u}) {
-            const ordeal o = outlast_writers({.writes = writes}, 100 * some_time, seed);
+            const trial o = outlast_writers({.writes = writes}, 100 * some_time, seed);
             ASSERT_TRUE(o.done) << seed;
-            ASSERT_LE(o.attempts, most_attempts) << seed;
+            ASSERT_LE(o.attempts, max_attempts) << seed;
         }
     }
 }
@@ -136,18 +136,18 @@ TEST(cluster_starvation, is_bounded_with_reservations) {
 // A commit may move an object away before the long transaction reserves that object.
 TEST(cluster_starvation, is_bounded_for_moving_objects) {
     for (std::uint64_t seed = 1; seed <= tutti::support::rounds(50); ++seed) {
-        const ordeal o = outlast_writers({}, 100 * some_time, seed, object_placement::writer);
+        const trial o = outlast_writers({}, 100 * some_time, seed, object_placement::writer);
         ASSERT_TRUE(o.done) << seed;
-        ASSERT_LE(o.attempts, 2 * most_attempts) << seed;
+        ASSERT_LE(o.attempts, 2 * max_attempts) << seed;
     }
 }
 
 /// Runs two transactions on different nodes that open the same objects in opposite orders.
-std::pair<ordeal, ordeal> duel(const long_one& one, const long_one& two, std::uint64_t later = 0) {
-    ordeal first, second;
-    crowd all{2};
-    all.add(0, [&](crowd::client& c) { suffer(c, one, first); });
-    all.add(1, [&](crowd::client& c) {
+std::pair<trial, trial> duel(const long_one& one, const long_one& two, std::uint64_t later = 0) {
+    trial first, second;
+    scripted_cluster all{2};
+    all.add(0, [&](scripted_cluster::client& c) { suffer(c, one, first); });
+    all.add(1, [&](scripted_cluster::client& c) {
         if (later != 0) c.sleep(later);
         suffer(c, two, second);
     });
@@ -162,7 +162,7 @@ constexpr long_one backwards{.protected_after = 0, .rank = 0, .waits = false, .b
 TEST(cluster_starvation, ends_between_executions_of_equal_age) {
     const auto [first, second] = duel(proud, backwards);
     EXPECT_TRUE(first.done && second.done);
-    EXPECT_EQ(first.attempts, 1u) << "the lower node goes first";
+    EXPECT_EQ(first.attempts, 1u) << "the lower node has precedence";
 }
 
 TEST(cluster_starvation, ends_for_the_older_execution_first) {
@@ -192,22 +192,22 @@ TEST(cluster_starvation, prefers_repeated_losers_over_any_rank) {
 
 // A block that is outranked waits for a while. The wait costs the block none of its work.
 TEST(cluster_starvation, does_not_restart_a_waiting_execution) {
-    ordeal o;
+    trial o;
     bool over = false;
     unsigned attempts = 0, waits = 0;
-    crowd all{2};
-    all.add(0, [&](crowd::client& c) {
+    scripted_cluster all{2};
+    all.add(0, [&](scripted_cluster::client& c) {
         suffer(c, {.protected_after = 0, .writes = 0, .step = 40}, o);
         over = true;
     });
-    all.add(1, [&](crowd::client& c) {
+    all.add(1, [&](scripted_cluster::client& c) {
         c.sleep(200);
         bool done = false;
         while (!done) {
             ++attempts;
             static_cast<void>(c.work.begin());
             const object_id id = nth(0);
-            ASSERT_EQ(c.work.open({&id, 1}), protocol_status::good) << "anybody may look";
+            ASSERT_EQ(c.work.open({&id, 1}), protocol_status::good) << "every transaction may read";
             write(c.work, id);
             done = c.work.prepare(true) == protocol_status::good;
             if (done) c.work.commit();
@@ -225,19 +225,20 @@ TEST(cluster_starvation, does_not_restart_a_waiting_execution) {
 TEST(cluster_starvation, ends_for_many_reserving_executions) {
     for (std::uint64_t seed = 1; seed <= tutti::support::rounds(20); ++seed) {
         constexpr unsigned count = 6;
-        ordeal o[count];
+        trial o[count];
         unsigned left = count;
         bool over = false;
-        crowd all{3, seed};
+        scripted_cluster all{3, seed};
         for (unsigned i = 0; i < count; ++i) {
-            all.add(static_cast<node_number>(i % 3), [&, i](crowd::client& c) {
+            all.add(static_cast<node_number>(i % 3), [&, i](scripted_cluster::client& c) {
                 suffer(c, {.backwards = i % 2 != 0, .writes = 2}, o[i]);
                 over = --left == 0;
             });
         }
-        for (node_number n = 0; n < 3; ++n) all.add(n, [&over](crowd::client& c) { write_for_ever(c, over); });
+        for (node_number n = 0; n < 3; ++n)
+            all.add(n, [&over](scripted_cluster::client& c) { write_for_ever(c, over); });
         ASSERT_TRUE(all.run(100 * some_time)) << seed;
-        for (const ordeal& one : o) EXPECT_LE(one.attempts, most_attempts + 2 * count) << seed;
+        for (const trial& one : o) EXPECT_LE(one.attempts, max_attempts + 2 * count) << seed;
     }
 }
 
@@ -272,7 +273,7 @@ TEST(cluster_contention_with_faults, catches_a_missing_rank) {
 
 TEST(cluster_contention_with_faults, catches_a_reservation_without_effect) {
     const broken_contention step{fault::reservation_excludes_none};
-    EXPECT_GT(outlast_writers({}, some_time, 1).attempts, 2 * most_attempts);
+    EXPECT_GT(outlast_writers({}, some_time, 1).attempts, 2 * max_attempts);
 }
 
 #endif

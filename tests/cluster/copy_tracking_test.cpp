@@ -18,24 +18,24 @@ using namespace tutti::cluster;
 // ---- DIR12
 
 /// Records the messages that it receives.
-struct word_keeper final : change_listener {
+struct message_recorder final : change_listener {
     void on_change(const object_id&, std::span<const node_number>) override {}
     bool report_eviction(const object_id&, node_number, std::uint64_t) noexcept override { return true; }
-    void invalidate_copy(const object_id&, node_number sharer, std::uint64_t grant) noexcept override {
-        invalidated.push_back({sharer, grant});
+    void invalidate_copy(const object_id&, node_number holder, std::uint64_t grant) noexcept override {
+        invalidated.push_back({holder, grant});
     }
-    struct word {
-        node_number sharer;
+    struct recorded {
+        node_number holder;
         std::uint64_t grant;
     };
-    std::vector<word> invalidated;
+    std::vector<recorded> invalidated;
 };
 
 /// Node 0 of two, and an object that is at home there.
 struct copy_tracking_test : ::testing::Test {
     copy_tracking_test() {
-        objects.notify(all);
-        objects.set_copy_threshold(looks);
+        objects.set_listener(all);
+        objects.set_copy_threshold(threshold);
         clock.raise_to(1);
         readers.merge(1, 1);  // no reader asks for older versions
         write(0, 1);
@@ -58,8 +58,8 @@ struct copy_tracking_test : ::testing::Test {
         objects.read_and_grant_copy(id, view, 1);
         return view;
     }
-    /// Returns the number of looks of node 1 until it may keep a copy.
-    [[nodiscard]] unsigned looks_until_shared() {
+    /// Returns the number of reads of node 1 until it may keep a copy.
+    [[nodiscard]] unsigned reads_until_copied() {
         for (unsigned i = 1; i <= 1000; ++i) {
             if (ask().shared) return i;
         }
@@ -71,17 +71,17 @@ struct copy_tracking_test : ::testing::Test {
         }
     }
 
-    static constexpr unsigned looks = 3;
+    static constexpr unsigned threshold = 3;
     logical_clock clock;
     snapshot_tracker readers{0, 2, clock};
     object_directory objects{0, 2, clock, readers};
-    word_keeper all;
+    message_recorder all;
     const object_id id = some_object();
     const transaction_name other{.node = 1, .slot = 0, .sequence = 1};
 };
 
 TEST_F(copy_tracking_test, grants_copies_of_often_read_objects) {
-    EXPECT_EQ(looks_until_shared(), looks);
+    EXPECT_EQ(reads_until_copied(), threshold);
     EXPECT_EQ(objects.count().cached_elsewhere, 1u);
     give_back(1, clock.now());
     EXPECT_EQ(objects.count().cached_elsewhere, 0u);
@@ -89,24 +89,24 @@ TEST_F(copy_tracking_test, grants_copies_of_often_read_objects) {
 
 TEST_F(copy_tracking_test, adapts_the_threshold_to_copy_use) {
     const auto share_and_write = [this](std::uint64_t version, std::uint32_t used) {
-        const unsigned looked = looks_until_shared();
+        const unsigned looked = reads_until_copied();
         give_back(1, clock.now(), used);
         write(version - 1, version);
         return looked;
     };
-    EXPECT_EQ(share_and_write(2, 0), looks);
-    EXPECT_EQ(share_and_write(3, 1), 2 * looks);
-    EXPECT_EQ(share_and_write(4, 100), 4 * looks);
-    EXPECT_EQ(share_and_write(5, 100), 2 * looks);
-    EXPECT_EQ(share_and_write(6, 100), looks);
+    EXPECT_EQ(share_and_write(2, 0), threshold);
+    EXPECT_EQ(share_and_write(3, 1), 2 * threshold);
+    EXPECT_EQ(share_and_write(4, 100), 4 * threshold);
+    EXPECT_EQ(share_and_write(5, 100), 2 * threshold);
+    EXPECT_EQ(share_and_write(6, 100), threshold);
     EXPECT_EQ(share_and_write(7, 100), 1u);
 }
 
 TEST_F(copy_tracking_test, refuses_writes_until_all_copies_are_dropped) {
-    const std::uint64_t first = (static_cast<void>(looks_until_shared()), ask().valid_at);
+    const std::uint64_t first = (static_cast<void>(reads_until_copied()), ask().valid_at);
     EXPECT_EQ(try_to_lock(1), tutti::wire::lock_refusal::shared);
     ASSERT_EQ(all.invalidated.size(), 1u);
-    EXPECT_EQ(all.invalidated.front().sharer, 1u);
+    EXPECT_EQ(all.invalidated.front().holder, 1u);
     EXPECT_EQ(all.invalidated.front().grant, first);
     EXPECT_EQ(try_to_lock(1), tutti::wire::lock_refusal::shared);
     EXPECT_EQ(all.invalidated.size(), 2u) << "the word may have been lost";
@@ -117,7 +117,7 @@ TEST_F(copy_tracking_test, refuses_writes_until_all_copies_are_dropped) {
 }
 
 TEST_F(copy_tracking_test, forgets_copies_of_a_former_process) {
-    static_cast<void>(looks_until_shared());
+    static_cast<void>(reads_until_copied());
     objects.on_node_lost(1);
     objects.admit(1, 10);
     EXPECT_EQ(objects.count().cached_elsewhere, 0u);
@@ -126,11 +126,11 @@ TEST_F(copy_tracking_test, forgets_copies_of_a_former_process) {
 }
 
 TEST_F(copy_tracking_test, ignores_late_drops_of_earlier_grants) {
-    static_cast<void>(looks_until_shared());
+    static_cast<void>(reads_until_copied());
     EXPECT_EQ(try_to_lock(1), tutti::wire::lock_refusal::shared);
     const std::uint64_t grant = all.invalidated.front().grant;
     give_back(1, grant, 100);
-    EXPECT_EQ(looks_until_shared(), 0u) << "as long as the clock says the same, nothing tells two grants apart";
+    EXPECT_EQ(reads_until_copied(), 0u) << "as long as the clock says the same, nothing tells two grants apart";
     clock.raise_to(clock.now() + 1);
     EXPECT_TRUE(ask().shared);
     give_back(1, grant);  // a duplicate of the message
@@ -138,15 +138,15 @@ TEST_F(copy_tracking_test, ignores_late_drops_of_earlier_grants) {
 }
 
 TEST_F(copy_tracking_test, grants_no_copies_while_a_writer_waits) {
-    static_cast<void>(looks_until_shared());
+    static_cast<void>(reads_until_copied());
     EXPECT_EQ(try_to_lock(1), tutti::wire::lock_refusal::shared);
     give_back(1, all.invalidated.front().grant);
     clock.raise_to(clock.now() + 1);
-    EXPECT_GT(looks_until_shared(), 10 * looks) << "the writer had no time to come back";
+    EXPECT_GT(reads_until_copied(), 10 * threshold) << "the writer had no time to ask again";
 }
 
 TEST_F(copy_tracking_test, drops_copies_once_all_nodes_report_the_loss) {
-    static_cast<void>(looks_until_shared());
+    static_cast<void>(reads_until_copied());
     objects.on_node_lost(1);
     EXPECT_EQ(try_to_lock(1), tutti::wire::lock_refusal::shared) << "of its last commits others may know more";
     objects.stop_counting_copies_of(1);
@@ -156,7 +156,7 @@ TEST_F(copy_tracking_test, drops_copies_once_all_nodes_report_the_loss) {
 }
 
 TEST_F(copy_tracking_test, makes_local_commits_wait_for_copies) {
-    static_cast<void>(looks_until_shared());
+    static_cast<void>(reads_until_copied());
     std::string fresh = "fresh";
     std::uint64_t version = 0;
     const transaction_name mine{.node = 0, .slot = 0, .sequence = 1};
@@ -178,7 +178,7 @@ TEST_F(copy_tracking_test, forbids_in_place_writes_of_copied_objects) {
         return objects.reread(found, id, view) && seqlock_object::allows_in_place_write(found.word);
     };
     EXPECT_TRUE(is_free());
-    static_cast<void>(looks_until_shared());
+    static_cast<void>(reads_until_copied());
     EXPECT_FALSE(is_free());
     give_back(1, clock.now());
     EXPECT_TRUE(is_free());
@@ -235,7 +235,7 @@ TEST_F(object_cache_test, keeps_pinned_copies) {
     EXPECT_TRUE(all.pin(id, 3));
     EXPECT_TRUE(all.pin(id, 3));
     EXPECT_FALSE(all.invalidate({id, 3, 0}).has_value());
-    EXPECT_FALSE(is_there()) << "nobody else comes to read it";
+    EXPECT_FALSE(is_there()) << "no other node reads it";
     EXPECT_FALSE(all.pin(id, 3));
     all.unpin(id);
     EXPECT_FALSE(all.invalidate({id, 3, 0}).has_value());
@@ -249,9 +249,9 @@ TEST_F(object_cache_test, releases_copies_by_grant) {
     EXPECT_FALSE(all.release(id).has_value());
     keep(3);
     keep(5);
-    const auto word = all.release(id);
-    ASSERT_TRUE(word.has_value());
-    EXPECT_EQ(word->grant, 5u);
+    const auto recorded = all.release(id);
+    ASSERT_TRUE(recorded.has_value());
+    EXPECT_EQ(recorded->grant, 5u);
     EXPECT_FALSE(is_there());
 }
 
@@ -266,7 +266,7 @@ TEST_F(object_cache_test, drops_copies_and_answers_of_a_lost_node) {
     EXPECT_FALSE(is_there());
 }
 
-// The owner of a copied object can still be found when the object's home is gone.
+// The owner of a copied object can still be found when the object's home is lost.
 TEST(protocol_node_copies_test, name_the_owner_when_the_home_is_lost) {
     object_id id{1, 0};
     while (home_of(id, 3) != 0) ++id.low;
@@ -296,7 +296,7 @@ struct silent final : network {
 
 // Returns the nodes that a node asks for an object of which it had a copy. The object's home is lost, and its pointers
 // have been wrong.
-TEST(protocol_node_copies_test, are_of_objects_that_are_asked_for_at_their_owner_when_the_home_is_lost) {
+TEST(protocol_node_copies_test, ask_the_owner_when_the_home_is_lost) {
     object_id id{1, 0};
     while (home_of(id, 3) != 0) ++id.low;
     const auto asks = [&id](fault broken_step) {
@@ -321,7 +321,8 @@ TEST(protocol_node_copies_test, are_of_objects_that_are_asked_for_at_their_owner
     EXPECT_EQ(asks(fault::ask_lost_home), std::vector<node_number>{0});
 }
 
-// A node that owned a copied object is let in again only after the commits that have read the copy are decided (RJN2).
+// A node that owned a copied object is admitted again only after the commits that have read the copy are decided
+// (RJN2).
 TEST(protocol_node_copies_test, bind_commits_to_their_owners) {
     object_id of_other{1, 0}, own{2, 0};
     while (home_of(of_other, 2) != 1) ++of_other.low;
@@ -352,8 +353,8 @@ TEST(protocol_node_copies_test, bind_commits_to_their_owners) {
     }
 }
 
-// If an object did not arrive before its sender went, the object has ended once the sender is back.
-TEST(lost_transfer_test, are_in_doubt_until_their_owner_is_back) {
+// If an object did not arrive before its sender was lost, the object has ended once the sender has rejoined.
+TEST(lost_transfer_test, is_in_doubt_until_the_owner_is_back) {
     object_id id{1, 0};
     while (home_of(id, 3) != 2) ++id.low;
     protocol_node here{0, 3, object_placement::writer};
@@ -373,8 +374,8 @@ TEST(lost_transfer_test, are_in_doubt_until_their_owner_is_back) {
 }
 
 TEST_F(object_cache_test, bounds_its_memory) {
-    constexpr std::size_t most = 64 * 1000;
-    all.limit(most);
+    constexpr std::size_t max_bytes = 64 * 1000;
+    all.limit(max_bytes);
     const auto keep_one = [this](std::uint64_t low) {
         tutti::wire::object_view view;
         view.version = view.valid_at = 1;
@@ -382,7 +383,7 @@ TEST_F(object_cache_test, bounds_its_memory) {
         all.insert({1, low}, 1, view, all.invalidations({1, low}));
     };
     for (std::uint64_t i = 0; i < 2000; ++i) keep_one(i);
-    EXPECT_LE(all.count().bytes, most);
+    EXPECT_LE(all.count().bytes, max_bytes);
     EXPECT_GT(all.count().objects, 100u);
     keep_one(5000);
     tutti::wire::object_view view;

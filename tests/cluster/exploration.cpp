@@ -6,12 +6,12 @@
 
 namespace tutti::cluster::testing {
 
-void agenda::add(unsigned place, std::string name, std::function<void()> what) {
+void event_set::add(unsigned place, std::string name, std::function<void()> what) {
     pending_.push_back(static_cast<unsigned>(events_.size()));
     events_.push_back({place, now_, std::move(name), std::move(what)});
 }
 
-void agenda::carry_out(unsigned event) {
+void event_set::run_event(unsigned event) {
     std::erase(pending_, event);
     now_ = event;
     const auto what = std::move(events_[event].what);
@@ -32,7 +32,7 @@ struct turn {
 /// The happened-before relation of one order (vector clocks: Fidge, 1988).
 class happened {
 public:
-    explicit happened(const agenda& of) : of_{of} {}
+    explicit happened(const event_set& of) : of_{of} {}
 
     void add(unsigned event) {
         const unsigned place = of_.place_of(event);
@@ -54,7 +54,7 @@ public:
         const unsigned place = of_.place_of(order_[one]);
         return clocks_[other].size() > place && clocks_[other][place] >= clocks_[one][place];
     }
-    /// Returns the latest event of the same place that could have come after `event` instead, or `none`.
+    /// Returns the latest event of the same place that could have happened after `event` instead, or `none`.
     [[nodiscard]] std::size_t rival_of(unsigned event) const {
         const unsigned place = of_.place_of(event);
         const std::size_t last = place < latest_.size() ? latest_[place] : none;
@@ -77,7 +77,7 @@ private:
         return at != order_.end() ? static_cast<std::size_t>(at - order_.begin()) : none;
     }
 
-    const agenda& of_;
+    const event_set& of_;
     std::vector<unsigned> order_;
     std::vector<clock> clocks_;        // of each event
     std::vector<std::size_t> latest_;  // for each place, its latest event
@@ -85,11 +85,11 @@ private:
 
 class search {
 public:
-    search(const bounds& most, const std::function<std::unique_ptr<run>()>& begin) : most_{most}, begin_{begin} {}
+    search(const bounds& limits, const std::function<std::unique_ptr<run>()>& begin) : limits_{limits}, begin_{begin} {}
 
     exploration all() {
         do {
-            if (found_.orders == most_.orders) return found_;
+            if (found_.orders == limits_.orders) return found_;
             one();
             if (!found_.wrong.empty()) return found_;
         } while (next());
@@ -100,17 +100,17 @@ public:
 private:
     void one() {
         const std::unique_ptr<run> trial = begin_();
-        agenda& events = trial->events();
+        event_set& events = trial->events();
         happened past{events};
         bool is_new = true;
-        while (!events.pending().empty() && past.size() < most_.events) {
+        while (!events.pending().empty() && past.size() < limits_.events) {
             // The event chosen last is new. The events before it have been examined.
             if (past.size() == path_.size()) is_new = is_new && go_on(events, past);
             // An order that cannot be new still runs to its end, because the program has to clean up.
             const unsigned event = is_new ? path_[past.size()].event : events.pending().front();
-            if (is_new && past.size() + 1 == path_.size()) look_for_races(events, past, event);
+            if (is_new && past.size() + 1 == path_.size()) find_races(events, past, event);
             past.add(event);
-            events.carry_out(event);
+            events.run_event(event);
         }
         ++(is_new ? found_.orders : found_.abandoned);
         found_.longest = std::max(found_.longest, past.size());
@@ -120,7 +120,7 @@ private:
     }
 
     /// Chooses one more event. Returns false if every possible continuation equals an order that has been run.
-    bool go_on(const agenda& events, const happened& past) {
+    bool go_on(const event_set& events, const happened& past) {
         turn t;
         if (!path_.empty()) {
             const turn& last = path_.back();
@@ -136,11 +136,11 @@ private:
         return true;
     }
 
-    /// If an earlier event of the same place could come later, schedules an order in which `event` comes first.
-    void look_for_races(const agenda& events, const happened& past, unsigned event) {
+    /// If an earlier event of the same place could happen later, schedules an order in which `event` happens first.
+    void find_races(const event_set& events, const happened& past, unsigned event) {
         const std::size_t rival = past.rival_of(event);
         if (rival == happened::none) return;
-        // `first` collects the initial events of every order of the events that do not depend on the rival, then
+        // `first` collects the initial events of every order of the events that do not depend on that event, then
         // `event`.
         happened rest{events};
         std::vector<unsigned> first;
@@ -174,7 +174,7 @@ private:
         return false;
     }
 
-    const bounds most_;
+    const bounds limits_;
     const std::function<std::unique_ptr<run>()>& begin_;
     std::vector<turn> path_;
     exploration found_;
@@ -182,8 +182,8 @@ private:
 
 }  // namespace
 
-exploration explore(const bounds& most, const std::function<std::unique_ptr<run>()>& begin) {
-    return search{most, begin}.all();
+exploration explore(const bounds& limits, const std::function<std::unique_ptr<run>()>& begin) {
+    return search{limits, begin}.all();
 }
 
 }  // namespace tutti::cluster::testing

@@ -20,12 +20,12 @@
 namespace tutti::cluster::testing {
 
 /// The events of one run.
-class agenda {
+class event_set {
 public:
     /// Adds an event at `place`. The event happens some time after the current one.
     void add(unsigned place, std::string name, std::function<void()> what);
     [[nodiscard]] const std::vector<unsigned>& pending() const noexcept { return pending_; }
-    void carry_out(unsigned event);
+    void run_event(unsigned event);
 
     static constexpr unsigned nothing = ~0u;
     [[nodiscard]] unsigned place_of(unsigned event) const noexcept { return events_[event].place; }
@@ -34,13 +34,13 @@ public:
     [[nodiscard]] const std::string& name_of(unsigned event) const noexcept { return events_[event].name; }
 
 private:
-    struct happening {
+    struct caused_event {
         unsigned place;
         unsigned cause;
         std::string name;
         std::function<void()> what;
     };
-    std::vector<happening> events_;
+    std::vector<caused_event> events_;
     std::vector<unsigned> pending_;  // in the order in which they were caused
     unsigned now_ = nothing;
 };
@@ -49,7 +49,7 @@ private:
 class run {
 public:
     virtual ~run() = default;
-    [[nodiscard]] virtual agenda& events() noexcept = 0;
+    [[nodiscard]] virtual event_set& events() noexcept = 0;
     /// Returns a description of the error, or an empty string. REQUIRES: nothing is pending.
     [[nodiscard]] virtual std::string verdict() = 0;
 };

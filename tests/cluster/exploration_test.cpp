@@ -19,7 +19,7 @@ public:
     toy(std::uint64_t seed, std::multiset<trace>& seen) : seed_{seed}, seen_{seen} {
         for (std::uint64_t i = 0; i < 2 + mix(seed_) % 2; ++i) add(mix(seed_ + i), 0);
     }
-    agenda& events() noexcept override { return agenda_; }
+    event_set& events() noexcept override { return event_set_; }
     std::string verdict() override {
         seen_.insert(trace_);
         return {};
@@ -34,7 +34,7 @@ private:
     }
     void add(std::uint64_t name, unsigned depth) {
         const auto place = static_cast<unsigned>(mix(name) % places);
-        agenda_.add(place, std::to_string(name), [this, name, place, depth] {
+        event_set_.add(place, std::to_string(name), [this, name, place, depth] {
             std::vector<std::uint64_t>& before = trace_[place];
             // The first event at a place causes different events than later ones.
             const std::uint64_t kind = mix(name + (before.empty() ? 1 : 2)) % 3;
@@ -45,7 +45,7 @@ private:
 
     const std::uint64_t seed_;
     std::multiset<trace>& seen_;
-    agenda agenda_;
+    event_set event_set_;
     trace trace_;
 };
 
@@ -53,7 +53,7 @@ private:
 void try_all(std::uint64_t seed, std::vector<unsigned>& chosen, std::multiset<trace>& seen) {
     std::multiset<trace> of_this;
     toy one{seed, of_this};
-    for (const unsigned c : chosen) one.events().carry_out(c);
+    for (const unsigned c : chosen) one.events().run_event(c);
     const std::vector<unsigned> pending = one.events().pending();
     if (pending.empty()) {
         static_cast<void>(one.verdict());
@@ -85,19 +85,20 @@ TEST(cluster_exploration, runs_each_order_once) {
     EXPECT_GT(orders, 4 * traces) << "most orders are like others";
 }
 
-/// Two events of one place. The second is an error if it comes first.
+/// Two events of one place. The second is an error if it happens first.
 class hasty final : public run {
 public:
     hasty() {
-        agenda_.add(0, "sets", [this] { set_ = true; });
-        agenda_.add(1, "causes",
-                    [this] { agenda_.add(0, "uses", [this] { wrong_ = set_ ? "" : "used before it was set"; }); });
+        event_set_.add(0, "sets", [this] { set_ = true; });
+        event_set_.add(1, "causes", [this] {
+            event_set_.add(0, "uses", [this] { wrong_ = set_ ? "" : "used before it was set"; });
+        });
     }
-    agenda& events() noexcept override { return agenda_; }
+    event_set& events() noexcept override { return event_set_; }
     std::string verdict() override { return wrong_; }
 
 private:
-    agenda agenda_;
+    event_set event_set_;
     bool set_ = false;
     std::string wrong_;
 };
@@ -113,14 +114,14 @@ TEST(cluster_exploration, reports_a_wrong_order) {
 class endless final : public run {
 public:
     endless() { go_on(); }
-    agenda& events() noexcept override { return agenda_; }
+    event_set& events() noexcept override { return event_set_; }
     std::string verdict() override { return {}; }
 
 private:
     void go_on() {
-        agenda_.add(0, "again", [this] { go_on(); });
+        event_set_.add(0, "again", [this] { go_on(); });
     }
-    agenda agenda_;
+    event_set event_set_;
 };
 
 TEST(cluster_exploration, reports_an_endless_order) {

@@ -144,9 +144,9 @@ TEST(fast_path_test, allocates_nothing_for_local_objects) {
     EXPECT_EQ(tutti::atomically([&](tutti::tx& t) { return to.read(t).balance; }), 8);
 }
 
-// ---- attempts that register with the engine only when they do more than open objects at hand
+// ---- attempts that register with the engine only when they do more than open fast-path objects
 
-/// Two objects at hand of this thread, and further steps that a block may take after it has opened one of them.
+/// Two fast-path objects of this thread, and further steps that a block may take after it has opened one of them.
 struct company {
     company() {
         tutti::atomically([&](tutti::tx& t) {
@@ -229,7 +229,7 @@ const turn_of_events turns[]{
 class fast_path_schedules_test : public ::testing::TestWithParam<turn_of_events> {};
 
 // Catches an attempt that registers twice or not at all, and an attempt whose writes are lost on the way.
-TEST_P(fast_path_schedules_test, an_attempt_is_what_it_is_however_it_began) {
+TEST_P(fast_path_schedules_test, behaves_as_an_ordinary_attempt) {
     company c;
     for (int turn = 0; turn < 2; ++turn) {  // the second turn finds the state that the first turn leaves
         tutti::atomically([&](tutti::tx& t) {
@@ -278,7 +278,7 @@ const overtaking overtakings[]{
 class fast_path_conflict_test : public ::testing::TestWithParam<overtaking> {};
 
 // Catches an attempt that validates its objects before it registers, and is then rolled back needlessly.
-TEST_P(fast_path_conflict_test, is_why_an_attempt_is_rolled_back_however_it_began) {
+TEST_P(fast_path_conflict_test, rolls_back_for_the_same_reason) {
     company c;
     const auto rolled_back = [&] { return c.here.status().rolled_back.at(static_cast<std::size_t>(GetParam().why)); };
     for (unsigned turn = 1; turn < 3; ++turn) {
@@ -325,7 +325,7 @@ TEST(fast_path_test, reserves_objects_of_an_asserting_block) {
     EXPECT_EQ(reserved(), 2u);
 }
 
-// Catches a read-only promise that is respected only if the whole block made it.
+// Catches a read-only mode that is respected only if the whole block has it.
 TEST(fast_path_test, refuses_writes_in_a_read_only_block) {
     company c;
     for (int turn = 0; turn < 2; ++turn) {
@@ -359,7 +359,7 @@ void add_to_all(company& c) {
     }};
 }
 
-// Catches a read-only block that does not get a snapshot when its first object is at hand.
+// Catches a read-only block that does not get a snapshot when its first object is a fast-path object.
 TEST(fast_path_test, keeps_the_snapshot_of_a_reading_block) {
     company c;
     for (long turn = 0; turn < 3; ++turn) {
@@ -387,15 +387,15 @@ bool changes_one(company& c, const std::function<void()>& beside) {
     return attempts != 1;
 }
 
-// Catches a place that counts as written because the previous attempt wrote there. Covers a fast-path attempt, an attempt
-// that was light at first, and an attempt that never was.
+// Catches a place that counts as written because the previous attempt wrote there. Covers a fast-path attempt, an
+// attempt that was on the fast path at first, and an attempt that never was.
 TEST(fast_path_test, does_not_write_objects_in_reused_entries) {
     company c;
     const auto warm = [&] {  // the thread knows the objects' places, and both kinds of attempt have written there
-        for (const bool light : {false, true, false, true}) {
+        for (const bool fast_path : {false, true, false, true}) {
             static_cast<void>(c.sum());
             tutti::atomically([&](tutti::tx& t) {
-                if (!light) static_cast<void>(c.variable.get(t) + c.other.read(t).balance);
+                if (!fast_path) static_cast<void>(c.variable.get(t) + c.other.read(t).balance);
                 c.one.write(t).balance += 1;
             });
         }
@@ -437,7 +437,7 @@ TEST(fast_path_test, does_not_write_objects_in_reused_entries) {
     }
 }
 
-// Catches a nested block whose objects at hand are not undone with the block.
+// Catches a nested block whose fast-path objects are not undone with the block.
 TEST(fast_path_test, undoes_objects_opened_by_a_nested_block) {
     company c;
     for (int turn = 0; turn < 2; ++turn) {
@@ -452,7 +452,7 @@ TEST(fast_path_test, undoes_objects_opened_by_a_nested_block) {
     }
 }
 
-// Catches a block that goes on with objects at hand although it has to start over.
+// Catches a block that continues with fast-path objects although it has to start over.
 TEST(fast_path_test, opens_nothing_after_a_swallowed_restart) {
     company c;
     bool went_on = false;
@@ -632,7 +632,7 @@ class fast_path_vote_test : public ::testing::TestWithParam<bool> {};
 
 // Catches a commit that publishes variables at the version drawn before the vote. A block that began after that draw
 // finds the variables in its snapshot, and does not learn that its objects are older.
-TEST_P(fast_path_vote_test, variables_and_objects_are_seen_together_also_by_a_block_that_begins_during_it) {
+TEST_P(fast_path_vote_test, shows_variables_and_objects_together) {
     const support::watchdog dog{"cluster_local_vote"};
     node here;
     const ref<watched> object{here, "object"};

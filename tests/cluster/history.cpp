@@ -107,7 +107,7 @@ std::string history::judge() const {
         for (auto at = next.find({id, tag}); at != next.end(); at = next.find({id, tag})) tag = at->second;
         return tag;
     };
-    // A read of an object that a return has ended comes after that return, so the returns are processed in order.
+    // A read of an object that a rejoin has ended follows that rejoin, so the rejoins are processed in order.
     std::vector<std::pair<std::uint64_t, writer_tag>> rounds{returns_.begin(), returns_.end()};
     rounds.emplace_back(~std::uint64_t{0}, 0);
     std::uint64_t since = 0;
@@ -120,7 +120,7 @@ std::string history::judge() const {
                 writer_tag tag = 0;
                 if (!writer_of(s, tag))
                     return name(i + 1, a) +
-                           " read what nobody has committed: G1a (aborted read) or G1b (intermediate read)";
+                           " read what no transaction has committed: G1a (aborted read) or G1b (intermediate read)";
                 if (!a.committed || std::ranges::find(a.writes, s.id) == a.writes.end()) continue;
                 const auto [at, fresh] = next.try_emplace({s.id, tag}, i + 1);
                 if (!fresh) {

@@ -60,7 +60,7 @@ public:
         returns_[version] = tag;
     }
 
-    /// Settles the attempts of unknown outcome: those whose writes any read saw have committed. REQUIRES: the run is
+    /// Resolves the attempts of unknown outcome: those whose writes any read saw have committed. REQUIRES: the run is
     /// over.
     void settle_doubts();
     /// Returns a description of the first error, or an empty string.

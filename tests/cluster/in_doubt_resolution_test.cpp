@@ -1,5 +1,5 @@
-// Participants settle commits of a lost coordinator: node 2, whose commits nodes 0 and 1 take part in. Catches a
-// participant that decides without knowledge, or that denies a commit it may have promised.
+// Participants resolve commits of a lost coordinator: node 2, whose commits nodes 0 and 1 take part in. Catches a
+// participant that decides without knowledge, or that denies a commit it may have prepared.
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -25,7 +25,7 @@ public:
         EXPECT_EQ(to, 1);
         if (kind == tutti::wire::message_type::fate_query) ++questions;
         tutti::wire::fate_report v;
-        if (kind == tutti::wire::message_type::fate_report && tutti::wire::decode(body, v)) told.push_back(v);
+        if (kind == tutti::wire::message_type::fate_report && tutti::wire::decode(body, v)) reports.push_back(v);
     }
     /// Handles the coordinator's prepare, which writes one object and has read another. Returns the vote.
     bool prepare(std::uint64_t sequence) {
@@ -42,20 +42,20 @@ public:
         here.on_node_lost(n);
         door.on_node_lost(n);
     }
-    void hear(tutti::wire::transaction_fate f) {
+    void receive_report(tutti::wire::transaction_fate f) {
         here.commits.receive_report({{2, 0, 1}, f, f == tutti::wire::transaction_fate::committed ? 5u : 0u}, 1);
     }
-    [[nodiscard]] std::optional<tutti::wire::transaction_fate> says_of(std::uint64_t sequence) {
-        told.clear();
+    [[nodiscard]] std::optional<tutti::wire::transaction_fate> report_about(std::uint64_t sequence) {
+        reports.clear();
         here.commits.receive_query({2, 0, sequence}, 1);
-        return told.empty() ? std::nullopt : std::optional{told.front().fate};
+        return reports.empty() ? std::nullopt : std::optional{reports.front().fate};
     }
-    [[nodiscard]] tutti::wire::object_view look() {
+    [[nodiscard]] tutti::wire::object_view read_object() {
         tutti::wire::object_view view;
         here.objects.read(written, view);
         return view;
     }
-    [[nodiscard]] bool is_in_doubt() { return look().where == tutti::wire::lookup_result::in_doubt; }
+    [[nodiscard]] bool is_in_doubt() { return read_object().where == tutti::wire::lookup_result::in_doubt; }
     [[nodiscard]] bool may_overwrite_what_it_read() {
         const transaction_name another{.node = 0, .slot = 9, .sequence = 1};
         const bool may = here.objects.lock_to_write(read, 0, another) == tutti::wire::lock_refusal::none;
@@ -83,7 +83,7 @@ public:
     rejoin_protocol door{here, others};
     const object_id written = at_home(0), read = at_home(written.low + 1);
     unsigned questions = 0;
-    std::vector<tutti::wire::fate_report> told;
+    std::vector<tutti::wire::fate_report> reports;
 
 private:
     static object_id at_home(std::uint64_t from) {
@@ -98,22 +98,22 @@ TEST(commit_participant_test, adopts_the_decision_of_another) {
         participant p;
         ASSERT_TRUE(p.prepare(1));
         EXPECT_EQ(p.here.commits.count().in_doubt, 0u);
-        p.hear(tutti::wire::transaction_fate::committed);
-        EXPECT_EQ(p.look().where, tutti::wire::lookup_result::busy) << "its node runs, and is the one to say so";
+        p.receive_report(tutti::wire::transaction_fate::committed);
+        EXPECT_EQ(p.read_object().where, tutti::wire::lookup_result::busy) << "its node runs, and is the one to say so";
         p.lose(2);
         EXPECT_EQ(p.questions, 1u);
         EXPECT_TRUE(p.is_in_doubt());
         EXPECT_EQ(p.here.commits.count().in_doubt, 1u);
         EXPECT_FALSE(p.may_overwrite_what_it_read());
-        p.hear(commits ? tutti::wire::transaction_fate::committed : tutti::wire::transaction_fate::aborted);
-        EXPECT_EQ(p.look().exists, commits);
-        EXPECT_EQ(p.look().version, commits ? 5u : 0u);
+        p.receive_report(commits ? tutti::wire::transaction_fate::committed : tutti::wire::transaction_fate::aborted);
+        EXPECT_EQ(p.read_object().exists, commits);
+        EXPECT_EQ(p.read_object().version, commits ? 5u : 0u);
         EXPECT_TRUE(p.may_overwrite_what_it_read());
         const commit_participant::statistics f = p.here.commits.count();
         EXPECT_EQ(f.in_doubt, 0u);
         EXPECT_EQ(f.committed, commits ? 1u : 0u);
         EXPECT_EQ(f.aborted, commits ? 0u : 1u);
-        EXPECT_EQ(p.says_of(1),
+        EXPECT_EQ(p.report_about(1),
                   commits ? tutti::wire::transaction_fate::committed : tutti::wire::transaction_fate::aborted);
     }
 }
@@ -121,43 +121,43 @@ TEST(commit_participant_test, adopts_the_decision_of_another) {
 TEST(commit_participant_test, leaves_unknown_decisions_in_doubt) {
     participant p;
     ASSERT_TRUE(p.prepare(1));
-    EXPECT_EQ(p.says_of(1), std::nullopt) << "its decision may come";
+    EXPECT_EQ(p.report_about(1), std::nullopt) << "its decision may arrive";
     p.lose(2);
-    ASSERT_EQ(p.told.size(), 1u) << "of what was asked for before";
-    EXPECT_EQ(p.told.front().fate, tutti::wire::transaction_fate::unknown);
-    p.hear(tutti::wire::transaction_fate::unknown);
+    ASSERT_EQ(p.reports.size(), 1u) << "of what was asked for before";
+    EXPECT_EQ(p.reports.front().fate, tutti::wire::transaction_fate::unknown);
+    p.receive_report(tutti::wire::transaction_fate::unknown);
     EXPECT_TRUE(p.is_in_doubt());
     EXPECT_TRUE(p.may_overwrite_what_it_read());
 }
 
 /// Returns the participant's answer about a commit that was prepared and decided long ago.
-std::optional<tutti::wire::transaction_fate> says_of_long_ago(bool another_process_follows) {
+std::optional<tutti::wire::transaction_fate> report_about_long_ago(bool another_process_follows) {
     participant p;
     EXPECT_TRUE(p.prepare(1));
     p.decide(1, true);
     for (std::uint64_t i = 2; i < 100 && !another_process_follows; ++i) p.decide(i, false);
     p.lose(2);
     if (another_process_follows) p.here.admit(2, 1000);
-    return p.says_of(1);
+    return p.report_about(1);
 }
 
 TEST(commit_participant_test, denies_only_what_it_never_prepared) {
     {
         participant p;
-        EXPECT_EQ(p.says_of(1), std::nullopt);
+        EXPECT_EQ(p.report_about(1), std::nullopt);
         p.decide(1, false);
-        ASSERT_EQ(p.told.size(), 1u);
-        EXPECT_EQ(p.told.front().fate, tutti::wire::transaction_fate::aborted);
-        EXPECT_EQ(p.says_of(2), std::nullopt);
+        ASSERT_EQ(p.reports.size(), 1u);
+        EXPECT_EQ(p.reports.front().fate, tutti::wire::transaction_fate::aborted);
+        EXPECT_EQ(p.report_about(2), std::nullopt);
         p.lose(2);
-        EXPECT_EQ(p.told.back().fate, tutti::wire::transaction_fate::aborted);
+        EXPECT_EQ(p.reports.back().fate, tutti::wire::transaction_fate::aborted);
         EXPECT_FALSE(p.prepare(2)) << "it has said that it never will";
     }
-    EXPECT_EQ(says_of_long_ago(false), tutti::wire::transaction_fate::unknown);
-    EXPECT_EQ(says_of_long_ago(true), tutti::wire::transaction_fate::unknown);
+    EXPECT_EQ(report_about_long_ago(false), tutti::wire::transaction_fate::unknown);
+    EXPECT_EQ(report_about_long_ago(true), tutti::wire::transaction_fate::unknown);
     injected_fault = fault::deny_forgotten;
-    EXPECT_EQ(says_of_long_ago(false), tutti::wire::transaction_fate::aborted);
-    EXPECT_EQ(says_of_long_ago(true), tutti::wire::transaction_fate::aborted);
+    EXPECT_EQ(report_about_long_ago(false), tutti::wire::transaction_fate::aborted);
+    EXPECT_EQ(report_about_long_ago(true), tutti::wire::transaction_fate::aborted);
     injected_fault = fault::none;
 }
 
@@ -171,7 +171,7 @@ bool believes_a_successor(bool before) {
     p.here.admit(1, 1000);
     if (before) p.lose(2);
     EXPECT_TRUE(p.is_in_doubt());
-    p.hear(tutti::wire::transaction_fate::aborted);
+    p.receive_report(tutti::wire::transaction_fate::aborted);
     return !p.is_in_doubt();
 }
 
@@ -187,28 +187,29 @@ TEST(commit_participant_test, ignores_reports_of_later_processes) {
     ASSERT_TRUE(p.prepare(1));
     p.here.admit(1, 1000);
     p.lose(2);
-    p.hear(tutti::wire::transaction_fate::aborted);
+    p.receive_report(tutti::wire::transaction_fate::aborted);
     EXPECT_TRUE(p.is_in_doubt());
-    EXPECT_TRUE(p.may_overwrite_what_it_read()) << "nobody is left to ask";
+    EXPECT_TRUE(p.may_overwrite_what_it_read()) << "no other participant remains";
 }
 
-/// Returns true if a participant settles its commit after a survey. Its answers about its objects must stay true.
-bool settles_after_a_survey() {
+/// Returns true if a participant resolves its commit after an ownership report. Its answers about its objects must stay
+/// true.
+bool resolves_after_an_ownership_report() {
     participant p;
     EXPECT_TRUE(p.prepare(1));
     p.lose(2);
     if (!p.is_followed()) {
-        p.hear(tutti::wire::transaction_fate::unknown);
+        p.receive_report(tutti::wire::transaction_fate::unknown);
         EXPECT_TRUE(p.is_followed());
     }
-    p.hear(tutti::wire::transaction_fate::committed);
+    p.receive_report(tutti::wire::transaction_fate::committed);
     return !p.is_in_doubt();
 }
 
 TEST(commit_participant_test, decides_nothing_after_an_ownership_report) {
-    EXPECT_FALSE(settles_after_a_survey());
+    EXPECT_FALSE(resolves_after_an_ownership_report());
     injected_fault = fault::resolve_after_report;
-    EXPECT_TRUE(settles_after_a_survey());
+    EXPECT_TRUE(resolves_after_an_ownership_report());
     injected_fault = fault::none;
     participant p;
     ASSERT_TRUE(p.prepare(1));
@@ -288,10 +289,10 @@ TEST(commit_participant_test, commits_what_all_have_prepared) {
     three_participants t;
     std::uint64_t latest = 0;
     for (const auto& o : t.all) {
-        const tutti::wire::prepare_reply said = o->prepare();
-        ASSERT_TRUE(said.yes);
-        latest = std::max(latest, said.clock);
-        o->here.clock.raise_to(20);  // the node goes on, and must remember its clock's value
+        const tutti::wire::prepare_reply answer = o->prepare();
+        ASSERT_TRUE(answer.yes);
+        latest = std::max(latest, answer.clock);
+        o->here.clock.raise_to(20);  // the node continues, and must remember its clock's value
     }
     EXPECT_EQ(latest, 7u);
     t.lose_coordinator();
@@ -329,7 +330,7 @@ TEST(commit_participant_test, aborts_what_one_has_not_prepared) {
     }
 }
 
-/// A participant that may have refused the commit is gone when the two others hear that the coordinator ended. Returns
+/// A participant that may have refused the commit is lost when the two others learn that the coordinator ended. Returns
 /// true if the two others commit.
 bool commit_without_one_that_may_have_refused() {
     three_participants t;
@@ -378,7 +379,7 @@ TEST(commit_participant_test, answers_early_and_repeated_withdrawals) {
 
 constexpr transaction_name doubted{.node = 2, .slot = 0, .sequence = 1};
 
-/// Two participants. Each has prepared, lost its coordinator, and heard that the other does not know the outcome.
+/// Two participants. Each has prepared, lost its coordinator, and learned that the other does not know the outcome.
 class both_in_doubt {
 public:
     struct one : message_sender {
@@ -399,7 +400,7 @@ public:
                           .others = {static_cast<node_number>(1 - here.self)}})
                 .yes;
         }
-        [[nodiscard]] tutti::wire::object_view look() {
+        [[nodiscard]] tutti::wire::object_view read_object() {
             tutti::wire::object_view view;
             here.objects.read(id, view);
             return view;
@@ -417,10 +418,10 @@ public:
     void deliver() {
         for (const auto& [from, to] : {std::pair{&a, &b}, std::pair{&b, &a}}) {
             for (const std::string& body : std::exchange(from->out, {})) {
-                tutti::wire::fate_report told;
-                EXPECT_TRUE(tutti::wire::decode(body, told));
+                tutti::wire::fate_report report;
+                EXPECT_TRUE(tutti::wire::decode(body, report));
                 to->here.clock.raise_to(from->here.clock.now());
-                to->here.commits.receive_report(told, from->here.self);
+                to->here.commits.receive_report(report, from->here.self);
             }
         }
     }
@@ -453,9 +454,9 @@ TEST(operator_resolution_test, resolves_unknown_decisions_at_all_participants) {
         EXPECT_EQ(result_of(t.a.here.commits.resolve(doubted, commits)), resolve_result::done);
         t.deliver();
         for (both_in_doubt::one* const o : {&t.a, &t.b}) {
-            EXPECT_EQ(o->look().where, tutti::wire::lookup_result::here);
-            EXPECT_EQ(o->look().exists, commits);
-            EXPECT_EQ(o->look().version, commits ? 21u : 0u) << "above the clock at which each had locked it";
+            EXPECT_EQ(o->read_object().where, tutti::wire::lookup_result::here);
+            EXPECT_EQ(o->read_object().exists, commits);
+            EXPECT_EQ(o->read_object().version, commits ? 21u : 0u) << "above the clock at which each had locked it";
             EXPECT_EQ(o->here.commits.count().transactions, 0u);
             EXPECT_EQ(o->here.commits.count().by_operator, 1u);
             EXPECT_EQ(o->here.commits.list_doubts().at(0).state,
@@ -463,7 +464,7 @@ TEST(operator_resolution_test, resolves_unknown_decisions_at_all_participants) {
             EXPECT_TRUE(o->here.commits.list_doubts().at(0).by_hand);
             EXPECT_EQ(result_of(o->here.commits.resolve(doubted, commits)), resolve_result::was_done);
             EXPECT_EQ(result_of(o->here.commits.resolve(doubted, !commits)), resolve_result::contradiction);
-            EXPECT_EQ(o->look().exists, commits);
+            EXPECT_EQ(o->read_object().exists, commits);
         }
     }
 }
@@ -475,7 +476,7 @@ bool operators_agree() {
     static_cast<void>(t.a.here.commits.resolve(doubted, true));
     static_cast<void>(t.b.here.commits.resolve(doubted, false));
     t.deliver();
-    return t.a.look().exists == t.b.look().exists;
+    return t.a.read_object().exists == t.b.read_object().exists;
 }
 
 TEST(operator_resolution_test, is_accepted_by_one_participant_only) {
@@ -491,7 +492,7 @@ TEST(operator_resolution_test, refuses_decidable_transactions) {
     ASSERT_TRUE(p.prepare(1));
     EXPECT_EQ(result_of(p.here.commits.resolve(doubted, true)), resolve_result::runs);
     p.lose(2);
-    p.hear(tutti::wire::transaction_fate::committed);
+    p.receive_report(tutti::wire::transaction_fate::committed);
     EXPECT_EQ(result_of(p.here.commits.resolve(doubted, true)), resolve_result::was_done);
     EXPECT_EQ(result_of(p.here.commits.resolve(doubted, false)), resolve_result::contradiction);
     EXPECT_FALSE(p.here.commits.list_doubts().at(0).by_hand);
@@ -503,15 +504,15 @@ TEST(operator_resolution_test, resolves_after_a_rejoin) {
         participant p;
         ASSERT_TRUE(p.prepare(1));
         p.lose(2);
-        p.hear(tutti::wire::transaction_fate::unknown);
+        p.receive_report(tutti::wire::transaction_fate::unknown);
         EXPECT_TRUE(p.is_followed());
         p.here.admit(2, 1000);
         EXPECT_TRUE(p.is_in_doubt());
         EXPECT_EQ(result_of(p.here.commits.resolve(doubted, commits)), resolve_result::done);
-        EXPECT_EQ(p.look().where, tutti::wire::lookup_result::here);
-        EXPECT_EQ(p.look().exists, commits);
-        ASSERT_FALSE(p.told.empty()) << "the other participant is told";
-        EXPECT_TRUE(p.told.back().by_hand);
+        EXPECT_EQ(p.read_object().where, tutti::wire::lookup_result::here);
+        EXPECT_EQ(p.read_object().exists, commits);
+        ASSERT_FALSE(p.reports.empty()) << "the other participant is told";
+        EXPECT_TRUE(p.reports.back().by_hand);
     }
 }
 
@@ -532,9 +533,9 @@ TEST(operator_resolution_test, erases_objects_moving_to_the_lost_node) {
     EXPECT_EQ(result_of(t.a.here.commits.resolve(doubted, true)), resolve_result::done);
     t.deliver();
     for (both_in_doubt::one* const o : {&t.a, &t.b}) {
-        EXPECT_EQ(o->look().where, tutti::wire::lookup_result::here);
-        EXPECT_FALSE(o->look().exists);
-        EXPECT_EQ(o->look().version, 21u);
+        EXPECT_EQ(o->read_object().where, tutti::wire::lookup_result::here);
+        EXPECT_FALSE(o->read_object().exists);
+        EXPECT_EQ(o->read_object().version, 21u);
     }
 }
 

@@ -55,8 +55,8 @@ class cluster_irrevocable : public ::testing::TestWithParam<cluster::placement> 
 
 // Catches objects that are overwritten or locked while an irrevocable block holds them. Catches two such blocks that
 // wait for each other, and state that a finished block leaves behind.
-TEST_P(cluster_irrevocable, blocks_run_once_beside_others) {
-    support::watchdog guard{"blocks_run_once_beside_others"};
+TEST_P(cluster_irrevocable, runs_each_block_once) {
+    support::watchdog guard{"runs_each_block_once"};
     constexpr unsigned count = 3, objects = 4;
     const auto nodes = start_nodes(count, GetParam());
     const auto at = [&](unsigned n, std::uint64_t i) { return ref<account>{*nodes[n], {2, i % objects}}; };
@@ -68,17 +68,18 @@ TEST_P(cluster_irrevocable, blocks_run_once_beside_others) {
     std::atomic<bool> stop{false};
     std::atomic<long> added{0}, behind{0};
     std::atomic<int> inside{0}, met{0};
-    std::vector<std::thread> crew, bound;
+    std::vector<std::thread> writer_threads, irrevocable_threads;
     for (unsigned n = 0; n < count; ++n) {
-        crew.emplace_back([&, n] {  // moves money between two objects; also reads others without using their values
-            for (unsigned i = n; !stop.load(); ++i) {
-                atomically([&](tx& t) {
-                    at(n, i).write(t).balance += 1;
-                    at(n, i + 1).write(t).balance -= at(n, i + 2).read(t).balance >= 0 ? 1 : 1;
-                });
-            }
-        });
-        bound.emplace_back([&, n] {
+        writer_threads.emplace_back(
+            [&, n] {  // moves money between two objects; also reads others without using their values
+                for (unsigned i = n; !stop.load(); ++i) {
+                    atomically([&](tx& t) {
+                        at(n, i).write(t).balance += 1;
+                        at(n, i + 1).write(t).balance -= at(n, i + 2).read(t).balance >= 0 ? 1 : 1;
+                    });
+                }
+            });
+        irrevocable_threads.emplace_back([&, n] {
             for (unsigned i = 0; i < rounds; ++i) {
                 const bool late = i % 3 == 0, with_local = i % 2 == 0;
                 atomically(late ? options{} : irrevocably, [&](tx& t) {
@@ -97,9 +98,9 @@ TEST_P(cluster_irrevocable, blocks_run_once_beside_others) {
             }
         });
     }
-    for (std::thread& t : bound) t.join();
+    for (std::thread& t : irrevocable_threads) t.join();
     stop.store(true);
-    for (std::thread& t : crew) t.join();
+    for (std::thread& t : writer_threads) t.join();
     EXPECT_EQ(behind.load(), count * rounds);
     EXPECT_EQ(met.load(), 0);
     EXPECT_EQ(local.load(), count * ((rounds + 1) / 2));
@@ -117,8 +118,8 @@ INSTANTIATE_TEST_SUITE_P(all, cluster_irrevocable,
 
 // Catches a block that becomes irrevocable although an object that it has opened was overwritten, here or elsewhere.
 // Catches a block that starts over although its objects are unchanged.
-TEST(cluster_irrevocable_blocks, hold_what_they_had_opened) {
-    support::watchdog guard{"hold_what_they_had_opened"};
+TEST(cluster_irrevocable_blocks, reserve_objects_opened_before) {
+    support::watchdog guard{"reserve_objects_opened_before"};
     const auto nodes = start_nodes(2, cluster::placement::home);
     for (const unsigned home : {0u, 1u}) {
         const object_id id = at_home(home, 2);
@@ -146,7 +147,7 @@ TEST(cluster_irrevocable_blocks, hold_what_they_had_opened) {
 // Catches a reservation that keeps out readers, or commits of blocks that have read. Catches a writer that ignores a
 // reservation.
 TEST(cluster_irrevocable_blocks, exclude_only_writers) {
-    support::watchdog guard{"keep_writers_out_and_nobody_else"};
+    support::watchdog guard{"exclude_only_writers"};
     const auto nodes = start_nodes(2, cluster::placement::home);
     for (const unsigned home : {0u, 1u}) {
         const ref<account> held{*nodes[0], at_home(home, 2)}, held_there{*nodes[1], held.id()};
@@ -193,8 +194,8 @@ struct slow_voter final : participant {
 
 // Catches an irrevocable block that aborts because of a slow commit. The commit writes an object that the block opens,
 // or has read an object that the block writes.
-TEST(cluster_irrevocable_blocks, wait_for_commits_that_are_under_way) {
-    support::watchdog guard{"wait_for_commits_that_are_under_way"};
+TEST(cluster_irrevocable_blocks, wait_for_running_commits) {
+    support::watchdog guard{"wait_for_running_commits"};
     const auto nodes = start_nodes(2, cluster::placement::home);
     for (const unsigned home : {0u, 1u}) {
         const ref<account> wanted{*nodes[0], at_home(home, 2)}, wanted_there{*nodes[1], wanted.id()};
@@ -230,7 +231,7 @@ TEST(cluster_irrevocable_blocks, wait_for_commits_that_are_under_way) {
 
 // Catches a token or a reservation that stays behind when a block ends by an exception.
 TEST(cluster_irrevocable_blocks, release_everything_on_failure) {
-    support::watchdog guard{"that_fail_leave_nothing_behind"};
+    support::watchdog guard{"release_everything_on_failure"};
     const auto nodes = start_nodes(2, cluster::placement::home);
     const ref<account> a{*nodes[0], at_home(0, 2)}, b{*nodes[0], at_home(1, 2)};
     atomically([&](tx& t) { a.publish(t, {1}), b.publish(t, {1}); });
@@ -252,8 +253,8 @@ TEST(cluster_irrevocable_blocks, release_everything_on_failure) {
 }
 
 // Catches an irrevocable block that reads a snapshot of the past.
-TEST(cluster_irrevocable_blocks, may_promise_to_write_nothing) {
-    support::watchdog guard{"may_promise_to_write_nothing"};
+TEST(cluster_irrevocable_blocks, may_be_read_only) {
+    support::watchdog guard{"may_be_read_only"};
     const auto nodes = start_nodes(2, cluster::placement::home);
     const ref<account> a{*nodes[0], at_home(0, 2)}, b{*nodes[0], at_home(1, 2)};
     atomically([&](tx& t) { a.publish(t, {1}), b.publish(t, {1}); });
@@ -294,8 +295,8 @@ TEST(cluster_irrevocable_blocks, use_one_cluster) {
 }
 
 // Catches a block that waits forever when the node of the token, or of an object, is lost.
-TEST(cluster_irrevocable_blocks, do_not_outwait_a_lost_node) {
-    support::watchdog guard{"do_not_outwait_a_lost_node"};
+TEST(cluster_irrevocable_blocks, do_not_wait_for_a_lost_node) {
+    support::watchdog guard{"do_not_wait_for_a_lost_node"};
     const unsigned home = token_home(3);
     auto nodes = start_nodes(3, cluster::placement::home);
     const unsigned me = home == 0 ? 1 : 0, other = 3 - home - me;
@@ -324,18 +325,18 @@ TEST(cluster_irrevocable_blocks, do_not_outwait_a_lost_node) {
 // Catches irrevocable blocks of several processes that run at the same time. They open the same objects in different
 // orders.
 TEST(cluster_irrevocable_blocks, do_not_deadlock_across_processes) {
-    support::watchdog guard{"of_several_processes_are_no_deadlock"};
+    support::watchdog guard{"do_not_deadlock_across_processes"};
     const process_cluster cluster{3};
     for (const auto& n : cluster.nodes) EXPECT_EQ(n->ask("commit 1"), "done");
     const auto rounds = static_cast<long>(support::rounds(60));
-    for (const auto& n : cluster.nodes) n->say("sweep " + std::to_string(rounds));
-    for (const auto& n : cluster.nodes) EXPECT_EQ(n->hear(), "done");
+    for (const auto& n : cluster.nodes) n->send("sweep " + std::to_string(rounds));
+    for (const auto& n : cluster.nodes) EXPECT_EQ(n->receive(), "done");
     for (const auto& n : cluster.nodes) EXPECT_EQ(n->ask("value"), std::to_string(1 + 3 * rounds));
 }
 
-// Catches a token, or an object, that stays locked by a node that is gone.
+// Catches a token, or an object, that stays locked by a lost node.
 TEST(cluster_irrevocable_blocks, release_everything_when_their_node_is_lost) {
-    support::watchdog guard{"of_a_node_that_is_lost_hold_nothing"};
+    support::watchdog guard{"release_everything_when_their_node_is_lost"};
     // The objects used afterwards are not at home on the lost node.
     unsigned holder = 0, writer = 1;
     const auto fits = [&] {

@@ -13,7 +13,7 @@ inline constexpr unsigned ledger_threads = 5 * ledger_threads_of_node;  // of al
 /// Stores, for each thread, the number of its last transaction that changed this object.
 struct ledger_page {
     std::array<std::uint32_t, ledger_threads> last{};
-    bool again = false;  ///< the object ended with a node and was published anew
+    bool again = false;  ///< the object ended with a node and was published again
 };
 
 }  // namespace tutti::cluster::testing

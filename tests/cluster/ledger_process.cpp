@@ -8,12 +8,12 @@
 //
 //   fill        publishes the objects
 //   mend        publishes the objects that do not exist
-//   work        starts the threads; "work again" starts those of a node that has come back
+//   work        starts the threads; "work again" starts those of a node that has rejoined
 //   rest        stops the threads
-//   look        reports each object: "has <object> <the last transaction of each thread>", "mended" instead of "has"
-//               for an object that was published anew, "gone <object>" if a node is gone, "none <object>" if the object
-//               does not exist
-//   settle      waits until every transaction of a lost node is decided here
+//   read        reports each object: "has <object> <the last transaction of each thread>", "mended" instead of "has"
+//               for an object that was published again, "gone <object>" if a node is lost, "none <object>" if the
+//               object does not exist
+//   resolve     waits until every transaction of a lost node is decided here
 //
 // Arguments: the node's number, its patience in milliseconds, "stay" or "move", the addresses of all nodes.
 #include <sys/prctl.h>
@@ -39,7 +39,7 @@ using cluster::node;
 using cluster::ref;
 
 /// Writes the line with one system call, so that lines of several threads do not mix.
-void say(const std::string& text) {
+void report(const std::string& text) {
     const std::string line = text + "\n";
     if (::write(STDOUT_FILENO, line.data(), line.size()) != static_cast<ssize_t>(line.size())) std::abort();
 }
@@ -71,7 +71,7 @@ void work(node& here, unsigned thread, const std::stop_token& over) {
     for (std::uint32_t number = 1; !over.stop_requested(); ++number) {
         const std::uint64_t one = below(ledger_objects), other = (one + 1 + below(ledger_objects - 1)) % ledger_objects;
         const std::string name = std::to_string(thread) + " " + std::to_string(number);
-        say("try " + name + " " + std::to_string(one) + " " + std::to_string(other));
+        report("try " + name + " " + std::to_string(one) + " " + std::to_string(other));
         const char* fate = "did ";
         try {
             atomically([&](tx& t) {
@@ -85,11 +85,11 @@ void work(node& here, unsigned thread, const std::stop_token& over) {
         } catch (const cluster::no_such_object&) {
             fate = "lost ";
         }
-        say(fate + name);
+        report(fate + name);
     }
 }
 
-void look(node& here) {
+void read_all(node& here) {
     for (unsigned i = 0; i < ledger_objects; ++i) {
         std::string text = "gone " + std::to_string(i);
         try {
@@ -100,7 +100,7 @@ void look(node& here) {
         } catch (const cluster::no_such_object&) {
             text = "none " + std::to_string(i);
         }
-        say(text);
+        report(text);
     }
 }
 
@@ -116,7 +116,7 @@ int main(int argc, char** argv) {
         if (std::string_view{argv[3]} == "move") how.placement = cluster::placement::writer;
         how.addresses.assign(argv + 4, argv + argc);
         node here{how};
-        say("ready");
+        report("ready");
         std::vector<std::jthread> threads;
         for (std::string line; std::getline(std::cin, line);) {
             if (line == "fill") fill(here);
@@ -128,9 +128,9 @@ int main(int argc, char** argv) {
                 });
             }
             if (line == "rest") threads.clear();
-            while (line == "settle" && here.status().transactions_in_doubt != 0) std::this_thread::yield();
-            if (line == "look") look(here);
-            say("done");
+            while (line == "resolve" && here.status().transactions_in_doubt != 0) std::this_thread::yield();
+            if (line == "read") read_all(here);
+            report("done");
         }
         return 0;
     } catch (const std::exception& e) {

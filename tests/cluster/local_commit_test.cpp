@@ -137,7 +137,7 @@ std::string run_bank(std::size_t transfers) {
 }
 
 TEST(cluster_local_commit, keeps_the_total_under_concurrent_commits) {
-    const support::watchdog guard{"cluster_at_once"};
+    const support::watchdog guard{"keeps_the_total_under_concurrent_commits"};
     EXPECT_EQ(run_bank(support::rounds(4'000)), "");
 }
 
@@ -147,7 +147,7 @@ TEST(cluster_local_commit, keeps_the_total_under_concurrent_commits) {
 class cluster_local_commit_with_faults : public ::testing::TestWithParam<fault> {};
 
 TEST_P(cluster_local_commit_with_faults, is_caught) {
-    const support::watchdog guard{"cluster_at_once_fault"};
+    const support::watchdog guard{"cluster_local_commit_with_faults"};
     injected_fault = GetParam();
     std::string found;
     for (int turn = 0; found.empty() && turn < 5000; ++turn) found = run_bank(500);
@@ -257,16 +257,16 @@ TEST_P(cluster_seqlock_object, reads_one_state_or_fails) {
 INSTANTIATE_TEST_SUITE_P(all, cluster_seqlock_object, ::testing::ValuesIn(changes),
                          [](const auto& p) { return std::string{p.param.what}; });
 
-// ---- DIR11: commits in place
+// ---- DIR11: in-place commits
 
 /// A node of a one-node cluster, with helpers to see and write its objects as one thread does.
 struct in_place {
     void write(const object_id& id, const std::string& bytes) {
-        ASSERT_EQ(objects.lock_to_write(id, look(id).version, other), wire::lock_refusal::none);
+        ASSERT_EQ(objects.lock_to_write(id, read_object(id).version, other), wire::lock_refusal::none);
         objects.apply_decision(id, wire::action::put, std::string{bytes}, clock.tick(), other);
     }
     /// Reads the object with the lock.
-    wire::object_view look(const object_id& id, std::uint64_t at = wire::newest) {
+    wire::object_view read_object(const object_id& id, std::uint64_t at = wire::newest) {
         wire::object_view view;
         object_directory::lookup_hint found;
         objects.read(id, view, at, found);
@@ -319,11 +319,11 @@ std::string run_in_place() {
     n.write(n.x, in_place::bytes_of(1));
     n.write(n.y, in_place::bytes_of(2));
     const auto again = [&](long number) { return n.commit(n.see(n.x), n.see(n.y), number); };
-    const auto is_there = [&](long number) { return n.look(n.y).bytes == in_place::bytes_of(number); };
+    const auto is_there = [&](long number) { return n.read_object(n.y).bytes == in_place::bytes_of(number); };
 
     if (!again(3)) return "it is not done where nothing is in the way";
     if (!is_there(3)) return "who has the shard's lock does not see it";
-    if (n.look(n.y).version != n.version || n.version != n.clock.now()) return "it has another version";
+    if (n.read_object(n.y).version != n.version || n.version != n.clock.now()) return "it has another version";
 
     object_directory::lookup_hint x = n.see(n.x), y = n.see(n.y);
     n.write(n.x, in_place::bytes_of(4));
@@ -332,11 +332,13 @@ std::string run_in_place() {
     if (!n.commit(x, y, 5)) return "what it did not get to write is not what it was";
     if (n.commit(x, y, 6)) return "what it writes is another one";
     y = n.see(n.y);
-    if (n.objects.lock_to_write(n.x, n.look(n.x).version, n.other) != wire::lock_refusal::none) return "x is locked";
+    if (n.objects.lock_to_write(n.x, n.read_object(n.x).version, n.other) != wire::lock_refusal::none)
+        return "x is locked";
     if (n.commit(x, y, 6)) return "what it has read is locked for writing";
     n.objects.unlock(n.x, n.other);
 
-    if (n.objects.lock_to_read(n.y, n.look(n.y).version, n.other) != wire::lock_refusal::none) return "y is locked";
+    if (n.objects.lock_to_read(n.y, n.read_object(n.y).version, n.other) != wire::lock_refusal::none)
+        return "y is locked";
     if (again(6)) return "what it writes is locked for reading";
     n.objects.unlock(n.y, n.other);
     if (!again(6)) return "what was locked for reading is never written again";
@@ -353,8 +355,8 @@ std::string run_in_place() {
         object_directory::in_place_write{y.object, y.word, {longer.data(), sizeof longer, 7}}};
     if (n.objects.commit_in_place(alone, n.version)) return "it grows, for which its entry may have no memory";
 
-    if (!n.objects.watch(n.y, n.look(n.y).version, 0)) return "y is another one";
-    if (again(8)) return "nobody tells who watches it";
+    if (!n.objects.watch(n.y, n.read_object(n.y).version, 0)) return "y is another one";
+    if (again(8)) return "its watcher is not notified";
     return is_there(7) ? "" : "what was refused is there";
 }
 
@@ -366,11 +368,11 @@ std::string run_in_place_beside_reader() {
     const object_directory::lookup_hint x = n.see(n.x), y = n.see(n.y);
     const std::uint64_t time = n.readers.enter();
     static_cast<void>(n.commit(x, y, 3));
-    const wire::object_view then = n.look(n.y, time);
+    const wire::object_view then = n.read_object(n.y, time);
     n.readers.leave(time);
     if (then.where != wire::lookup_result::here || then.bytes != in_place::bytes_of(2))
         return "a reader misses a value";
-    return n.commit(x, n.see(n.y), 4) ? "" : "it is not done when the reader is gone";
+    return n.commit(x, n.see(n.y), 4) ? "" : "it is not done when the reader has ended";
 }
 
 /// Runs two threads, each of which writes the object that the other has read. At least one of each pair must fail.

@@ -25,7 +25,7 @@ TEST_F(named_lock_table_test, acquires_up_to_the_first_taken_name) {
     EXPECT_EQ(ask(hold(1, 1), 5, {{two, false}}).granted, 1u);
     const claim_reply answer = ask(hold(0, 1), 4, {{one, false}, {two, false}});
     EXPECT_EQ(answer.granted, 1u);
-    EXPECT_FALSE(answer.older) << "the one in the way came later";
+    EXPECT_FALSE(answer.older) << "the holder is younger";
     EXPECT_TRUE(ask(hold(2, 1), 6, {{two, false}}).older);
     EXPECT_TRUE(ask(hold(2, 1), 5, {{two, false}}).older) << "of one age the number of the node decides";
     EXPECT_EQ(locks.held(), 2u);

@@ -81,9 +81,9 @@ TEST(cluster_named_locks, are_held_until_the_outermost_block_ends) {
     }
 }
 
-// Catches sharers that exclude each other, and an exclusive owner that does not exclude sharers.
+// Catches shared holders that exclude each other, and an exclusive owner that does not exclude shared holders.
 TEST(cluster_named_locks, are_shared_among_sharing_claims) {
-    support::watchdog guard{"are_shared_by_those_who_share"};
+    support::watchdog guard{"are_shared_among_sharing_claims"};
     const auto nodes = start_nodes(2, cluster::placement::home);
     for (const std::string& name : named_lock_table_test) {
         std::atomic<int> attempts{0};
@@ -107,7 +107,7 @@ TEST(cluster_named_locks, are_shared_among_sharing_claims) {
 
 // Catches deadlocks: every block takes the names in an order of its own.
 TEST(cluster_named_locks, do_not_deadlock_in_any_order) {
-    support::watchdog guard{"taken_in_any_order_are_no_deadlock"};
+    support::watchdog guard{"do_not_deadlock_in_any_order"};
     const auto nodes = start_nodes(3, cluster::placement::home);
     std::atomic<long> ends{0};
     const int rounds = static_cast<int>(support::rounds(50));
@@ -130,7 +130,7 @@ TEST(cluster_named_locks, do_not_deadlock_in_any_order) {
 
 // Catches an open nested block, or an undo, that waits for the locks of the block around it.
 TEST(cluster_named_locks, do_not_conflict_within_one_execution) {
-    support::watchdog guard{"of_the_blocks_around_are_in_nobodys_way"};
+    support::watchdog guard{"do_not_conflict_within_one_execution"};
     const auto nodes = start_nodes(2, cluster::placement::home);
     for (const std::string& name : named_lock_table_test) {
         int attempts = 0, undone = 0;
@@ -154,7 +154,7 @@ TEST(cluster_named_locks, do_not_conflict_within_one_execution) {
 
 // Catches a block that commits after the home of one of its locks was lost. Another block may have got that lock.
 TEST(cluster_named_locks, are_lost_with_their_home) {
-    support::watchdog guard{"whose_home_is_lost_are_gone"};
+    support::watchdog guard{"are_lost_with_their_home"};
     auto nodes = start_nodes(2, cluster::placement::home);
     std::string here, there;  // names with their home on nodes 0 and 1
     for (int i = 0; here.empty() || there.empty(); ++i) {
@@ -186,7 +186,7 @@ TEST(cluster_named_locks, are_lost_with_their_home) {
 
 // Catches locks of a lost node that are never released.
 TEST(cluster_named_locks, are_freed_when_the_holder_is_lost) {
-    support::watchdog guard{"of_a_node_that_is_lost_are_free"};
+    support::watchdog guard{"are_freed_when_the_holder_is_lost"};
     cluster::object_id name{1, 1};
     while (cluster::home_of(name, 2) != 0) ++name.low;
     const std::string prefix = "unix:" + ::testing::TempDir() + "tutti-names-" + std::to_string(::getpid()) + "-";
@@ -195,16 +195,16 @@ TEST(cluster_named_locks, are_freed_when_the_holder_is_lost) {
     std::unique_ptr<cluster::testing::raw_peer> other;
     std::thread calls{[&] {
         other = std::make_unique<cluster::testing::raw_peer>(how.addresses[0]);
-        other->say_hello(how, 1);
+        other->send_hello(how, 1);
     }};
     const node here{how};
     calls.join();
     const wire::transaction_name who{.node = 1, .slot = 0, .sequence = 1};
-    other->say({.type = wire::message_type::claim, .from = 1, .call = 7},
-               wire::encode(wire::claim{who, who, 0, {{name, false}}}));
+    other->send({.type = wire::message_type::claim, .from = 1, .call = 7},
+                wire::encode(wire::claim{who, who, 0, {{name, false}}}));
     wire::header h;
     std::string body;
-    while (h.type != wire::message_type::claim_reply) ASSERT_TRUE(other->hear(h, body));
+    while (h.type != wire::message_type::claim_reply) ASSERT_TRUE(other->receive(h, body));
     wire::claim_reply answer;
     ASSERT_TRUE(wire::decode(body, answer));
     EXPECT_EQ(answer.granted, 1u);

@@ -33,7 +33,7 @@ fi
 says 'each node in a network namespace of its own.*the invariant holds' 0 \
     "$program" "${few[@]}" --seconds 1.2 --namespaces --cut 1 --cut-for 0.2
 # Each side names the node that it has lost.
-lost='\(10\.83\.0\.[12]:7001\) (is gone or has not answered within 1000 ms|went when it had been asked to commit)'
+lost='\(10\.83\.0\.[12]:7001\) (is lost, or has not answered within 1000 ms|was lost after it was asked to commit)'
 says "node [01]: .*$lost.*node [01]: .*$lost.*node 0 ended .* cut off, with status 1 node 1 ended .* cut off, with status 1" 0 \
     "$program" "${few[@]}" --seconds 1 --failure-timeout 1 --namespaces --cut 1
 # Unprivileged runs: in a user namespace, and where network namespaces are forbidden.

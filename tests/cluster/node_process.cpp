@@ -1,12 +1,12 @@
 // One node in a process of its own. The node runs the commands of its standard input and answers each line with "done",
-// or with "lost" if a node that the command needs is gone.
+// or with "lost" if a node that the command needs is lost.
 //
 //   commit <n>    runs n blocks, each of which writes the node's own object
 //   bind <n>      does the same with n irrevocable blocks
 //   sweep <n>     runs n irrevocable blocks, each of which adds one to the objects of all nodes, its own first; answers
 //                 "twice" if a block ran more than once
 //   value         reports the value of the node's own object
-//   cancel <n>    runs n blocks that touch that object and are cancelled
+//   cancel <n>    runs n blocks that use that object and are cancelled
 //   storm         starts a thread that writes the shared objects one after another until the process ends
 //   endure <p>    runs a block of policy p that reads all shared objects for a while and writes one; reports how many
 //                 attempts it took
@@ -45,7 +45,7 @@ long value(node& here) {
     return atomically([&](tx& t) { return counter.read(t); });
 }
 
-/// Returns false if a node that the blocks need is gone.
+/// Returns false if a node that the blocks need is lost.
 bool run(node& here, const std::string& verb, long times) {
     const ref<long> counter{here, name_of_counter(here.number())};
     try {

@@ -20,7 +20,7 @@ struct account {
 };
 
 /// Returns the error of a node that cannot join, or an empty string if the node joins.
-inline std::string trouble_of(const node_options& how) {
+inline std::string error_of(const node_options& how) {
     try {
         const node n{how};
     } catch (const connection_error& e) {

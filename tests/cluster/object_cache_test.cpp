@@ -77,10 +77,10 @@ TEST_F(cluster_object_cache, drops_copies_of_a_lost_owner) {
     EXPECT_THROW(while (true) static_cast<void>(read()), cluster::node_lost);
 }
 
-/// Plays node 1: answers one look at an object, lets the reader keep a copy, and then stays silent.
+/// Plays node 1: answers one read of an object, lets the reader keep a copy, and then stays silent.
 void answer_once(const cluster::node_options& how) {
     cluster::testing::raw_peer it{how.addresses[0]};
-    it.say_hello(how, 1);
+    it.send_hello(how, 1);
     wire::object_view view;
     view.where = wire::lookup_result::here;
     view.owner = 1;
@@ -89,10 +89,10 @@ void answer_once(const cluster::node_options& how) {
     cluster::detail::holder_of<account>{account{3}}.encode(view.bytes);
     wire::header h;
     std::string body;
-    for (bool has_answered = false; it.hear(h, body);) {
+    for (bool has_answered = false; it.receive(h, body);) {
         if (h.type != wire::message_type::fetch || std::exchange(has_answered, true)) continue;
-        it.say({.type = wire::message_type::fetch_reply, .from = 1, .call = h.call, .clock = 1},
-               wire::encode(wire::fetch_reply{{view}}));
+        it.send({.type = wire::message_type::fetch_reply, .from = 1, .call = h.call, .clock = 1},
+                wire::encode(wire::fetch_reply{{view}}));
     }
 }
 
@@ -100,7 +100,7 @@ void answer_once(const cluster::node_options& how) {
 TEST(cluster_object_cache_of_a_silent_node, is_not_read) {
     const cluster::node_options how{
         .addresses = {cluster::testing::fresh_address("silent-0"), cluster::testing::fresh_address("silent-1")},
-        .failure_timeout = std::chrono::seconds{3}};  // this machine may be busy until the first look
+        .failure_timeout = std::chrono::seconds{3}};  // this machine may be busy until the first read
     std::thread other{[&how] { answer_once(how); }};
     {
         const node here{how};

@@ -27,7 +27,7 @@ struct object_directory_test : ::testing::Test {
             if (home_of({1, i}, 2) == 0) return {1, i};
         }
     }
-    [[nodiscard]] tutti::wire::object_view look(std::uint64_t at = tutti::wire::newest) {
+    [[nodiscard]] tutti::wire::object_view read_object(std::uint64_t at = tutti::wire::newest) {
         tutti::wire::object_view view;
         objects.read(id, view, at);
         return view;
@@ -44,7 +44,7 @@ struct object_directory_test : ::testing::Test {
 // ---- DIR10: reads without a lock
 
 struct seqlock_reads_test : object_directory_test {
-    /// Looks for the object; the answer may be that it must be looked for again.
+    /// Reads the object; the answer may be that it must be read again.
     void find() {
         tutti::wire::object_view view;
         objects.read(id, view, tutti::wire::newest, found);
@@ -65,12 +65,12 @@ struct seqlock_reads_test : object_directory_test {
 };
 
 TEST_F(seqlock_reads_test, read_current_unlocked_objects) {
-    EXPECT_EQ(seen(), "not shown") << "no look has found it";
+    EXPECT_EQ(seen(), "not shown") << "no read has found it";
     write(0, 1, "first");
     find();
     EXPECT_EQ(seen(), "first@1");
     ASSERT_EQ(objects.lock_to_read(id, 1, other), tutti::wire::lock_refusal::none);
-    EXPECT_EQ(seen(), "first@1") << "read locks keep nobody from reading";
+    EXPECT_EQ(seen(), "first@1") << "read locks exclude no reader";
     objects.unlock(id, other);
     ASSERT_EQ(objects.lock_to_write(id, 1, other), tutti::wire::lock_refusal::none);
     EXPECT_EQ(seen(), "not shown");
@@ -86,11 +86,11 @@ TEST_F(seqlock_reads_test, read_current_unlocked_objects) {
 }
 
 TEST_F(seqlock_reads_test, exclude_large_and_remote_objects) {
-    const std::string most(seqlock_object::max_size, 'm');
-    write(0, 1, most);
+    const std::string largest_value(seqlock_object::max_size, 'm');
+    write(0, 1, largest_value);
     find();
-    EXPECT_EQ(seen(), most + "@1");
-    write(1, 2, most + "!");
+    EXPECT_EQ(seen(), largest_value + "@1");
+    write(1, 2, largest_value + "!");
     EXPECT_EQ(seen(), "not shown");
     write(2, 3, "small");
     EXPECT_EQ(seen(), "small@3");
@@ -107,10 +107,10 @@ TEST_F(seqlock_reads_test, exclude_large_and_remote_objects) {
 TEST_F(object_directory_test, passes_reservations_by_precedence) {
     using tutti::wire::lock_refusal;
     using tutti::wire::lookup_result;
-    const auto reserve = [this](std::uint16_t slot, std::int64_t rank, std::uint64_t age, bool firm = false) {
+    const auto reserve = [this](std::uint16_t slot, std::int64_t rank, std::uint64_t age, bool irrevocable = false) {
         tutti::wire::object_view view;
-        const bool fresh =
-            objects.reserve(id, {.who = {1, slot, 1}, .as = {rank, age}, .irrevocable = firm, .ids = {}}, true, view);
+        const bool fresh = objects.reserve(
+            id, {.who = {1, slot, 1}, .as = {rank, age}, .irrevocable = irrevocable, .ids = {}}, true, view);
         EXPECT_EQ(view.where, lookup_result::here);
         return fresh;
     };
@@ -132,12 +132,12 @@ TEST_F(object_directory_test, passes_reservations_by_precedence) {
     EXPECT_EQ(lock(2, 0, 4), lock_refusal::none) << "older";
     EXPECT_EQ(lock(2, 1, 0), lock_refusal::none) << "a higher rank";
     EXPECT_EQ(objects.count().reservations_lost, 2u);
-    EXPECT_FALSE(reserve(2, 0, 6)) << "it just looks";
+    EXPECT_FALSE(reserve(2, 0, 6)) << "it only reads";
     EXPECT_TRUE(reserve(2, 0, 4)) << "it takes over";
     EXPECT_EQ(lock(1, 0, 5), lock_refusal::outranked);
     objects.end_reservation(id, 1u << 16 | 1);
     EXPECT_EQ(lock(1, 0, 5), lock_refusal::outranked) << "the release of one who has lost it";
-    EXPECT_TRUE(reserve(3, 0, 0, true)) << "a firm one takes over from all";
+    EXPECT_TRUE(reserve(3, 0, 0, true)) << "an irrevocable one takes over from all";
     EXPECT_EQ(lock(2, 9, 1), lock_refusal::outranked);
     EXPECT_FALSE(reserve(2, 9, 1));
     objects.end_reservation(id, 1u << 16 | 3);
@@ -177,7 +177,7 @@ TEST_F(object_directory_test, counts_objects_and_old_versions) {
     clock.raise_to(9);
     ASSERT_EQ(objects.lock_to_write(id, 9, other), tutti::wire::lock_refusal::none);
     objects.apply_decision(id, tutti::wire::action::put, "bytes", 10, other);
-    EXPECT_LE(objects.count().old_versions, 1u) << "nobody asks for them any more";
+    EXPECT_LE(objects.count().old_versions, 1u) << "no reader asks for them any more";
 }
 
 // Catches a late decision that sends the object away for good, so that no node has it.
@@ -186,16 +186,16 @@ TEST_F(object_directory_test, keeps_an_object_that_returns_early) {
     readers.merge(1, 0);
     ASSERT_EQ(objects.lock_to_write(id, 0, other), tutti::wire::lock_refusal::none);
     objects.install(id, true, "new", 9, 1);
-    EXPECT_EQ(look(5).where, tutti::wire::lookup_result::busy)
-        << "whether version 5 came here or there is not known yet";
+    EXPECT_EQ(read_object(5).where, tutti::wire::lookup_result::busy)
+        << "whether version 5 arrived here or there is not known yet";
     objects.apply_decision(id, tutti::wire::action::leave, {}, 7, other);
-    EXPECT_EQ(look().where, tutti::wire::lookup_result::here);
-    EXPECT_EQ(look().version, 9u);
+    EXPECT_EQ(read_object().where, tutti::wire::lookup_result::here);
+    EXPECT_EQ(read_object().version, 9u);
     EXPECT_TRUE(objects.is_current(id, 9));
-    EXPECT_EQ(look(6).version, 0u);
-    EXPECT_EQ(look(6).where, tutti::wire::lookup_result::here);
-    EXPECT_EQ(look(7).where, tutti::wire::lookup_result::elsewhere);
-    EXPECT_EQ(look(7).owner, 1u);
+    EXPECT_EQ(read_object(6).version, 0u);
+    EXPECT_EQ(read_object(6).where, tutti::wire::lookup_result::here);
+    EXPECT_EQ(read_object(7).where, tutti::wire::lookup_result::elsewhere);
+    EXPECT_EQ(read_object(7).owner, 1u);
 }
 
 TEST_F(object_directory_test, keeps_old_versions_only_for_readers) {
@@ -203,18 +203,18 @@ TEST_F(object_directory_test, keeps_old_versions_only_for_readers) {
         ASSERT_EQ(objects.lock_to_write(id, version - 1, other), tutti::wire::lock_refusal::none);
         objects.apply_decision(id, tutti::wire::action::put, std::to_string(version), version, other);
     }
-    EXPECT_FALSE(look(0).exists);
-    EXPECT_EQ(look(1).bytes, "1");
-    EXPECT_EQ(look(2).bytes, "2");
-    EXPECT_EQ(look(3).bytes, "3");
+    EXPECT_FALSE(read_object(0).exists);
+    EXPECT_EQ(read_object(1).bytes, "1");
+    EXPECT_EQ(read_object(2).bytes, "2");
+    EXPECT_EQ(read_object(3).bytes, "3");
     readers.leave(reader);
     readers.merge(1, 3);
     ASSERT_EQ(objects.lock_to_write(id, 3, other), tutti::wire::lock_refusal::none);
     objects.apply_decision(id, tutti::wire::action::put, "4", 4, other);
     ASSERT_EQ(objects.lock_to_write(id, 4, other), tutti::wire::lock_refusal::none);
     objects.apply_decision(id, tutti::wire::action::put, "5", 5, other);
-    EXPECT_EQ(look(2).where, tutti::wire::lookup_result::too_old);
-    EXPECT_EQ(look(4).bytes, "4");
+    EXPECT_EQ(read_object(2).where, tutti::wire::lookup_result::too_old);
+    EXPECT_EQ(read_object(4).bytes, "4");
 }
 
 // A silent node must not make the others keep every version.
@@ -223,8 +223,8 @@ TEST_F(object_directory_test, bounds_old_versions_of_an_object) {
         ASSERT_EQ(objects.lock_to_write(id, version - 1, other), tutti::wire::lock_refusal::none);
         objects.apply_decision(id, tutti::wire::action::put, "x", version, other);
     }
-    EXPECT_EQ(look(0).where, tutti::wire::lookup_result::too_old);
-    EXPECT_EQ(look(99'990).version, 99'990u);
+    EXPECT_EQ(read_object(0).where, tutti::wire::lookup_result::too_old);
+    EXPECT_EQ(read_object(99'990).version, 99'990u);
 }
 
 // The bound holds even if large and small versions alternate.
@@ -233,14 +233,14 @@ TEST_F(object_directory_test, bounds_old_versions_of_varying_size) {
         ASSERT_EQ(objects.lock_to_write(id, version - 1, other), tutti::wire::lock_refusal::none);
         objects.apply_decision(id, tutti::wire::action::put, std::string(version % 2 << 20, 'x'), version, other);
     }
-    EXPECT_EQ(look(100).where, tutti::wire::lookup_result::too_old);
-    EXPECT_EQ(look(198).version, 198u);
+    EXPECT_EQ(read_object(100).where, tutti::wire::lookup_result::too_old);
+    EXPECT_EQ(read_object(198).version, 198u);
 }
 
 /// Records the messages that it receives.
 struct recorder final : change_listener {
     void on_change(const object_id& of, std::span<const node_number> watchers) override {
-        for (const node_number n : watchers) told.emplace_back(of, n);
+        for (const node_number n : watchers) notified.emplace_back(of, n);
     }
     bool report_eviction(const object_id& of, node_number owner, std::uint64_t version) noexcept override {
         forgotten.push_back({of, owner, version});
@@ -248,16 +248,16 @@ struct recorder final : change_listener {
     }
     void invalidate_copy(const object_id&, node_number, std::uint64_t) noexcept override {}
     std::vector<tutti::wire::owner_update> forgotten;
-    std::vector<std::pair<object_id, node_number>> told;
+    std::vector<std::pair<object_id, node_number>> notified;
 };
 
 // ---- DIR9
 
 struct entry_eviction_test : object_directory_test {
     entry_eviction_test() {
-        objects.notify(all);
+        objects.set_listener(all);
         objects.limit({.pointers = 0, .erased = 0});
-        objects_of_1.notify(all);
+        objects_of_1.set_listener(all);
         objects_of_1.limit({.pointers = 0, .erased = 0});
     }
     /// Declares that no reader asks for versions before `version`.
@@ -275,7 +275,7 @@ struct entry_eviction_test : object_directory_test {
         ASSERT_EQ(objects.lock_to_write(id, from, other), tutti::wire::lock_refusal::none);
         objects.apply_decision(id, what, "bytes", version, other);
     }
-    /// Touches the shard, so that it cleans up.
+    /// Uses the shard, so that it cleans up.
     void stir(object_directory& s) const { s.unlock(id, {.node = 1, .slot = 9, .sequence = 9}); }
 
     recorder all;
@@ -321,7 +321,7 @@ TEST_F(entry_eviction_test, keeps_the_version_of_evicted_erased_objects) {
     stir(objects);
     stir(objects);
     EXPECT_LE(objects.count().directory_entries, 1u);
-    EXPECT_GE(look().version, 4u);
+    EXPECT_GE(read_object().version, 4u);
     EXPECT_FALSE(objects.is_current(id, 0));
 }
 
@@ -337,7 +337,7 @@ TEST_F(entry_eviction_test, keeps_locked_and_reserved_entries) {
     EXPECT_NE(objects.lock_to_read(id, 0, other), tutti::wire::lock_refusal::none);
 }
 
-// Catches a look that takes another object for the former one of the same place.
+// Catches a read that takes another object for the former one of the same place.
 TEST_F(entry_eviction_test, does_not_reread_evicted_entries) {
     leave();
     write(0, 1, tutti::wire::action::put);
@@ -371,7 +371,7 @@ TEST_F(entry_eviction_test, reports_dropped_pointers_to_the_home) {
     leave();
     snapshot_tracker readers_here{1, 3, clock};
     object_directory here{1, 3, clock, readers_here};
-    here.notify(all);
+    here.set_listener(all);
     here.limit({.pointers = 0, .erased = 0});
     const auto pass_here = [&](std::uint64_t version) {
         clock.raise_to(version);
@@ -395,11 +395,11 @@ TEST_F(entry_eviction_test, reports_dropped_pointers_to_the_home) {
     EXPECT_EQ(all.forgotten[0].version, 4u);
     move_to(0, 6);
     EXPECT_EQ(all.forgotten.size(), 1u) << "what is at home is known there";
-    // A pointer that the node only heard of is dropped without a message.
+    // A pointer that the node only learned of is dropped without a message.
     for (std::uint64_t i = 0; i < 1000; ++i) here.set_pointer({5, i}, 2, 6);
     EXPECT_EQ(all.forgotten.size(), 1u);
     EXPECT_EQ(here.count().directory_entries, 0u);
-    // The home is gone, so the node keeps its pointers.
+    // The home is lost, so the node keeps its pointers.
     here.on_node_lost(0);
     here.install(moved, true, "here", 7, 2);
     pass_here(8);
@@ -408,8 +408,8 @@ TEST_F(entry_eviction_test, reports_dropped_pointers_to_the_home) {
     EXPECT_EQ(here.count().directory_entries, 1u);
 }
 
-// A look had its answer and waited for another one while a node went. A survey may have been given without that
-// pointer.
+// A read had its answer and waited for another one while a node was lost. An ownership report may have been given
+// without that pointer.
 TEST_F(entry_eviction_test, ignores_answers_from_before_a_loss) {
     leave();
     snapshot_tracker readers_here{1, 3, clock};
@@ -450,7 +450,7 @@ TEST_F(entry_eviction_test, sends_erased_entries_home) {
     stir(objects_of_1);
     EXPECT_TRUE(all.forgotten.empty()) << "a block sleeps over it";
     objects_of_1.install(id, false, {}, 4, 1);
-    EXPECT_EQ(all.told.size(), 1u);
+    EXPECT_EQ(all.notified.size(), 1u);
     pass(4);
     for (int i = 0; i < 4; ++i) stir(objects_of_1);
     ASSERT_EQ(all.forgotten.size(), 1u);
@@ -458,59 +458,59 @@ TEST_F(entry_eviction_test, sends_erased_entries_home) {
     EXPECT_EQ(objects_of_1.count().directory_entries, 0u);
     for (int i = 0; i < 2; ++i) {
         objects.adopt_erased(id, 4, 1);
-        EXPECT_EQ(look().where, tutti::wire::lookup_result::here);
-        EXPECT_FALSE(look().exists);
-        EXPECT_EQ(look().version, 4u);
+        EXPECT_EQ(read_object().where, tutti::wire::lookup_result::here);
+        EXPECT_FALSE(read_object().exists);
+        EXPECT_EQ(read_object().version, 4u);
         EXPECT_EQ(objects.count().directory_entries, 0u);
     }
     // A late duplicate finds the object locked and published again.
     ASSERT_EQ(objects.lock_to_write(id, 4, other), tutti::wire::lock_refusal::none);
     objects.adopt_erased(id, 4, 1);
-    EXPECT_EQ(look().where, tutti::wire::lookup_result::busy);
+    EXPECT_EQ(read_object().where, tutti::wire::lookup_result::busy);
     objects.apply_decision(id, tutti::wire::action::put, "bytes", 5, other);
     objects.adopt_erased(id, 4, 1);
-    EXPECT_TRUE(look().exists);
+    EXPECT_TRUE(read_object().exists);
 }
 
-// The home is told that it owns the object again before it hears that the object has left. Catches a home that mistakes
-// the first message for the second.
+// The home is told that it owns the object again before it learns that the object has left. Catches a home that
+// mistakes the first message for the second.
 TEST_F(entry_eviction_test, handles_an_erased_entry_arriving_early) {
     ASSERT_EQ(objects.lock_to_write(id, 0, other), tutti::wire::lock_refusal::none);
     clock.raise_to(3);
     objects.adopt_erased(id, 3, 1);
-    EXPECT_EQ(look().where, tutti::wire::lookup_result::here);
+    EXPECT_EQ(read_object().where, tutti::wire::lookup_result::here);
     objects.apply_decision(id, tutti::wire::action::leave, {}, 3, other);
-    EXPECT_EQ(look().where, tutti::wire::lookup_result::here);
-    EXPECT_EQ(look().version, 3u);
-    EXPECT_EQ(look(2).version, 0u);
+    EXPECT_EQ(read_object().where, tutti::wire::lookup_result::here);
+    EXPECT_EQ(read_object().version, 3u);
+    EXPECT_EQ(read_object(2).version, 0u);
 }
 
 TEST_F(object_directory_test, notifies_watchers_once) {
     recorder all;
-    objects.notify(all);
+    objects.set_listener(all);
     EXPECT_FALSE(objects.watch(id, 1, 1)) << "it has another version";
     EXPECT_TRUE(objects.watch(id, 0, 1));
     EXPECT_TRUE(objects.watch(id, 0, 1));
     EXPECT_TRUE(objects.watch(id, 0, 0));
     ASSERT_EQ(objects.lock_to_write(id, 0, other), tutti::wire::lock_refusal::none);
-    EXPECT_TRUE(objects.watch(id, 0, 1)) << "whoever holds it locked may not commit";
+    EXPECT_TRUE(objects.watch(id, 0, 1)) << "the holder of the lock may not commit";
     objects.unlock(id, other);
-    EXPECT_TRUE(all.told.empty());
+    EXPECT_TRUE(all.notified.empty());
     for (const std::uint64_t version : {1u, 2u}) {
         ASSERT_EQ(objects.lock_to_write(id, version - 1, other), tutti::wire::lock_refusal::none);
         objects.apply_decision(id, tutti::wire::action::put, "x", version, other);
     }
-    EXPECT_EQ(all.told, (std::vector<std::pair<object_id, node_number>>{{id, 1}, {id, 0}}));
+    EXPECT_EQ(all.notified, (std::vector<std::pair<object_id, node_number>>{{id, 1}, {id, 0}}));
 }
 
 // Catches a watcher that is forgotten when the object leaves, if the decision arrives after the object's return.
 TEST_F(object_directory_test, notifies_watchers_of_returned_objects) {
     recorder all;
-    objects.notify(all);
+    objects.set_listener(all);
     ASSERT_EQ(objects.lock_to_write(id, 0, other), tutti::wire::lock_refusal::none);
     EXPECT_TRUE(objects.watch(id, 0, 0));
     objects.install(id, true, "new", 9, 1);
-    EXPECT_EQ(all.told.size(), 1u);
+    EXPECT_EQ(all.notified.size(), 1u);
 }
 
 TEST_F(object_directory_test, wakes_watchers_of_objects_in_doubt) {
@@ -522,7 +522,7 @@ TEST_F(object_directory_test, wakes_watchers_of_objects_in_doubt) {
 // Catches an unbounded number of watchers, and watchers that are dropped without a notification to enforce the bound.
 TEST_F(object_directory_test, wakes_watchers_beyond_the_limit) {
     recorder all;
-    objects.notify(all);
+    objects.set_listener(all);
     std::vector<object_id> watched;
     for (std::uint64_t i = 0; watched.size() < 100'000; ++i) {
         const object_id next{2, i};
@@ -530,33 +530,33 @@ TEST_F(object_directory_test, wakes_watchers_beyond_the_limit) {
         watched.push_back(next);
         ASSERT_TRUE(objects.watch(next, 0, 1));
     }
-    EXPECT_GT(all.told.size(), 30'000u);
+    EXPECT_GT(all.notified.size(), 30'000u);
     for (const object_id& o : watched) {
         ASSERT_EQ(objects.lock_to_write(o, 0, other), tutti::wire::lock_refusal::none);
         objects.apply_decision(o, tutti::wire::action::put, "x", 1, other);
     }
-    ASSERT_EQ(all.told.size(), watched.size());
-    std::ranges::sort(all.told, {}, [](const auto& t) { return t.first.low; });
-    for (std::size_t i = 0; i < watched.size(); ++i) ASSERT_EQ(all.told[i].first, watched[i]);
+    ASSERT_EQ(all.notified.size(), watched.size());
+    std::ranges::sort(all.notified, {}, [](const auto& t) { return t.first.low; });
+    for (std::size_t i = 0; i < watched.size(); ++i) ASSERT_EQ(all.notified[i].first, watched[i]);
 }
 
-// ---- a process that comes back
+// ---- a process that rejoins
 
 struct rejoin_protocol_test : ::testing::Test {
     struct silent final : rejoin_transport {
         void send_one_way(node_number, tutti::wire::message_type kind, std::string body) override {
             if (kind != tutti::wire::message_type::ownership_report) return;
-            EXPECT_TRUE(tutti::wire::decode(body, told));
+            EXPECT_TRUE(tutti::wire::decode(body, report));
         }
         std::uint64_t process_of(node_number) override { return 0; }
-        tutti::wire::ownership_report told;
+        tutti::wire::ownership_report report;
     };
     rejoin_protocol_test() { door.begin({true, false}); }
     template <class Message>
-    void hear(tutti::wire::message_type kind, const Message& what) {
+    void receive(tutti::wire::message_type kind, const Message& what) {
         EXPECT_TRUE(door.receive({.type = kind, .from = 0}, tutti::wire::encode(what)));
     }
-    /// Starts a thread that waits to be let in. If the code under test does not wake it, the watchdog ends the test.
+    /// Starts a thread that waits to be admitted. If the code under test does not wake it, the watchdog ends the test.
     /// The thread most likely sleeps when the function returns.
     [[nodiscard]] std::jthread sleeper() {
         std::latch begins{1};
@@ -569,7 +569,7 @@ struct rejoin_protocol_test : ::testing::Test {
         return one;
     }
 
-    tutti::support::watchdog guard{"returning_test"};
+    tutti::support::watchdog guard{"rejoin_protocol_test"};
     silent others;
     protocol_node here{1, 2, object_placement::home};
     rejoin_protocol door{here, others};
@@ -577,22 +577,22 @@ struct rejoin_protocol_test : ::testing::Test {
 
 TEST_F(rejoin_protocol_test, wakes_when_all_have_admitted) {
     const std::jthread one = sleeper();
-    hear(tutti::wire::message_type::ownership_report, tutti::wire::ownership_report{1, 1, 0, {}});
+    receive(tutti::wire::message_type::ownership_report, tutti::wire::ownership_report{1, 1, 0, {}});
     EXPECT_FALSE(door.is_over());
-    hear(tutti::wire::message_type::rejoin_ack, tutti::wire::rejoin_ack{.era = 1, .serves = true});
+    receive(tutti::wire::message_type::rejoin_ack, tutti::wire::rejoin_ack{.era = 1, .serves = true});
     EXPECT_TRUE(door.is_over());
 }
 
-// Catches era numbers that are used twice: two nodes come back in turn, so no remaining node was told of the first era.
+// Catches era numbers that are used twice: two nodes rejoin in turn, so no remaining node was told of the first era.
 TEST_F(rejoin_protocol_test, passes_on_earlier_eras) {
-    hear(tutti::wire::message_type::ownership_report,
-         tutti::wire::ownership_report{1, 1, 4, {}});  // by a process of that era
-    hear(tutti::wire::message_type::rejoin_ack, tutti::wire::rejoin_ack{.era = 5, .serves = true});
+    receive(tutti::wire::message_type::ownership_report,
+            tutti::wire::ownership_report{1, 1, 4, {}});  // by a process of that era
+    receive(tutti::wire::message_type::rejoin_ack, tutti::wire::rejoin_ack{.era = 5, .serves = true});
     ASSERT_TRUE(door.is_over());
     here.on_node_lost(0);
     door.on_node_lost(0);
-    hear(tutti::wire::message_type::rejoin_request, tutti::wire::rejoin_request{1, {0, 0}});
-    EXPECT_EQ(others.told.era, 5u);
+    receive(tutti::wire::message_type::rejoin_request, tutti::wire::rejoin_request{1, {0, 0}});
+    EXPECT_EQ(others.report.era, 5u);
 }
 
 TEST_F(rejoin_protocol_test, wakes_when_a_node_is_lost_early) {
@@ -603,7 +603,7 @@ TEST_F(rejoin_protocol_test, wakes_when_a_node_is_lost_early) {
 }
 
 TEST_F(rejoin_protocol_test, wakes_when_a_reporting_node_is_lost) {
-    hear(tutti::wire::message_type::ownership_report, tutti::wire::ownership_report{1, 1, 0, {}});
+    receive(tutti::wire::message_type::ownership_report, tutti::wire::ownership_report{1, 1, 0, {}});
     const std::jthread one = sleeper();
     here.on_node_lost(0);
     door.on_node_lost(0);
@@ -616,20 +616,20 @@ struct rejoining_process_test : ::testing::Test {
         std::uint64_t process_of(node_number) override { return 0; }
     };
     rejoining_process_test() { door.begin({true, false, true}); }
-    void hear(node_number from, const tutti::wire::ownership_report& what) {
+    void receive(node_number from, const tutti::wire::ownership_report& what) {
         EXPECT_TRUE(door.receive({.type = tutti::wire::message_type::ownership_report, .from = from},
                                  tutti::wire::encode(what)));
     }
 
-    tutti::support::watchdog guard{"returning_process"};
+    tutti::support::watchdog guard{"rejoining_process_test"};
     silent others;
     protocol_node here{1, 3, object_placement::home};
     rejoin_protocol door{here, others};
 };
 
-// Catches a process that relies on the survey of a node that has since given objects away and gone.
+// Catches a process that relies on the ownership report of a node that has since given objects away and ended.
 TEST_F(rejoining_process_test, ends_when_a_node_is_lost_early) {
-    hear(0, {1, 1, 0, {}});
+    receive(0, {1, 1, 0, {}});
     EXPECT_EQ(door.lost_before_report(), std::nullopt);
     here.on_node_lost(0);
     door.on_node_lost(0);
@@ -644,9 +644,9 @@ TEST_F(rejoining_process_test, reports_a_new_round) {
         list.places.push_back({object_id{}, owner, 0});
         return list;
     };
-    hear(0, {1, 1, 0, points_to(2)});
+    receive(0, {1, 1, 0, points_to(2)});
     EXPECT_FALSE(door.wait(tutti::base::now()));
-    hear(2, {1, 1, 0, points_to(0)});
+    receive(2, {1, 1, 0, points_to(0)});
     EXPECT_TRUE(door.wait(tutti::base::now() + std::chrono::hours{1})) << "the object may be on its way";
     EXPECT_FALSE(door.wait(tutti::base::now()));
     EXPECT_FALSE(door.is_over());

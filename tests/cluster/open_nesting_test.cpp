@@ -55,23 +55,23 @@ struct roll_back : std::runtime_error {
     roll_back() : std::runtime_error{"rolled back"} {}
 };
 
-// Every name stands for two objects, so that some are on this node and some on the other.
-const std::string named_lock_table_test[] = {"a", "b", "c", "d"};
+// Every name belongs to two objects, so that some are on this node and some on the other.
+const std::string lock_names[] = {"a", "b", "c", "d"};
 
-/// Calls f(node where the block runs, node where others look, name) for each setting.
+/// Calls f(node where the block runs, node where others read, name) for each setting.
 template <class F>
 void everywhere(F&& f) {
     for (const cluster::placement where : {cluster::placement::home, cluster::placement::writer}) {
         const auto nodes = start_nodes(2, where);
-        for (const std::string& name : named_lock_table_test) f(*nodes[0], *nodes[1], name);
+        for (const std::string& name : lock_names) f(*nodes[0], *nodes[1], name);
     }
     const node engine{cluster::engine_options{.address = "memory:"}};
-    f(engine, engine, named_lock_table_test[0]);
+    f(engine, engine, lock_names[0]);
 }
 
 // Catches objects that stay locked, or unwritten, until the block around ends.
-TEST(cluster_open_nesting, is_seen_by_other_nodes_at_once) {
-    support::watchdog guard{"is_seen_by_other_nodes_at_once"};
+TEST(cluster_open_nesting, is_immediately_visible_to_other_nodes) {
+    support::watchdog guard{"is_immediately_visible_to_other_nodes"};
     everywhere([](const node& here, const node& there, const std::string& name) {
         book b{here, name};
         var<long> around{0};
@@ -86,8 +86,8 @@ TEST(cluster_open_nesting, is_seen_by_other_nodes_at_once) {
 }
 
 // Catches an undo that is forgotten, or that runs twice.
-TEST(cluster_open_nesting, is_undone_with_the_block_around_it) {
-    support::watchdog guard{"is_undone_with_the_block_around_it"};
+TEST(cluster_open_nesting, is_undone_with_the_outer_block) {
+    support::watchdog guard{"is_undone_with_the_outer_block"};
     everywhere([](const node& here, const node& there, const std::string& name) {
         book b{here, name};
         EXPECT_THROW(atomically([&](tx& t) {
@@ -102,9 +102,9 @@ TEST(cluster_open_nesting, is_undone_with_the_block_around_it) {
     });
 }
 
-// Catches an undo that may not touch any object because it runs irrevocably; such an undo once ended the program.
-TEST(cluster_open_nesting, is_undone_with_a_nested_block_alone) {
-    support::watchdog guard{"is_undone_with_a_nested_block_alone"};
+// Catches an undo that may not use any object because it runs irrevocably; such an undo once ended the program.
+TEST(cluster_open_nesting, is_undone_with_a_nested_block) {
+    support::watchdog guard{"is_undone_with_a_nested_block"};
     everywhere([](const node& here, const node& there, const std::string& name) {
         book b{here, name};
         const ref<account> total{here, name + "/total"};
@@ -126,7 +126,7 @@ TEST(cluster_open_nesting, is_undone_with_a_nested_block_alone) {
 
 // Catches an undo that gives up when another block changes its objects first. The undo starts over.
 TEST(cluster_open_nesting, repeats_a_conflicting_undo) {
-    support::watchdog guard{"an_undo_that_meets_others_runs_again"};
+    support::watchdog guard{"repeats_a_conflicting_undo"};
     const auto nodes = start_nodes(2, cluster::placement::home);
     book b{*nodes[0], "a"};
     const ref<account> left{*nodes[1], "a/left"};

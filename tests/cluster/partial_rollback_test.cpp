@@ -59,7 +59,7 @@ public:
         }
         starters.clear();
         for (std::uint64_t i = 0; i < objects; ++i) atomically([&](tx& t) { mine(i).publish(t, 0); });
-        rewinds_before_ = nodes_.front()->statistics().partial_rollbacks;
+        rollbacks_before_ = nodes_.front()->statistics().partial_rollbacks;
         aborts_before_ = nodes_.front()->statistics().aborts;
     }
 
@@ -77,14 +77,14 @@ public:
     [[nodiscard]] long now(std::uint64_t i) const {
         return atomically([&](tx& t) { return mine(i).read(t); });
     }
-    [[nodiscard]] std::uint64_t rewinds() const {
-        return nodes_.front()->statistics().partial_rollbacks - rewinds_before_;
+    [[nodiscard]] std::uint64_t partial_rollbacks() const {
+        return nodes_.front()->statistics().partial_rollbacks - rollbacks_before_;
     }
     [[nodiscard]] std::uint64_t aborts() const { return nodes_.front()->statistics().aborts - aborts_before_; }
 
 private:
     std::vector<std::unique_ptr<node>> nodes_;
-    std::uint64_t rewinds_before_ = 0, aborts_before_ = 0;
+    std::uint64_t rollbacks_before_ = 0, aborts_before_ = 0;
 };
 
 // Names of the objects in the programs below.
@@ -126,15 +126,15 @@ TEST_P(cluster_partial_rollback, repeats_only_the_inner_block) {
     for (const kind how : {kind::nested, kind::checkpointed}) {
         EXPECT_EQ(conflict_over(s, how, late), (runs{1, 2, true}));
     }
-    EXPECT_EQ(s.rewinds(), 2u);
+    EXPECT_EQ(s.partial_rollbacks(), 2u);
     EXPECT_EQ(s.aborts(), 0u);
 }
 
-// Catches a stale read of the outer block that goes unnoticed.
+// Catches a stale read of the outer block that is not noticed.
 TEST_P(cluster_partial_rollback, repeats_all_if_outer_reads_are_stale) {
     for (const kind how : {kind::nested, kind::checkpointed})
         EXPECT_EQ(conflict_over(s, how, early), (runs{2, 2, true}));
-    EXPECT_EQ(s.rewinds(), 0u);
+    EXPECT_EQ(s.partial_rollbacks(), 0u);
     EXPECT_EQ(s.aborts(), 2u);
 }
 
@@ -255,7 +255,7 @@ TEST_P(cluster_partial_rollback, drops_only_later_objects) {
     EXPECT_EQ(s.now(26), 1);
 }
 
-// The kept part may cause every failure, so after 64 rewinds the whole transaction starts over.
+// The kept part may cause every failure, so after 64 partial roll-backs the whole transaction starts over.
 TEST_P(cluster_partial_rollback, is_bounded) {
     runs seen;
     atomically([&](tx& t) {
@@ -269,7 +269,7 @@ TEST_P(cluster_partial_rollback, is_bounded) {
         });
     });
     EXPECT_EQ(seen, (runs{2, 64 + 1 + 1}));
-    EXPECT_EQ(s.rewinds(), 64u);
+    EXPECT_EQ(s.partial_rollbacks(), 64u);
     EXPECT_EQ(s.aborts(), 1u);
 }
 
@@ -292,7 +292,7 @@ protected:
 
 // The variable is newer than the snapshot. The object that changed with it was opened inside, or outside, the inner
 // block.
-TEST_P(cluster_partial_rollback_with_variables, an_object_is_stale_where_a_variable_is_read) {
+TEST_P(cluster_partial_rollback_with_variables, finds_a_stale_object_by_reading_a_variable) {
     for (const bool inside : {true, false}) {
         runs seen;
         const std::uint64_t changed = inside ? late : early;
@@ -311,7 +311,7 @@ TEST_P(cluster_partial_rollback_with_variables, an_object_is_stale_where_a_varia
     }
 }
 
-TEST_P(cluster_partial_rollback_with_variables, a_variable_is_stale_where_an_object_is_opened) {
+TEST_P(cluster_partial_rollback_with_variables, finds_a_stale_variable_by_opening_an_object) {
     for (const bool inside : {true, false}) {
         runs seen;
         var<long>& changed = inside ? first_ : second_;
@@ -331,9 +331,9 @@ TEST_P(cluster_partial_rollback_with_variables, a_variable_is_stale_where_an_obj
     }
 }
 
-// A reader takes its time from its first object, and a rewind may drop that object. In the first round the engine
-// learns that this block mixes variables and objects, and restarts the block once to log variables.
-TEST_P(cluster_partial_rollback_with_variables, a_reader_that_forgets_its_first_object_takes_a_new_time) {
+// A reader takes its time from its first object, and a partial roll-back may drop that object. In the first round the
+// engine learns that this block mixes variables and objects, and restarts the block once to log variables.
+TEST_P(cluster_partial_rollback_with_variables, restarts_the_time_of_a_snapshot_reader) {
     for (const bool learning : {true, false}) {
         runs seen;
         bool overtaken = learning;
@@ -383,9 +383,9 @@ TEST_P(cluster_partial_rollback, keeps_references_of_the_outer_block) {
     }
 }
 
-// A variable that the inner block has read is stale, so the engine rewinds to that block and extends the snapshot.
+// A variable that the inner block has read is stale, so the engine rolls back to that block and extends the snapshot.
 // Catches a stale object of the outer block that is not validated then.
-TEST_P(cluster_partial_rollback_with_variables, an_object_of_the_outer_block_is_stale_where_the_engine_goes_back) {
+TEST_P(cluster_partial_rollback_with_variables, finds_stale_outer_objects_after_the_engines_rollback) {
     runs seen;
     atomically([&](tx& t) {
         ++seen.outer;
@@ -402,7 +402,7 @@ TEST_P(cluster_partial_rollback_with_variables, an_object_of_the_outer_block_is_
 }
 
 // The engine also rolls back its own part.
-TEST_P(cluster_partial_rollback_with_variables, variables_are_rolled_back_with_objects) {
+TEST_P(cluster_partial_rollback_with_variables, rolls_back_variables_with_objects) {
     runs seen;
     atomically([&](tx& t) {
         ++seen.outer;
@@ -454,7 +454,7 @@ std::string one_round(unsigned nodes) {
 class cluster_partial_rollback_with_faults : public ::testing::TestWithParam<fault> {};
 
 TEST_P(cluster_partial_rollback_with_faults, is_caught) {
-    support::watchdog guard{"cluster_partial_fault"};
+    support::watchdog guard{"cluster_partial_rollback_with_faults"};
     for (const unsigned nodes : {1u, 2u}) {
         ASSERT_EQ(one_round(nodes), "");
         cluster::injected_fault = GetParam();

@@ -36,7 +36,7 @@ std::string refusal(const plan& p) {
     return "none";
 }
 
-TEST(cluster_performance, one_node_without_conflicts_does_as_much_as_its_costs_leave) {
+TEST(cluster_performance, reaches_full_throughput_on_one_node_without_conflicts) {
     const plan p = looks_into_buckets();
     const figures f = run(p);
     const auto each = static_cast<double>(p.each.attempt + p.each.object);
@@ -48,18 +48,18 @@ TEST(cluster_performance, one_node_without_conflicts_does_as_much_as_its_costs_l
     EXPECT_NEAR(f.busy, 1, 1e-9);
 }
 
-TEST(cluster_performance, what_nobody_writes_is_read_without_a_message_once_there_are_copies) {
+TEST(cluster_performance, reads_unwritten_objects_from_copies_without_messages) {
     plan p = looks_into_buckets();
     p.nodes = 2;
     p.objects = 100;
     p.share_after = 1;
     const figures f = run(p);
-    EXPECT_EQ(f.messages, 0) << "each of the few buckets was looked at before this counted";
+    EXPECT_EQ(f.messages, 0) << "each of the few buckets was read before this counted";
     const auto each = static_cast<double>(p.each.attempt + p.each.object);
     EXPECT_NEAR(f.per_second, 2e9 / each, 1e-3 * 2e9 / each);
 }
 
-TEST(cluster_performance, threads_beyond_the_processors_wait_for_them) {
+TEST(cluster_performance, makes_excess_threads_wait_for_processors) {
     plan p = looks_into_buckets();
     p.processors = 2;
     p.threads = 6;
@@ -70,7 +70,7 @@ TEST(cluster_performance, threads_beyond_the_processors_wait_for_them) {
     EXPECT_NEAR(f.busy, 1, 1e-9);
 }
 
-TEST(cluster_performance, where_the_network_is_slow_a_transaction_takes_its_round_trips) {
+TEST(cluster_performance, takes_the_round_trips_of_a_slow_network) {
     plan p = looks_into_buckets();
     p.nodes = 2;
     p.each.latency = millisecond / 5;
@@ -84,7 +84,7 @@ TEST(cluster_performance, where_the_network_is_slow_a_transaction_takes_its_roun
     EXPECT_NEAR(f.per_second, 2e9 / each, 0.02 * f.per_second);
 }
 
-TEST(cluster_performance, one_seed_has_one_result) {
+TEST(cluster_performance, has_one_result_per_seed) {
     plan p;
     p.nodes = 4;
     p.threads = 2;
@@ -106,7 +106,7 @@ TEST(cluster_performance, one_seed_has_one_result) {
     }
 }
 
-TEST(cluster_performance, every_workload_comes_through_and_meets_others) {
+TEST(cluster_performance, completes_every_workload_with_conflicts) {
     for (const auto& w : bench::cluster::patterns()) {
         plan p;
         p.workload = w.name;
@@ -121,7 +121,7 @@ TEST(cluster_performance, every_workload_comes_through_and_meets_others) {
     }
 }
 
-TEST(cluster_performance, tpcc_has_a_mix_of_its_own_and_deliveries_of_ten_transactions) {
+TEST(cluster_performance, runs_the_tpcc_mix_with_deliveries_in_parts) {
     plan p;
     p.workload = "tpcc";
     p.nodes = 1;
@@ -137,7 +137,7 @@ TEST(cluster_performance, tpcc_has_a_mix_of_its_own_and_deliveries_of_ten_transa
     EXPECT_NE(refusal(p).find("tpcc has one operation"), std::string::npos);
 }
 
-TEST(cluster_performance, conflicts_are_counted_where_they_are_met) {
+TEST(cluster_performance, counts_conflicts_where_they_occur) {
     plan p;
     p.nodes = 4;
     p.objects = 60;
@@ -156,7 +156,7 @@ TEST(cluster_performance, conflicts_are_counted_where_they_are_met) {
     EXPECT_GT(run(p).round_trips, flat.round_trips + 1);
 }
 
-TEST(cluster_performance, only_nested_blocks_run_again_alone) {
+TEST(cluster_performance, repeats_nested_blocks_separately) {
     plan p;
     p.nodes = 4;
     p.objects = 60;
@@ -174,7 +174,7 @@ TEST(cluster_performance, only_nested_blocks_run_again_alone) {
     EXPECT_LT(run(p).aborts / p.inner, flat.aborts);  // compares attempts of one transfer with attempts of five
 }
 
-TEST(cluster_performance, the_fewer_checkpoints_the_more_begins_again_at_the_first_step) {
+TEST(cluster_performance, repeats_more_steps_with_fewer_checkpoints) {
     plan p;
     p.nodes = 4;
     p.objects = 60;
@@ -197,7 +197,7 @@ double sum_of(const bench::cluster::split<double>& s) {
     return s.steps + s.commits + s.lost + s.pauses + s.locks + s.undoing;
 }
 
-TEST(cluster_performance, open_steps_under_locks_take_back_what_they_have_done_where_they_meet) {
+TEST(cluster_performance, undoes_conflicting_open_nested_steps) {
     plan p;
     p.nodes = 4;
     p.inner = 4;
@@ -235,14 +235,12 @@ double trips(unsigned nodes, unsigned accounts, unsigned reads) {
 
 // Every object moves all the time, so pointers are stale. Asking the home, the owner and the commit take 1, 1 and 1.5
 // trips.
-TEST(cluster_performance, objects_that_move_much_are_looked_for_at_home) { EXPECT_LT(trips(16, 500, 20), 3.9); }
+TEST(cluster_performance, looks_for_often_moved_objects_at_home) { EXPECT_LT(trips(16, 500, 20), 3.9); }
 
 // Most transactions read, so an object has mostly stayed where it was, and one trip finds it instead of two.
-TEST(cluster_performance, objects_that_move_little_are_looked_for_where_they_were) {
-    EXPECT_LT(trips(8, 100, 97), 1.75);
-}
+TEST(cluster_performance, looks_for_rarely_moved_objects_by_pointer) { EXPECT_LT(trips(8, 100, 97), 1.75); }
 
-TEST(cluster_performance, a_thousand_nodes) {
+TEST(cluster_performance, simulates_a_thousand_nodes) {
     plan p;
     p.nodes = 1000;
     p.warm_up = 0;
@@ -252,7 +250,7 @@ TEST(cluster_performance, a_thousand_nodes) {
     EXPECT_NEAR(f.directory_entries, 10, 0.5);  // of 10,000 accounts
 }
 
-TEST(cluster_performance, what_makes_no_sense_is_refused) {
+TEST(cluster_performance, refuses_invalid_parameters) {
     const auto refused = [](auto&& spoil) {
         plan p;
         spoil(p);

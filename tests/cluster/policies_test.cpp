@@ -27,8 +27,8 @@ using cluster::testing::account;
 using cluster::testing::process_cluster;
 using cluster::testing::start_nodes;
 
-constexpr int protected_at = 17;  // after 16 defeats
-constexpr int most_attempts = 40;
+constexpr int attempts_to_commit = 17;  // after 16 conflicts
+constexpr int max_attempts = 40;
 
 object_id at_home(unsigned home, std::uint64_t which = 0) {
     object_id id{9 + which, 0};
@@ -60,7 +60,7 @@ protected:
         atomically(how, [&](tx& t) {
             ++attempts;
             const long seen = there.read(t).balance;
-            if (attempts < most_attempts) disturb(disturber);
+            if (attempts < max_attempts) disturb(disturber);
             here.write(t).balance = seen;
         });
         kept_out_.clear();
@@ -79,42 +79,42 @@ private:
 
 // Catches a policy that has no effect on other nodes, and a block that is never protected.
 TEST_F(cluster_policies, bound_the_attempts) {
-    const auto bound = [this](policy p) { return attempts_of({.policy = p}); };
-    EXPECT_EQ(bound(policy::timestamp), 2) << "it draws its age when it has lost";
-    EXPECT_EQ(bound(policy::karma), 2);
-    EXPECT_EQ(bound(policy::aggressive), 1);
+    const auto attempts_under = [this](policy p) { return attempts_of({.policy = p}); };
+    EXPECT_EQ(attempts_under(policy::timestamp), 2) << "it draws its age when it has lost";
+    EXPECT_EQ(attempts_under(policy::karma), 2);
+    EXPECT_EQ(attempts_under(policy::aggressive), 1);
     for (const policy p : {policy::patient, policy::backoff, policy::delay, policy::yield, policy::serialize,
                            policy::adaptive, policy::priority, policy::deadline})
-        EXPECT_EQ(bound(p), protected_at) << static_cast<int>(p);
-    EXPECT_EQ(bound(policy::suicide), most_attempts) << "it is the baseline, without a bound";
+        EXPECT_EQ(attempts_under(p), attempts_to_commit) << static_cast<int>(p);
+    EXPECT_EQ(attempts_under(policy::suicide), max_attempts) << "it is the baseline, without a bound";
     EXPECT_GT(nodes[0]->status().reserving_attempts, 0u);
     EXPECT_GT(nodes[1]->status().locks_refused, 0u);
 }
 
 // Catches a priority that does not travel to other nodes. Catches a priority that wins against a higher one, or against
 // a block that has lost too often.
-TEST_F(cluster_policies, priorities_travel) {
+TEST_F(cluster_policies, carry_priorities_to_other_nodes) {
     const auto with = [](int rank) { return options{.policy = policy::priority, .priority = rank}; };
     EXPECT_EQ(attempts_of(with(1)), 1);
     EXPECT_EQ(attempts_of(with(1), with(1)), 1) << "of equals the older";
     EXPECT_EQ(nodes[1]->status().reservations_lost, 0u);
-    EXPECT_EQ(attempts_of(with(1), with(2)), protected_at);
+    EXPECT_EQ(attempts_of(with(1), with(2)), attempts_to_commit);
     EXPECT_GE(nodes[1]->status().reservations_lost, 16u);
-    EXPECT_EQ(attempts_of(with(-1)), protected_at);
+    EXPECT_EQ(attempts_of(with(-1)), attempts_to_commit);
 }
 
-TEST_F(cluster_policies, deadlines_travel) {
+TEST_F(cluster_policies, carry_deadlines_to_other_nodes) {
     using std::chrono::hours;
     const auto in = [](int h) {
         return options{.policy = policy::deadline, .deadline = std::chrono::steady_clock::now() + hours{h}};
     };
     EXPECT_EQ(attempts_of(in(2)), 1);
     EXPECT_EQ(attempts_of(in(2), in(3)), 1);
-    EXPECT_EQ(attempts_of(in(2), in(1)), protected_at);
+    EXPECT_EQ(attempts_of(in(2), in(1)), attempts_to_commit);
 }
 
 // Catches an open nested block that is refused because of reservations of the block around it.
-TEST_F(cluster_policies, a_block_is_in_no_way_of_its_own) {
+TEST_F(cluster_policies, do_not_block_nested_blocks) {
     int runs = 0, inner_runs = 0;
     atomically({.policy = policy::priority, .priority = 1}, [&](tx& t) {
         ++runs;
@@ -134,7 +134,7 @@ TEST_F(cluster_policies, a_block_is_in_no_way_of_its_own) {
 
 // Catches reservations that stay when a block ends by an exception or sleeps in retry. Then a writer could never get
 // the object.
-TEST_F(cluster_policies, nothing_stays_reserved) {
+TEST_F(cluster_policies, release_all_reservations) {
     constexpr options urgent{.policy = policy::priority, .priority = 1};
     EXPECT_THROW(atomically(urgent,
                             [&](tx& t) {
@@ -155,14 +155,14 @@ TEST_F(cluster_policies, nothing_stays_reserved) {
 }
 
 // Catches a block that always loses to other processes. Two of them keep writing the objects that it reads.
-TEST(cluster_policies_of_processes, a_long_block_ends) {
-    support::watchdog guard{"a_long_block_ends"};
+TEST(cluster_policies_of_processes, complete_a_long_block) {
+    support::watchdog guard{"complete_a_long_block"};
     const process_cluster all{3};
     for (const unsigned n : {1u, 2u}) EXPECT_EQ(all.nodes[n]->ask("storm"), "done");
-    // Each writer may have lost as often and be older. Then the writer goes first once.
-    EXPECT_LE(std::stol(all.nodes[0]->ask("endure patient")), protected_at + 3);
-    EXPECT_LE(std::stol(all.nodes[0]->ask("endure timestamp")), protected_at + 3);
-    EXPECT_LE(std::stol(all.nodes[0]->ask("endure backoff")), protected_at + 3);
+    // Each writer may have lost as often and be older. Then the writer has precedence once.
+    EXPECT_LE(std::stol(all.nodes[0]->ask("endure patient")), attempts_to_commit + 3);
+    EXPECT_LE(std::stol(all.nodes[0]->ask("endure timestamp")), attempts_to_commit + 3);
+    EXPECT_LE(std::stol(all.nodes[0]->ask("endure backoff")), attempts_to_commit + 3);
     const auto told = all.ask();
     ASSERT_TRUE(told[0].status && told[1].status && told[2].status);
     EXPECT_GT(told[0].status->reserving_attempts, 0u);

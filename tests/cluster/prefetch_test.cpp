@@ -28,7 +28,7 @@ struct cluster_prefetch : ::testing::Test {
         other = std::make_unique<cluster::testing::node_process>(std::move(words));
         here = std::make_unique<node>(cluster::node_options{
             .node_number = 0, .addresses = addresses, .failure_timeout = std::chrono::minutes{10}});
-        EXPECT_TRUE(other->hear().starts_with("ready "));
+        EXPECT_TRUE(other->receive().starts_with("ready "));
     }
     ~cluster_prefetch() override {
         here.reset();
@@ -57,7 +57,7 @@ TEST_F(cluster_prefetch, does_not_wait) {
     atomically([&](tx& t) {
         const auto sent = here->status().messages_sent;
         auto [a, b, c] = prefetch_async(t, one, two, mine);
-        EXPECT_EQ(here->status().messages_sent - sent, 1u) << "one question for both; beats come every minute";
+        EXPECT_EQ(here->status().messages_sent - sent, 1u) << "one request for both; heartbeats are sent every minute";
         EXPECT_EQ(c.get(t).balance, 10) << "what is here need not be waited for";
         if (!went_on) other->go_on();
         went_on = true;
@@ -132,7 +132,7 @@ TEST_F(cluster_prefetch, opens_immediately_in_an_irrevocable_block) {
     EXPECT_EQ(atomically([&](tx& t) { return one.read(t).balance; }), 2);
 }
 
-// Catches a wait for a node that has gone meanwhile, and an error that is reported too late.
+// Catches a wait for a node that was lost meanwhile, and an error that is reported too late.
 TEST_F(cluster_prefetch, fails_for_a_missing_object_at_first_use) {
     const ref<account> one = at(1, 1), mine = at(0, 2);
     publish(one, 1);
@@ -144,7 +144,7 @@ TEST_F(cluster_prefetch, fails_for_a_missing_object_at_first_use) {
                      EXPECT_EQ(mine.read(t).balance, 1) << "what is here is not concerned";
                      ++used;
                      while (!here->lost(1)) std::this_thread::yield();
-                     if (a.get(t).balance == 1) a.write(t).balance = 2;  // the answer may have come in time
+                     if (a.get(t).balance == 1) a.write(t).balance = 2;  // the answer may have arrived in time
                  }),
                  cluster::node_lost);
     EXPECT_GE(used, 1);

@@ -58,21 +58,21 @@ public:
     node_process(const node_process&) = delete;
     node_process& operator=(const node_process&) = delete;
 
-    void say(const std::string& line) {
+    void send(const std::string& line) {
         const std::string whole = line + "\n";
-        if (::write(to_, whole.data(), whole.size()) < 0) ADD_FAILURE() << "the node is gone: " << line;
+        if (::write(to_, whole.data(), whole.size()) < 0) ADD_FAILURE() << "the node has ended: " << line;
     }
-    /// Returns one line of output, or an empty string when the process is gone.
-    std::string hear() {
+    /// Returns one line of output, or an empty string when the process has ended.
+    std::string receive() {
         std::string line;
         for (char c = 0; ::read(from_, &c, 1) == 1 && c != '\n';) line.push_back(c);
         return line;
     }
     std::string ask(const std::string& line) {
-        say(line);
-        return hear();
+        send(line);
+        return receive();
     }
-    /// Returns the descriptor of the output, for callers that do not use hear().
+    /// Returns the descriptor of the output, for callers that do not use receive().
     [[nodiscard]] int output() const noexcept { return from_; }
     /// Stops the process, and returns when all of its threads have stopped, which is some time after the signal.
     void stop() const {
@@ -106,7 +106,7 @@ struct process_cluster {
             nodes.push_back(std::make_unique<node_process>(std::move(words)));
         }
         for (const auto& n : nodes) {
-            ready.push_back(n->hear());
+            ready.push_back(n->receive());
             EXPECT_TRUE(ready.back().starts_with("ready ")) << ready.back();
         }
     }

@@ -37,14 +37,14 @@ public:
     raw_peer(const raw_peer&) = delete;
     raw_peer& operator=(const raw_peer&) = delete;
 
-    void say(const std::string& bytes) {
+    void send(const std::string& bytes) {
         EXPECT_EQ(::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL), static_cast<ssize_t>(bytes.size()));
     }
-    void say(wire::header h, const std::string& body = {}) {
+    void send(wire::header h, const std::string& body = {}) {
         h.length = static_cast<std::uint32_t>(body.size());
-        say(wire::encode(h) + body);
+        send(wire::encode(h) + body);
     }
-    void say_hello(const node_options& of, wire::node_number from) { say(hello_frame(of, from)); }
+    void send_hello(const node_options& of, wire::node_number from) { send(hello_frame(of, from)); }
     /// Returns the hello frame that node `from` of the cluster sends.
     [[nodiscard]] static std::string hello_frame(const node_options& of, wire::node_number from) {
         const std::string body = wire::encode(hello_of(of));
@@ -59,7 +59,7 @@ public:
     }
 
     /// Reads the next frame. Returns false if the other side has closed the connection.
-    bool hear(wire::header& h, std::string& body) {
+    bool receive(wire::header& h, std::string& body) {
         if (!fill(wire::header::size)) return false;
         EXPECT_TRUE(wire::decode(std::string_view{input_}.substr(0, wire::header::size), h));
         if (!fill(wire::header::size + h.length)) return false;
@@ -67,35 +67,35 @@ public:
         input_.erase(0, wire::header::size + h.length);
         return true;
     }
-    bool hears_hello() {
+    bool receives_hello() {
         wire::header h;
         std::string body;
-        return hear(h, body) && h.type == wire::message_type::hello;
+        return receive(h, body) && h.type == wire::message_type::hello;
     }
     /// Returns the answer to a status question, or nothing if the other side does not answer.
-    std::optional<wire::status_reply> hear_status() {
+    std::optional<wire::status_reply> receive_status() {
         wire::header h;
         std::string body;
         wire::status_reply told;
-        if (!hear(h, body) || h.type != wire::message_type::status_reply || !wire::decode(body, told))
+        if (!receive(h, body) || h.type != wire::message_type::status_reply || !wire::decode(body, told))
             return std::nullopt;
         return told;
     }
     std::optional<wire::timeline_reply> order(wire::timeline_order what) {
-        say({.type = wire::message_type::timeline, .from = wire::observer_number}, wire::encode(wire::timeline{what}));
+        send({.type = wire::message_type::timeline, .from = wire::observer_number}, wire::encode(wire::timeline{what}));
         wire::header h;
         std::string body;
         wire::timeline_reply told;
-        if (!hear(h, body) || h.type != wire::message_type::timeline_reply || !wire::decode(body, told))
+        if (!receive(h, body) || h.type != wire::message_type::timeline_reply || !wire::decode(body, told))
             return std::nullopt;
         return told;
     }
-    void ask_status() { say({.type = wire::message_type::status, .from = wire::observer_number}); }
+    void ask_status() { send({.type = wire::message_type::status, .from = wire::observer_number}); }
     /// Reads until the other side ends the connection.
     void await_end() {
         wire::header h;
         std::string body;
-        while (hear(h, body)) {}
+        while (receive(h, body)) {}
     }
 
 private:

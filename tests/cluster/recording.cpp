@@ -63,11 +63,11 @@ std::optional<unsigned> recording::go_back() {
     return to.first;
 }
 
-bool is_as_it_was_read(const distributed_transaction& work, std::span<const std::unique_ptr<protocol_node>> sites) {
+bool is_as_it_was_read(const distributed_transaction& work, std::span<const std::unique_ptr<protocol_node>> nodes) {
     return std::ranges::all_of(work.entries(), [&](const auto& e) {
-        return std::ranges::any_of(sites, [&](const auto& s) {
+        return std::ranges::any_of(nodes, [&](const auto& s) {
             wire::object_view now;
-            s->objects.look(e->id, now);
+            s->objects.read(e->id, now);
             return now.where == wire::lookup_result::here && now.exists == e->exists &&
                    (now.version == e->version || !e->exists);
         });

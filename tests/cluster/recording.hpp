@@ -1,4 +1,4 @@
-// Records an attempt of a client in a history. After a conflict, the attempt goes back to an open block, as in the
+// Records an attempt of a client in a history. After a conflict, the attempt rolls back to an open block, as in the
 // engine.
 #pragma once
 
@@ -79,6 +79,6 @@ private:
 /// Returns true if every object that the transaction has read is unchanged on the node that owns it. An object that
 /// does not exist may have been forgotten since (DIR9), and then has another version.
 [[nodiscard]] bool is_as_it_was_read(const distributed_transaction& work,
-                                     std::span<const std::unique_ptr<protocol_node>> sites);
+                                     std::span<const std::unique_ptr<protocol_node>> nodes);
 
 }  // namespace tutti::cluster::testing

@@ -1,4 +1,4 @@
-// A node joins a cluster that already runs, in place of a node that has gone, or beside a running node.
+// A node joins a cluster that already runs, in place of a lost node, or beside a running node.
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -32,7 +32,7 @@ using cluster::node_options;
 using cluster::object_id;
 using cluster::ref;
 using cluster::testing::account;
-using cluster::testing::trouble_of;
+using cluster::testing::error_of;
 
 constexpr options irrevocably{.mode = mode::irrevocable};
 
@@ -76,10 +76,10 @@ class cluster_rejoin_by_transport : public ::testing::TestWithParam<bool> {};
 INSTANTIATE_TEST_SUITE_P(all, cluster_rejoin_by_transport, ::testing::ValuesIn(over_zeromq),
                          [](const auto& p) { return p.param ? "zeromq" : "sockets"; });
 
-// Each node in turn ends and comes back. Its objects have ended, all other objects are there, and all nodes can use the
-// returned node.
+// Each node in turn ends and rejoins. Its objects have ended, all other objects are there, and all nodes can use the
+// rejoined node.
 TEST_P(cluster_rejoin_by_transport, admits_a_restarted_node) {
-    support::watchdog guard{"of_a_node_that_comes_back_is_let_in"};
+    support::watchdog guard{"admits_a_restarted_node"};
     trio t{"let-in", GetParam()};
     for (unsigned round = 0; round < 6; ++round) {
         const unsigned number = round % 3, other = (number + 1) % 3;
@@ -103,7 +103,7 @@ TEST_P(cluster_rejoin_by_transport, admits_a_restarted_node) {
 
 // Objects that move stay where they are while their home is away.
 TEST_P(cluster_rejoin_by_transport, finds_objects_homed_at_the_restarted_node) {
-    support::watchdog guard{"of_a_node_that_comes_back_finds_what_has_its_home_there"};
+    support::watchdog guard{"finds_objects_homed_at_the_restarted_node"};
     trio t{"moved", GetParam(), cluster::placement::writer};
     const object_id kept = t.nodes[0]->id_at(2, {1, 1}), gone = t.nodes[0]->id_at(0, {1, 2});
     atomically([&](tx& x) { ref<account>{*t.nodes[1], kept}.publish(x, {1}); });
@@ -123,9 +123,9 @@ std::ptrdiff_t open_descriptors() {
     return std::distance(begin(all), end(all));
 }
 
-// Catches memory or file descriptors that the other nodes keep for each process that has gone.
+// Catches memory or file descriptors that the other nodes keep for each process that has ended.
 TEST_P(cluster_rejoin_by_transport, uses_bounded_memory_over_many_restarts) {
-    support::watchdog guard{"of_a_node_that_comes_back_often_takes_no_room"};
+    support::watchdog guard{"uses_bounded_memory_over_many_restarts"};
     constexpr int returns = 60;
     trio t{"often", GetParam()};
     const object_id its = t.nodes[0]->id_at(2, {1, 0});
@@ -165,7 +165,7 @@ struct slow_server final : cluster::call_handler {
 // The last message of a node may be the decision of its last commit, and a prepared participant would wait forever for
 // that decision. Catches a node that notices the end when it sends, and then drops the unread messages.
 TEST_P(cluster_rejoin_by_transport, delivers_the_last_messages_of_an_ending_node) {
-    support::watchdog guard{"of_a_node_that_ends_what_it_has_said_last_is_heard"};
+    support::watchdog guard{"delivers_the_last_messages_of_an_ending_node"};
     slow_server server;  // outlives the nodes
     trio t{"last", GetParam()};
     cluster::call_transport& here = *t.nodes[0]->calls();
@@ -178,7 +178,7 @@ TEST_P(cluster_rejoin_by_transport, delivers_the_last_messages_of_an_ending_node
     ASSERT_TRUE(t.nodes[1]->calls()->send(0, 1, called("first")));
     while (!server.began) std::this_thread::yield();
     ASSERT_TRUE(t.nodes[1]->calls()->send(0, 2, called("last")));
-    t.nodes[1].reset();  // takes a second, because the other node does not hear of it
+    t.nodes[1].reset();  // takes a second, because the other node does not learn of it
     for (std::uint64_t number = 1; number < 4; ++number) static_cast<void>(here.send(1, number, called("late")));
     server.goes_on = true;
     server.goes_on.notify_one();
@@ -190,7 +190,7 @@ TEST_P(cluster_rejoin_by_transport, delivers_the_last_messages_of_an_ending_node
 // Catches a lost last decision, and leftovers of a former process after a return: ages, ranks, reservations and holds.
 // Blocks of many policies go on at the other nodes and at the new process, and the sum stays right.
 TEST_P(cluster_rejoin_by_transport, does_not_disturb_blocks_of_any_policy) {
-    support::watchdog guard{"of_a_node_that_comes_back_leaves_blocks_of_any_policy_their_way"};
+    support::watchdog guard{"does_not_disturb_blocks_of_any_policy"};
     static constexpr policy all[]{policy::patient,    policy::priority, policy::timestamp, policy::suicide,
                                   policy::aggressive, policy::backoff,  policy::karma,     policy::serialize,
                                   policy::deadline,   policy::delay,    policy::adaptive,  policy::yield};
@@ -243,9 +243,9 @@ TEST_P(cluster_rejoin_by_transport, does_not_disturb_blocks_of_any_policy) {
     }
 }
 
-// If only one of the two comes back, its error names the missing nodes. Both together are let in.
+// If only one of the two rejoins, its error names the missing nodes. Both together are admitted.
 TEST_P(cluster_rejoin_by_transport, needs_both_of_two_restarted_nodes) {
-    support::watchdog guard{"of_two_that_come_back_needs_both"};
+    support::watchdog guard{"needs_both_of_two_restarted_nodes"};
     trio t{"both", GetParam()};
     const ref<account> theirs{*t.nodes[0], t.nodes[0]->id_at(0, {1, 0})};
     atomically([&](tx& x) { theirs.publish(x, {1}); });
@@ -253,7 +253,7 @@ TEST_P(cluster_rejoin_by_transport, needs_both_of_two_restarted_nodes) {
     t.nodes[2].reset();
     node_options alone = t.as(2);
     alone.connect_timeout = std::chrono::milliseconds{100};
-    EXPECT_NE(trouble_of(alone).find("did not come within 100 ms: 1 ("), std::string::npos);
+    EXPECT_NE(error_of(alone).find("did not connect within 100 ms: 1 ("), std::string::npos);
     std::thread comes{[&] { t.nodes[1] = std::make_unique<node>(t.as(1)); }};
     t.nodes[2] = std::make_unique<node>(t.as(2));
     comes.join();
@@ -261,10 +261,10 @@ TEST_P(cluster_rejoin_by_transport, needs_both_of_two_restarted_nodes) {
         EXPECT_EQ(atomically([&](tx& x) { return ref<account>{*n, t.nodes[0]->id_at(0, {1, 0})}.read(x).balance; }), 1);
 }
 
-// The block that has the token goes on without the token's home. All nodes consider that home lost until the block has
-// ended.
+// The block that has the token continues without the token's home. All nodes consider that home lost until the block
+// has ended.
 TEST(cluster_rejoin, waits_for_the_holder_of_the_token) {
-    support::watchdog guard{"of_the_home_of_the_token_waits_for_the_block_that_has_it"};
+    support::watchdog guard{"waits_for_the_holder_of_the_token"};
     trio t{"token"};
     const unsigned home = cluster::home_of(cluster::irrevocable_token, 3), me = (home + 1) % 3;
     const ref<account> mine{*t.nodes[me], t.nodes[me]->id_at(me, {1, 0})};
@@ -289,7 +289,7 @@ TEST(cluster_rejoin, waits_for_the_holder_of_the_token) {
 }
 
 TEST_P(cluster_rejoin_by_transport, explains_an_address_in_use) {
-    support::watchdog guard{"of_a_second_one_at_the_same_address_says_what_to_do"};
+    support::watchdog guard{"explains_an_address_in_use"};
     node_options how;
     for (int i = 0; i < 2; ++i)
         how.addresses.push_back((GetParam() ? "zmq:127.0.0.1:" : "127.0.0.1:") + std::to_string(cli::free_port()));
@@ -300,15 +300,16 @@ TEST_P(cluster_rejoin_by_transport, explains_an_address_in_use) {
     }};
     first = std::make_unique<node>(how);
     comes.join();
-    const std::string said = trouble_of(how);
-    EXPECT_NE(said.find("cannot listen on " + how.addresses[0] + ": Address already in use; end what has it"),
-              std::string::npos)
+    const std::string said = error_of(how);
+    EXPECT_NE(
+        said.find("cannot listen on " + how.addresses[0] + ": Address already in use; end the program that uses it"),
+        std::string::npos)
         << said;
 }
 
 // The running nodes notice neither a second process with the number of a running node, nor a refused return.
 TEST(cluster_rejoin, does_not_disturb_running_nodes) {
-    support::watchdog guard{"leaves_those_that_run_as_they_are"};
+    support::watchdog guard{"does_not_disturb_running_nodes"};
     trio t{"beside"};
     const ref<account> theirs{*t.nodes[0], t.nodes[0]->id_at(2, {1, 0})};
     atomically([&](tx& x) { theirs.publish(x, {1}); });
@@ -317,17 +318,17 @@ TEST(cluster_rejoin, does_not_disturb_running_nodes) {
     ASSERT_EQ(::rename(there.c_str(), away.c_str()), 0);
     node_options second = t.as(2);
     second.connect_timeout = std::chrono::milliseconds{200};
-    const std::string said = trouble_of(second);
+    const std::string said = error_of(second);
     EXPECT_NE(said.find("give this one a number of its own"), std::string::npos) << said;
     ASSERT_EQ(::rename(away.c_str(), there.c_str()), 0);
-    EXPECT_NE(trouble_of(t.as(2)).find("cannot listen"), std::string::npos);
+    EXPECT_NE(error_of(t.as(2)).find("cannot listen"), std::string::npos);
     atomically([&](tx& x) { theirs.write(x).balance += 1; });
     EXPECT_EQ(atomically([&](tx& x) { return theirs.read(x).balance; }), 2);
 }
 
-/// Two real nodes, and a third one that sends the messages of the test and then goes.
-struct two_and_a_stranger {
-    two_and_a_stranger() {
+/// Two real nodes, and a third one that sends the messages of the test and then ends.
+struct two_nodes_and_a_raw_peer {
+    two_nodes_and_a_raw_peer() {
         for (unsigned i = 0; i < 3; ++i)
             how.addresses.push_back(cluster::testing::fresh_address("doubt-" + std::to_string(i)));
         std::vector<std::thread> starters;
@@ -340,10 +341,10 @@ struct two_and_a_stranger {
         }
         for (unsigned i = 0; i < 2; ++i) {
             links.emplace_back(how.addresses[i]);
-            links[i].say_hello(how, 2);
+            links[i].send_hello(how, 2);
         }
         for (std::thread& t : starters) t.join();
-        for (unsigned i = 0; i < 2; ++i) EXPECT_TRUE(links[i].hears_hello());
+        for (unsigned i = 0; i < 2; ++i) EXPECT_TRUE(links[i].receives_hello());
     }
     [[nodiscard]] object_id id(unsigned at, std::uint64_t n) const { return nodes[0]->id_at(at, {9, n}); }
     /// One thread of the third node writes an object on each of the two, and sends the prepare to one of them.
@@ -354,18 +355,18 @@ struct two_and_a_stranger {
                            .writes = {{id(at, thread), 0, wire::action::put, {}}},
                            .others = {static_cast<wire::node_number>(1 - at)}};
         cluster::detail::holder_of<account>{account{thread}}.encode(what.writes[0].bytes);
-        links[at].say({.type = wire::message_type::prepare, .from = 2, .call = thread, .clock = 50},
-                      wire::encode(what));
+        links[at].send({.type = wire::message_type::prepare, .from = 2, .call = thread, .clock = 50},
+                       wire::encode(what));
         wire::header h;
         std::string body;
         wire::prepare_reply told;
-        while (links[at].hear(h, body) && h.type != wire::message_type::prepare_reply) continue;
+        while (links[at].receive(h, body) && h.type != wire::message_type::prepare_reply) continue;
         EXPECT_TRUE(wire::decode(body, told) && told.yes);
     }
     void decide(unsigned at, std::uint16_t thread, bool commits) {
         const std::uint64_t version = commits ? 60 : 0;
-        links[at].say({.type = wire::message_type::decide, .from = 2, .clock = 60},
-                      wire::encode(wire::decide{{2, thread, 1}, commits, version}));
+        links[at].send({.type = wire::message_type::decide, .from = 2, .clock = 60},
+                       wire::encode(wire::decide{{2, thread, 1}, commits, version}));
     }
 
     node_options how;
@@ -373,11 +374,11 @@ struct two_and_a_stranger {
     std::vector<cluster::testing::raw_peer> links;
 };
 
-// The third node goes after one of the two has heard a commit or an abort, or after one or both were asked. What one
+// The third node ends after one of the two has received a commit or an abort, or after one or both were asked. What one
 // participant knows, the other is told. What neither knows stays in doubt.
 TEST(cluster_doubts, end_with_the_report_of_another_participant) {
-    support::watchdog guard{"end_with_what_another_participant_knows"};
-    two_and_a_stranger t;
+    support::watchdog guard{"end_with_the_report_of_another_participant"};
+    two_nodes_and_a_raw_peer t;
     constexpr std::uint16_t committed = 1, aborted = 2, asked_one = 3, asked_both = 4;
     for (const std::uint16_t thread : {committed, aborted, asked_both}) {
         t.prepare(0, thread);
@@ -407,11 +408,11 @@ TEST(cluster_doubts, end_with_the_report_of_another_participant) {
     EXPECT_EQ(t.nodes[1]->status().in_doubt_resolved, 3u);
 }
 
-// Real nodes over sockets. An operator sees a commit whose outcome no participant knows, and settles it with a command
+// Real nodes over sockets. An operator sees a commit whose outcome no participant knows, and resolves it with a command
 // to one of them.
 TEST(cluster_doubts, are_resolved_by_an_operator) {
-    support::watchdog guard{"are_settled_by_an_operator"};
-    two_and_a_stranger t;
+    support::watchdog guard{"are_resolved_by_an_operator"};
+    two_nodes_and_a_raw_peer t;
     constexpr std::uint16_t wanted = 1, unwanted = 2;
     for (const std::uint16_t thread : {wanted, unwanted}) {
         t.prepare(0, thread);

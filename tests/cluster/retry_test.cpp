@@ -44,8 +44,8 @@ TEST(cluster_retry, is_woken_by_a_change_anywhere) {
 }
 
 // Catches a watch that is lost because the object does not exist yet or no longer exists.
-TEST(cluster_retry, waits_for_an_object_to_come_and_to_go) {
-    support::watchdog guard{"waits_for_an_object_to_come_and_to_go"};
+TEST(cluster_retry, waits_for_creation_and_erasure) {
+    support::watchdog guard{"waits_for_creation_and_erasure"};
     const auto nodes = start_nodes(2, cluster::placement::home);
     // Some of these names are at home on each of the two nodes.
     for (const char* const name : {"a", "b", "c", "d", "e", "f"}) {
@@ -66,8 +66,8 @@ TEST(cluster_retry, waits_for_an_object_to_come_and_to_go) {
 
 // Catches alternatives of which only the last one's objects wake the block, and a variable that does not wake it.
 // Catches a block that waits out its time limit although an object has changed.
-TEST(cluster_retry, wakes_on_every_alternative_and_within_a_limit) {
-    support::watchdog guard{"wakes_on_every_alternative_and_within_a_limit"};
+TEST(cluster_retry, wakes_for_every_alternative_and_deadline) {
+    support::watchdog guard{"wakes_for_every_alternative_and_deadline"};
     const auto nodes = start_nodes(2, cluster::placement::home);
     const ref<account> first{*nodes[0], "first"}, second{*nodes[0], "second"}, first_there{*nodes[1], "first"};
     var<long> local{0};
@@ -111,8 +111,8 @@ TEST(cluster_retry, wakes_on_every_alternative_and_within_a_limit) {
 }
 
 // Catches a sleeper that only a change of an object wakes.
-TEST(cluster_retry, ends_when_it_is_interrupted_and_at_its_deadline) {
-    support::watchdog guard{"ends_when_it_is_interrupted_and_at_its_deadline"};
+TEST(cluster_retry, ends_on_interruption_and_at_its_deadline) {
+    support::watchdog guard{"ends_on_interruption_and_at_its_deadline"};
     const auto nodes = start_nodes(2, cluster::placement::home);
     const ref<account> there{*nodes[0], nodes[0]->id_at(1, {0, 1})};
     atomically([&](tx& t) { there.publish(t, {1}); });
@@ -140,7 +140,7 @@ TEST(cluster_retry, ends_when_it_is_interrupted_and_at_its_deadline) {
                  deadline_missed);
 }
 
-// Catches a sleeper that waits for a node that has gone.
+// Catches a sleeper that waits for a lost node.
 TEST(cluster_retry, ends_when_the_owner_is_lost) {
     support::watchdog guard{"ends_when_the_owner_is_lost"};
     auto nodes = start_nodes(2, cluster::placement::home);

@@ -55,7 +55,7 @@ private:
 
 // Catches a node that notices a stopped node only when it asks that node something.
 TEST(cluster_failure, treats_a_silent_node_as_lost) {
-    support::watchdog guard{"a_node_that_says_nothing_is_lost"};
+    support::watchdog guard{"treats_a_silent_node_as_lost"};
     const std::string prefix = ::testing::TempDir() + "tutti-mute-" + std::to_string(::getpid()) + "-";
     cluster::node_options how{.addresses = {"unix:" + prefix + "0", "unix:" + prefix + "1"},
                               .failure_timeout = std::chrono::milliseconds{80}};
@@ -68,7 +68,7 @@ TEST(cluster_failure, treats_a_silent_node_as_lost) {
     other.join();  // the connection has been closed
     while (!here.lost(1)) std::this_thread::yield();
     EXPECT_EQ(heard.front(), static_cast<char>(message_type::hello));
-    EXPECT_EQ(heard.back(), static_cast<char>(message_type::heartbeat)) << "who has nothing to say says so";
+    EXPECT_EQ(heard.back(), static_cast<char>(message_type::heartbeat)) << "a silent node sends heartbeats";
 }
 
 }  // namespace

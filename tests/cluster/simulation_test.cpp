@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "cluster/fault_injection.hpp"
-#include "cluster/world.hpp"
+#include "cluster/seeded_cluster.hpp"
 #include "support/effort.hpp"
 
 namespace {
@@ -17,11 +17,11 @@ using namespace tutti::cluster::testing;
 enum class fate : std::uint8_t { none, one_ends, one_returns };
 
 std::string run_seed(std::uint64_t seed, conduct how = conduct::patient, fate of_one = fate::none) {
-    plan p = of_one == fate::one_returns ? with_a_return(seed)
+    plan p = of_one == fate::one_returns ? with_a_rejoin(seed)
              : of_one == fate::one_ends  ? with_an_end(seed)
                                          : of_seed(seed);
     p.conduct = how;
-    world w{p};
+    seeded_cluster w{p};
     return w.run();
 }
 
@@ -43,25 +43,26 @@ void record(const commit_participant::statistics& doubts) {
                 static_cast<unsigned long long>(doubts.in_doubt));
 }
 
-TEST(cluster_simulation, every_history_has_an_order) {
+TEST(cluster_simulation, finds_an_order_of_every_history) {
     if (const char* const one = std::getenv("TUTTI_CLUSTER_SEED")) {
         EXPECT_EQ(run_seed(std::strtoull(one, nullptr, 10)), "");
         return;
     }
-    std::size_t attempts = 0, committed = 0, snapshots = 0, wakes = 0, rewinds = 0, steps_kept = 0, names_taken = 0,
-                names_refused = 0, bound = 0, bound_late = 0, told_homes = 0, in_copies = 0;
+    std::size_t attempts = 0, committed = 0, snapshots = 0, wakes = 0, partial_rollbacks = 0, steps_kept = 0,
+                names_acquired = 0, names_refused = 0, irrevocable_blocks = 0, late_irrevocable_blocks = 0,
+                evictions = 0, in_copies = 0;
     for (std::uint64_t seed = 1; seed <= tutti::support::rounds(1000); ++seed) {
-        world w{of_seed(seed)};
+        seeded_cluster w{of_seed(seed)};
         ASSERT_EQ(w.run(), "") << "TUTTI_CLUSTER_SEED=" << seed << " runs it again";
         snapshots += w.snapshots();
         wakes += w.wakes();
-        names_taken += w.names_taken();
+        names_acquired += w.names_acquired();
         names_refused += w.names_refused();
-        bound += w.bound();
-        bound_late += w.bound_late();
-        told_homes += w.evictions_reported();
-        in_copies += w.looks_in_copies();
-        rewinds += w.rewinds();
+        irrevocable_blocks += w.irrevocable_blocks();
+        late_irrevocable_blocks += w.late_irrevocable_blocks();
+        evictions += w.evictions_reported();
+        in_copies += w.copy_reads();
+        partial_rollbacks += w.partial_rollbacks();
         steps_kept += w.steps_kept();
         attempts += w.past().attempts().size();
         for (const attempt& a : w.past().attempts()) committed += a.committed ? 1u : 0u;
@@ -70,22 +71,22 @@ TEST(cluster_simulation, every_history_has_an_order) {
     EXPECT_GT(committed, 0u);
     EXPECT_GT(snapshots, 0u);
     EXPECT_GT(wakes, 0u);
-    EXPECT_GT(names_taken, 0u);
+    EXPECT_GT(names_acquired, 0u);
     EXPECT_GT(names_refused, 0u);
-    EXPECT_GT(bound, 0u);
-    EXPECT_GT(bound_late, 0u);
-    EXPECT_GT(told_homes, 0u);
+    EXPECT_GT(irrevocable_blocks, 0u);
+    EXPECT_GT(late_irrevocable_blocks, 0u);
+    EXPECT_GT(evictions, 0u);
     EXPECT_GT(in_copies, 0u);
-    EXPECT_GT(rewinds, 0u);
+    EXPECT_GT(partial_rollbacks, 0u);
     EXPECT_GT(steps_kept, 0u);
     EXPECT_GT(attempts, committed);
     RecordProperty("attempts", static_cast<int>(attempts));
     RecordProperty("committed", static_cast<int>(committed));
-    RecordProperty("names_taken", static_cast<int>(names_taken));
+    RecordProperty("names_acquired", static_cast<int>(names_acquired));
     RecordProperty("names_refused", static_cast<int>(names_refused));
-    RecordProperty("bound", static_cast<int>(bound));
-    RecordProperty("bound_late", static_cast<int>(bound_late));
-    RecordProperty("rewinds", static_cast<int>(rewinds));
+    RecordProperty("irrevocable_blocks", static_cast<int>(irrevocable_blocks));
+    RecordProperty("late_irrevocable_blocks", static_cast<int>(late_irrevocable_blocks));
+    RecordProperty("partial_rollbacks", static_cast<int>(partial_rollbacks));
     RecordProperty("in_copies", static_cast<int>(in_copies));
 }
 
@@ -98,30 +99,30 @@ class cluster_contention : public ::testing::TestWithParam<way> {};
 
 // Under every policy, each history has one order, each run ends, and no client starts over forever.
 TEST_P(cluster_contention, leaves_every_history_its_order) {
-    std::size_t shielded = 0, waits = 0;
+    std::size_t reserving_attempts = 0, waits = 0;
     std::uint64_t outranked = 0, given_way = 0;
-    unsigned most_attempts = 0;
+    unsigned max_attempts = 0;
     for (std::uint64_t seed = 1; seed <= tutti::support::rounds(1000); ++seed) {
         plan p = of_seed(seed);
         p.conduct = GetParam().how;
-        world w{p};
+        seeded_cluster w{p};
         ASSERT_EQ(w.run(), "") << "seed " << seed;
-        shielded += w.shielded();
+        reserving_attempts += w.reserving_attempts();
         waits += w.waits();
-        outranked += w.stood_back().outranked;
-        given_way += w.stood_back().reservations_lost;
-        most_attempts = std::max(most_attempts, w.most_attempts());
+        outranked += w.object_statistics().outranked;
+        given_way += w.object_statistics().reservations_lost;
+        max_attempts = std::max(max_attempts, w.max_attempts());
     }
     EXPECT_GT(waits, 0u);
     if (GetParam().how != conduct::patient && GetParam().how != conduct::hasty) {
-        EXPECT_GT(shielded, 0u);
+        EXPECT_GT(reserving_attempts, 0u);
         EXPECT_GT(outranked, 0u);
         EXPECT_GT(given_way, 0u);
     }
-    RecordProperty("shielded", static_cast<int>(shielded));
+    RecordProperty("reserving_attempts", static_cast<int>(reserving_attempts));
     RecordProperty("outranked", static_cast<int>(outranked));
     RecordProperty("given_way", static_cast<int>(given_way));
-    RecordProperty("most_attempts", static_cast<int>(most_attempts));
+    RecordProperty("max_attempts", static_cast<int>(max_attempts));
 }
 
 INSTANTIATE_TEST_SUITE_P(all, cluster_contention,
@@ -143,7 +144,7 @@ TEST(cluster_simulation, keeps_acknowledged_commits_after_a_loss) {
     for (std::uint64_t seed = 1; seed <= tutti::support::rounds(2000); ++seed) {
         plan p = with_an_end(seed);
         p.conduct = conduct::mixed;
-        world w{p};
+        seeded_cluster w{p};
         ASSERT_EQ(w.run(), "") << "TUTTI_CLUSTER_SEED=" << seed << " runs it again";
         errors += w.errors();
         uncertain += w.uncertain();
@@ -165,36 +166,36 @@ TEST(cluster_simulation, keeps_acknowledged_commits_after_a_loss) {
     record(doubts);
 }
 
-// The node comes back, perhaps beside another one. One order explains everything before and after, with an end of all
+// The node rejoins, perhaps beside another one. One order explains everything before and after, with an end of all
 // objects that the node had owned in between.
 TEST(cluster_simulation, admits_a_restarted_node) {
     if (const char* const one = std::getenv("TUTTI_CLUSTER_SEED")) {
         EXPECT_EQ(run_seed(std::strtoull(one, nullptr, 10), conduct::mixed, fate::one_returns), "");
         return;
     }
-    std::size_t returns = 0, committed_after = 0, readers_too_late = 0, out_of_reach = 0, in_copies = 0;
+    std::size_t rejoined_nodes = 0, committed_after = 0, readers_too_late = 0, out_of_reach = 0, in_copies = 0;
     commit_participant::statistics doubts;
     for (std::uint64_t seed = 1; seed <= tutti::support::rounds(2000); ++seed) {
-        plan p = with_a_return(seed);
+        plan p = with_a_rejoin(seed);
         p.conduct = conduct::mixed;
-        world w{p};
+        seeded_cluster w{p};
         ASSERT_EQ(w.run(), "") << "TUTTI_CLUSTER_SEED=" << seed << " runs it again";
-        returns += w.returns();
+        rejoined_nodes += w.rejoined_nodes();
         committed_after += w.committed_after();
         readers_too_late += w.readers_too_late();
         out_of_reach += w.out_of_reach();
-        in_copies += w.looks_in_copies_after();
+        in_copies += w.copy_reads_after_rejoin();
         add(w.doubts(), doubts);
     }
-    // In this seed another node goes after it has sent its survey and has given an object away.
+    // In this seed another node ends after it has sent its ownership report and has given an object away.
     EXPECT_EQ(run_seed(54'356, conduct::mixed, fate::one_returns), "");
     EXPECT_TRUE(doubts.committed > 0 || !are_all_seeds);
     EXPECT_GT(doubts.aborted, 0u);
-    EXPECT_GT(returns, 0u);
-    EXPECT_GT(committed_after, returns);
+    EXPECT_GT(rejoined_nodes, 0u);
+    EXPECT_GT(committed_after, rejoined_nodes);
     EXPECT_TRUE(readers_too_late > 0 || !are_all_seeds);
-    EXPECT_GT(in_copies, returns);
-    RecordProperty("returns", static_cast<int>(returns));
+    EXPECT_GT(in_copies, rejoined_nodes);
+    RecordProperty("rejoined_nodes", static_cast<int>(rejoined_nodes));
     RecordProperty("committed_after", static_cast<int>(committed_after));
     RecordProperty("readers_too_late", static_cast<int>(readers_too_late));
     RecordProperty("out_of_reach", static_cast<int>(out_of_reach));
@@ -203,7 +204,7 @@ TEST(cluster_simulation, admits_a_restarted_node) {
 
 TEST(cluster_simulation, is_determined_by_the_seed) {
     for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-        world one{of_seed(seed)}, two{of_seed(seed)};
+        seeded_cluster one{of_seed(seed)}, two{of_seed(seed)};
         ASSERT_EQ(one.run(), two.run());
         ASSERT_EQ(one.past().attempts().size(), two.past().attempts().size());
         for (std::size_t i = 0; i < one.past().attempts().size(); ++i) {
@@ -234,7 +235,7 @@ TEST_P(cluster_simulation_with_faults, is_caught) {
     std::string found;
     injected_fault = GetParam().what;
     // The history must show the fault: a broken protocol may also hang, which would not test the checker. A broken
-    // promise does not show in any history, because a version that was not kept cannot be read.
+    // low watermark does not show in any history, because a version that was not kept cannot be read.
     const bool spoils_readers =
         GetParam().what == fault::low_watermark_by_clock || GetParam().what == fault::evict_before_readers ||
         GetParam().what == fault::drop_values_for_rejoining || GetParam().what == fault::absent_at_all_times ||
@@ -262,7 +263,7 @@ TEST(cluster_simulation_with_lost_nodes, catches_kept_lost_readers) {
     std::printf("seed %llu: %s\n", static_cast<unsigned long long>(seed), found.c_str());
 }
 
-// Also catches a lost node that counts as a sharer forever: then the objects that it had copied cannot be written.
+// Also catches a lost node that counts as a copy holder forever: then the objects that it had copied cannot be written.
 TEST(cluster_simulation_with_lost_nodes, catches_kept_lost_copy_holders) {
     std::uint64_t seed = 0;
     injected_fault = fault::keep_lost_copy_holders;
@@ -273,7 +274,7 @@ TEST(cluster_simulation_with_lost_nodes, catches_kept_lost_copy_holders) {
     std::printf("seed %llu: %s\n", static_cast<unsigned long long>(seed), found.c_str());
 }
 
-// A node that looks for an object at a node where that object never arrived, after the sender is gone, looks forever.
+// A node that searches an object at a node where that object never arrived, after the sender is lost, searches forever.
 TEST(cluster_simulation_with_lost_nodes, catches_an_unreported_lost_transfer) {
     std::uint64_t seed = 41'161;
     injected_fault = fault::transfer_lost_without_report;
@@ -284,7 +285,7 @@ TEST(cluster_simulation_with_lost_nodes, catches_an_unreported_lost_transfer) {
     std::printf("seed %llu: %s\n", static_cast<unsigned long long>(seed), found.c_str());
 }
 
-// A history does not show that a home was not told. A node that looks for the object looks forever.
+// A history does not show that a home was not told. A node that searches the object searches forever.
 TEST(cluster_simulation_with_lost_nodes, catches_an_unreported_eviction) {
     std::uint64_t seed = 0;
     injected_fault = fault::evict_without_report;

@@ -5,8 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include "cluster/explored_cluster.hpp"
 #include "cluster/fault_injection.hpp"
-#include "cluster/small_world.hpp"
 
 namespace {
 
@@ -59,7 +59,7 @@ small_program seen_by_third(const char* name, small_transaction one, small_trans
     return p;
 }
 
-/// Returns a program with a client on the first of `nodes` nodes. The second node ends and comes back with another
+/// Returns a program with a client on the first of `nodes` nodes. The second node ends and rejoins with another
 /// client.
 small_program returning(const char* name, node_number nodes, small_transaction before, small_transaction after) {
     small_program p;
@@ -188,22 +188,22 @@ const small_program& program_of(std::string_view name) {
 
 /// The outcomes of all orders of a program.
 struct sum {
-    std::size_t all_committed = 0, some_did_not = 0, rewinds = 0;
+    std::size_t all_committed = 0, some_did_not = 0, partial_rollbacks = 0;
     commit_participant::statistics doubts;
 };
 
 /// Adds up the outcomes of its worlds.
 class counted final : public run {
 public:
-    counted(const small_program& p, sum& in) : program_{p}, world_{p}, sum_{in} {}
-    agenda& events() noexcept override { return world_.events(); }
+    counted(const small_program& p, sum& in) : program_{p}, explored_{p}, sum_{in} {}
+    event_set& events() noexcept override { return explored_.events(); }
     std::string verdict() override {
         std::size_t transactions = 0;
         for (const small_client& c : program_.clients) transactions += c.transactions.size();
-        ++(world_.committed() == transactions ? sum_.all_committed : sum_.some_did_not);
-        sum_.rewinds += world_.rewinds();
-        std::string wrong = world_.verdict();
-        const commit_participant::statistics d = world_.doubts();
+        ++(explored_.committed() == transactions ? sum_.all_committed : sum_.some_did_not);
+        sum_.partial_rollbacks += explored_.partial_rollbacks();
+        std::string wrong = explored_.verdict();
+        const commit_participant::statistics d = explored_.doubts();
         sum_.doubts.in_doubt += d.in_doubt;
         sum_.doubts.committed += d.committed;
         sum_.doubts.aborted += d.aborted;
@@ -212,7 +212,7 @@ public:
 
 private:
     const small_program& program_;
-    small_world world_;
+    explored_cluster explored_;
     sum& sum_;
 };
 
@@ -224,7 +224,7 @@ std::string text_of(const exploration& e) {
 
 class cluster_small_programs : public ::testing::TestWithParam<std::string> {};
 
-TEST_P(cluster_small_programs, is_right_in_every_order) {
+TEST_P(cluster_small_programs, are_correct_in_every_order) {
     const small_program& p = program_of(GetParam());
     sum all;
     bounds most;
@@ -241,7 +241,7 @@ TEST_P(cluster_small_programs, is_right_in_every_order) {
             const form how = c.transactions.front().how;
             return how == form::closed || how == form::checkpoint;
         });
-        EXPECT_EQ(all.rewinds > 0, has_blocks);
+        EXPECT_EQ(all.partial_rollbacks > 0, has_blocks);
         if (p.name == std::string_view{"coordinator_ends"}) {
             EXPECT_GT(all.doubts.committed, 0u);
             EXPECT_GT(all.doubts.aborted, 0u);
@@ -253,37 +253,37 @@ TEST_P(cluster_small_programs, is_right_in_every_order) {
         }
     }
     std::printf(
-        "%s: %llu orders, %llu abandoned, %zu events at most; not everybody committed in %zu, rewinds %zu, another "
-        "node "
-        "knew of %llu commits and %llu others, %llu objects in doubt\n",
+        "%s: %llu orders, %llu abandoned, %zu events at most; not every client committed in %zu, partial roll-backs "
+        "%zu, "
+        "another node knew of %llu commits and %llu others, %llu objects in doubt\n",
         p.name, static_cast<unsigned long long>(e.orders), static_cast<unsigned long long>(e.abandoned), e.longest,
-        all.some_did_not, all.rewinds, static_cast<unsigned long long>(all.doubts.committed),
+        all.some_did_not, all.partial_rollbacks, static_cast<unsigned long long>(all.doubts.committed),
         static_cast<unsigned long long>(all.doubts.aborted), static_cast<unsigned long long>(all.doubts.in_doubt));
 }
 
-std::vector<std::string> named_lock_table_test() {
+std::vector<std::string> program_names() {
     std::vector<std::string> all;
     for (const small_program& p : programs()) all.emplace_back(p.name);
     return all;
 }
 
-INSTANTIATE_TEST_SUITE_P(all, cluster_small_programs, ::testing::ValuesIn(named_lock_table_test()),
+INSTANTIATE_TEST_SUITE_P(all, cluster_small_programs, ::testing::ValuesIn(program_names()),
                          [](const auto& p) { return p.param; });
 
-// Runs one order: everything except the reader goes on until nothing else can.
-TEST(cluster_small_programs_with_rejoin, makes_a_reader_of_a_time_before_it_start_over) {
+// Runs one order: everything except the reader runs until nothing else can.
+TEST(cluster_small_programs_with_rejoin, restart_readers_of_earlier_times) {
     const opening read_0{{0}}, read_1{{1}};
-    small_world w{finely(
+    explored_cluster w{finely(
         again(returning("reader_of_the_past", 2, {{read_0, read_1}, form::snapshot}, {{read_0}, form::snapshot})))};
-    agenda& events = w.events();
+    event_set& events = w.events();
     const auto is_of_reader = [&events](unsigned e) { return events.name_of(e).starts_with("client 0"); };
     const auto begins = std::ranges::find_if(events.pending(), is_of_reader);
     ASSERT_NE(begins, events.pending().end());
-    events.carry_out(*begins);  // it has read its first object
+    events.run_event(*begins);  // it has read its first object
     for (unsigned i = 0; !events.pending().empty(); ++i) {
         ASSERT_LT(i, 1000u);
         const auto other = std::ranges::find_if_not(events.pending(), is_of_reader);
-        events.carry_out(other != events.pending().end() ? *other : events.pending().front());
+        events.run_event(other != events.pending().end() ? *other : events.pending().front());
     }
     EXPECT_EQ(w.verdict(), "");
     EXPECT_EQ(w.readers_too_late(), 1u);
@@ -301,10 +301,10 @@ struct broken_program {
 
 class cluster_small_programs_with_faults : public ::testing::TestWithParam<broken_program> {};
 
-TEST_P(cluster_small_programs_with_faults, is_found_in_some_order) {
+TEST_P(cluster_small_programs_with_faults, are_caught_in_some_order) {
     const small_program& p = program_of(GetParam().program);
     injected_fault = GetParam().what;
-    const exploration e = explore({}, [&] { return std::make_unique<small_world>(p); });
+    const exploration e = explore({}, [&] { return std::make_unique<explored_cluster>(p); });
     injected_fault = fault::none;
     ASSERT_NE(e.wrong, "") << "no order of " << e.orders << " shows it";
     ASSERT_NE(e.wrong, no_end);

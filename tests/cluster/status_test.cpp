@@ -1,5 +1,5 @@
-// The operator's view of nodes that are processes: facts after known events, nodes that were killed or stopped, `tutti
-// cluster`, and the metrics.
+// The operator's view of nodes that are processes: the status after known events, nodes that were killed or stopped,
+// `tutti cluster`, and the metrics.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -36,7 +36,7 @@ std::uint64_t ended(const node_status& f) {
 }
 
 TEST(cluster_status, counts_what_has_happened) {
-    support::watchdog guard{"tells_what_has_happened"};
+    support::watchdog guard{"counts_what_has_happened"};
     process_cluster c{3};
     ASSERT_EQ(c.nodes[0]->ask("commit 100"), "done");
     ASSERT_EQ(c.nodes[1]->ask("commit 7"), "done");
@@ -76,7 +76,7 @@ TEST(cluster_status, counts_what_has_happened) {
     EXPECT_GT(received, 64u);
 }
 
-// Every message that one node reports as sent has arrived at the other. Within ten minutes no beat is on its way.
+// Every message that one node reports as sent has arrived at the other. Within ten minutes no heartbeat is on its way.
 TEST(cluster_status, counts_what_is_received) {
     support::watchdog guard{"counts_what_is_received"};
     process_cluster c{2, 600'000};
@@ -90,8 +90,8 @@ TEST(cluster_status, counts_what_is_received) {
     EXPECT_GT(all[0].status->messages_received, 0u);
 }
 
-TEST(cluster_status, names_a_node_that_was_killed) {
-    support::watchdog guard{"names_a_node_that_was_killed"};
+TEST(cluster_status, names_a_killed_node) {
+    support::watchdog guard{"names_a_killed_node"};
     process_cluster c{2};
     c.nodes[1]->end(SIGKILL);
     ASSERT_EQ(c.nodes[0]->ask("look 64"), "lost");
@@ -109,7 +109,7 @@ TEST(cluster_status, names_a_node_that_was_killed) {
 // Catches a status request that waits for a stopped node whose connections the kernel still accepts. Catches a node
 // that does not report how long a peer has been silent.
 TEST(cluster_status, reports_a_stopped_node_in_time) {
-    support::watchdog guard{"of_a_node_that_was_stopped_is_known_in_time"};
+    support::watchdog guard{"reports_a_stopped_node_in_time"};
     process_cluster c{2};
     c.nodes[1]->stop();
     // On a busy machine this process may not have connected yet, and asks again.
@@ -118,7 +118,7 @@ TEST(cluster_status, reports_a_stopped_node_in_time) {
     while (all[1].error.find("does not accept") != std::string::npos);
     EXPECT_FALSE(all[1].status);
     EXPECT_NE(all[1].error.find("it is stopped"), std::string::npos) << all[1].error;
-    // A beat is an eighth of 30 s, so the node is not lost yet. A busy machine may need several requests.
+    // A heartbeat is an eighth of 30 s, so the node is not lost yet. A busy machine may need several requests.
     auto now = c.ask(std::chrono::milliseconds{500});
     while (!now[0].status) now = c.ask(std::chrono::milliseconds{500});
     EXPECT_EQ(now[0].status->peers[1].state, peer_state::connected);
@@ -128,11 +128,11 @@ TEST(cluster_status, reports_a_stopped_node_in_time) {
 }
 
 TEST(cluster_status, shows_the_silence_of_a_node) {
-    support::watchdog guard{"says_how_long_a_node_is_silent"};
+    support::watchdog guard{"shows_the_silence_of_a_node"};
     constexpr std::uint64_t patience_ms = 8000;
     process_cluster c{2, patience_ms};
     c.nodes[1]->stop();
-    // A healthy node sends something in each beat. The test has six seconds to see the silence.
+    // A healthy node sends something in each heartbeat. The test has six seconds to see the silence.
     peer_status seen{.state = peer_state::connected, .silent_ms = 0};
     while (seen.state == peer_state::connected && seen.silent_ms < patience_ms / 4) {
         const auto all = c.ask(std::chrono::milliseconds{300});
@@ -213,9 +213,9 @@ private:
     void serve(raw_peer to, const node_options& how) {
         wire::header h;
         std::string body;
-        to.hear(h, body);
-        to.say_hello(how, 0);
-        while (to.hear(h, body)) {
+        to.receive(h, body);
+        to.send_hello(how, 0);
+        while (to.receive(h, body)) {
             wire::timeline asked;
             EXPECT_TRUE(wire::decode(body, asked));
             wire::timeline_reply told;
@@ -225,7 +225,7 @@ private:
                 told.events.back().began_ns = wrong(happened);
             }
             told.now_ns = wrong(now());
-            to.say({.type = wire::message_type::timeline_reply, .from = 0}, wire::encode(told));
+            to.send({.type = wire::message_type::timeline_reply, .from = 0}, wire::encode(told));
         }
     }
 
@@ -235,8 +235,8 @@ private:
 };
 
 // Catches clocks that are not compared, or compared only once, and a reported error that is too small.
-TEST(cluster_timeline, has_one_axis_for_clocks_that_differ) {
-    support::watchdog guard{"has_one_axis_for_clocks_that_differ"};
+TEST(cluster_timeline, aligns_differing_clocks) {
+    support::watchdog guard{"aligns_differing_clocks"};
     const node_options how{.addresses = some_addresses(1)};
     std::int64_t happened = 0;
     std::vector<node_timeline> all;
@@ -346,8 +346,8 @@ std::string page_of(const std::string& port) {
     return page;
 }
 
-TEST(cluster_metrics, are_what_the_status_says) {
-    support::watchdog guard{"are_what_the_status_says"};
+TEST(cluster_metrics, match_the_status) {
+    support::watchdog guard{"match_the_status"};
     process_cluster c{2, 30'000, "127.0.0.1:0"};
     ASSERT_EQ(c.nodes[0]->ask("commit 12"), "done");
     ASSERT_EQ(c.nodes[0]->ask("cancel 3"), "done");

@@ -1,5 +1,5 @@
 // Nodes as processes. One of them is killed or stopped in the middle of its work. Every reported commit holds at the
-// remaining nodes, and every other client is told that a node is gone.
+// remaining nodes, and every other client is told that a node is lost.
 #include <unistd.h>
 
 #include <array>
@@ -39,7 +39,7 @@ using page = std::array<std::uint32_t, ledger_threads>;
 /// The reports of all nodes.
 class ledger {
 public:
-    void hear(unsigned node, const std::string& line) {
+    void receive_line(unsigned node, const std::string& line) {
         std::istringstream words{line};
         std::string what;
         words >> what;
@@ -70,7 +70,7 @@ public:
         } else if (what == "gone") {
             unsigned object = 0;
             words >> object;
-            gone_.insert(object);
+            lost_.insert(object);
         } else if (what == "none") {
             ADD_FAILURE() << "node " << node << " finds an object that does not exist: " << line;
         } else {
@@ -123,7 +123,7 @@ public:
         }
     }
     [[nodiscard]] std::size_t seen() const { return seen_.size(); }
-    [[nodiscard]] std::size_t gone() const { return gone_.size(); }
+    [[nodiscard]] std::size_t gone() const { return lost_.size(); }
     [[nodiscard]] std::size_t mended() const { return mended_.size(); }
     [[nodiscard]] std::size_t done(unsigned node) {
         const std::lock_guard hold{guard_};
@@ -165,7 +165,7 @@ private:
     std::array<bool, 3> ended_{};
     std::map<unsigned, std::vector<page>> seen_;
     std::map<unsigned, std::vector<std::string>> mended_;
-    std::set<unsigned> gone_;
+    std::set<unsigned> lost_;
 };
 
 /// Three nodes, and the threads that read their reports.
@@ -179,16 +179,16 @@ public:
             nodes_.push_back(std::make_unique<node_process>(std::vector{words_[i]}));
         }
         for (unsigned i = 0; i < 3; ++i) hearers_.emplace_back([this, i] { listen(i); });
-        for (unsigned i = 0; i < 3; ++i) told_of.await_answers(i, ++asked_[i]);
+        for (unsigned i = 0; i < 3; ++i) client_log.await_answers(i, ++asked_[i]);
     }
     /// Kills the node and starts it again with the same arguments. REQUIRES: the node has no command to answer.
     void kill_and_start_again(unsigned node) {
         nodes_[node]->end(SIGKILL);
         hearers_[node].join();
-        told_of.hear_of_start(node);
+        client_log.hear_of_start(node);
         nodes_[node] = std::make_unique<node_process>(std::vector{words_[node]});
         hearers_[node] = std::jthread{[this, node] { listen(node); }};
-        told_of.await_answers(node, ++asked_[node]);
+        client_log.await_answers(node, ++asked_[node]);
     }
     ~cluster_of_three() {
         for (const auto& n : nodes_) n->end(SIGKILL);
@@ -202,12 +202,12 @@ public:
     cluster_of_three& operator=(const cluster_of_three&) = delete;
 
     void ask(unsigned node, const char* what) {
-        nodes_[node]->say(what);
-        told_of.await_answers(node, ++asked_[node]);
+        nodes_[node]->send(what);
+        client_log.await_answers(node, ++asked_[node]);
     }
     node_process& operator[](unsigned node) { return *nodes_[node]; }
 
-    ledger told_of;
+    ledger client_log;
 
 private:
     static std::vector<std::string> some_ports(unsigned count) {
@@ -223,11 +223,11 @@ private:
                 line.push_back(static_cast<char>(c));
                 continue;
             }
-            told_of.hear(node, line);
+            client_log.receive_line(node, line);
             line.clear();
         }
         std::fclose(from);
-        told_of.hear_of_end(node);
+        client_log.hear_of_end(node);
     }
 
     const std::vector<std::string> addresses_;
@@ -247,7 +247,7 @@ struct trouble {
 class cluster_survivors : public ::testing::TestWithParam<trouble> {};
 
 TEST_P(cluster_survivors, keep_acknowledged_commits) {
-    const support::watchdog guard{"cluster_survivors", std::chrono::seconds{90}};
+    const support::watchdog guard{"keep_acknowledged_commits", std::chrono::seconds{90}};
     constexpr std::size_t work = 60;  // transactions of each node before the kill
     // The test waits for the timeout of a stopped node, so it runs fewer rounds.
     const std::size_t rounds = support::rounds(4) / (GetParam().stop ? 4 : 1);
@@ -257,34 +257,34 @@ TEST_P(cluster_survivors, keep_acknowledged_commits) {
         cluster_of_three c{GetParam().placement, GetParam().stop ? 4000 : 60'000, GetParam().over_zeromq};
         c.ask(0, "fill");
         for (unsigned i = 0; i < 3; ++i) c.ask(i, "work");
-        for (unsigned i = 0; i < 3; ++i) c.told_of.await_work(i, work + round);
+        for (unsigned i = 0; i < 3; ++i) c.client_log.await_work(i, work + round);
         if (GetParam().stop) c[victim].stop();
         else c[victim].end(SIGKILL);
         const bool all_have_some = std::string_view{GetParam().placement} == "stay";
         for (const unsigned i : {one, other}) {
-            if (all_have_some) c.told_of.await_error(i);
-            else c.told_of.await_error_or_work(i, work);
+            if (all_have_some) c.client_log.await_error(i);
+            else c.client_log.await_error_or_work(i, work);
         }
         for (const unsigned i : {one, other}) c.ask(i, "rest");
         if (GetParam().stop) c[victim].end(SIGKILL);
-        // Each commit takes part on one other node, or on two with objects alone. Participants settle such commits
+        // Each commit takes part on one other node, or on two with objects alone. Participants resolve such commits
         // themselves.
         for (const unsigned i : {one, other}) {
-            if (all_have_some) c.ask(i, "settle");
+            if (all_have_some) c.ask(i, "resolve");
         }
-        for (const unsigned i : {one, other}) c.ask(i, "look");
-        c.told_of.judge();
-        EXPECT_TRUE(!all_have_some || (c.told_of.seen() != 0 && c.told_of.gone() != 0));
-        EXPECT_GE(c.told_of.done(), 3 * work);
+        for (const unsigned i : {one, other}) c.ask(i, "read");
+        c.client_log.judge();
+        EXPECT_TRUE(!all_have_some || (c.client_log.seen() != 0 && c.client_log.gone() != 0));
+        EXPECT_GE(c.client_log.done(), 3 * work);
         if (HasFailure()) return;
     }
 }
 
 class cluster_survivors_by_transport : public ::testing::TestWithParam<bool> {};
 
-// The others keep working. Their objects stay, the killed node's objects are gone, and all nodes use both again.
+// The others keep working. Their objects stay, the killed node's objects are lost, and all nodes use both again.
 TEST_P(cluster_survivors_by_transport, admit_a_killed_and_restarted_node) {
-    const support::watchdog guard{"cluster_survivors_over", std::chrono::seconds{90}};
+    const support::watchdog guard{"admit_a_killed_and_restarted_node", std::chrono::seconds{90}};
     constexpr std::size_t work = 60;
     const std::size_t rounds = support::rounds(6) / (GetParam() ? 3 : 1);
     for (std::size_t round = 0; round < rounds; ++round) {
@@ -293,20 +293,20 @@ TEST_P(cluster_survivors_by_transport, admit_a_killed_and_restarted_node) {
         cluster_of_three c{moves ? "move" : "stay", 60'000, GetParam()};
         c.ask(0, "fill");
         for (unsigned i = 0; i < 3; ++i) c.ask(i, "work");
-        for (unsigned i = 0; i < 3; ++i) c.told_of.await_work(i, work + round);
+        for (unsigned i = 0; i < 3; ++i) c.client_log.await_work(i, work + round);
         c.kill_and_start_again(victim);
         c.ask(victim, "mend");
         c.ask(victim, "work again");
         std::array<std::size_t, 3> done{};
-        for (unsigned i = 0; i < 3; ++i) done[i] = c.told_of.done(i);
-        for (unsigned i = 0; i < 3; ++i) c.told_of.await_work(i, done[i] + work);
+        for (unsigned i = 0; i < 3; ++i) done[i] = c.client_log.done(i);
+        for (unsigned i = 0; i < 3; ++i) c.client_log.await_work(i, done[i] + work);
         for (unsigned i = 0; i < 3; ++i) c.ask(i, "rest");
-        for (unsigned i = 0; i < 3; ++i) c.ask(i, "look");
-        c.told_of.judge();
-        // Each object is unchanged, or published anew, or in doubt, and all nodes agree. If objects move, the former
+        for (unsigned i = 0; i < 3; ++i) c.ask(i, "read");
+        c.client_log.judge();
+        // Each object is unchanged, or published again, or in doubt, and all nodes agree. If objects move, the former
         // process may have owned all of them, or none.
-        EXPECT_EQ(c.told_of.seen() + c.told_of.mended() + c.told_of.gone(), ledger_objects);
-        EXPECT_TRUE(moves || (c.told_of.seen() != 0 && c.told_of.mended() != 0));
+        EXPECT_EQ(c.client_log.seen() + c.client_log.mended() + c.client_log.gone(), ledger_objects);
+        EXPECT_TRUE(moves || (c.client_log.seen() != 0 && c.client_log.mended() != 0));
         if (HasFailure()) return;
     }
 }

@@ -1,4 +1,4 @@
-// Nodes under TLS: which peers are let in, and which error a refused peer's operator sees.
+// Nodes under TLS: which peers are admitted, and which error a refused peer's operator sees.
 #include <atomic>
 #include <filesystem>
 #include <future>
@@ -29,8 +29,8 @@ using namespace tutti;
 using cluster::node;
 using cluster::node_options;
 using cluster::ref;
+using cluster::testing::error_of;
 using cluster::testing::raw_peer;
-using cluster::testing::trouble_of;
 using strangers::certificates;
 using strangers::strange_listener;
 using strangers::unknown_client;
@@ -70,8 +70,8 @@ struct broken_check {
     ~broken_check() { wire::injected_fault = wire::fault::none; }
 };
 
-TEST(cluster_tls, nodes_work_as_in_the_clear) {
-    support::watchdog guard{"nodes_work_as_in_the_clear"};
+TEST(cluster_tls, runs_nodes_as_without_tls) {
+    support::watchdog guard{"runs_nodes_as_without_tls"};
     const two_addresses where;
     auto second = std::async(std::launch::async, [&] { return std::make_unique<node>(where.of(1)); });
     const auto a = std::make_unique<node>(where.of(0));
@@ -111,8 +111,8 @@ TEST(cluster_tls, nodes_work_as_in_the_clear) {
     EXPECT_EQ(sum, 800);
 }
 
-TEST(cluster_tls, a_node_comes_back_as_in_the_clear) {
-    support::watchdog guard{"a_node_comes_back_as_in_the_clear"};
+TEST(cluster_tls, lets_a_node_rejoin_as_without_tls) {
+    support::watchdog guard{"lets_a_node_rejoin_as_without_tls"};
     const two_addresses where;
     std::unique_ptr<node> nodes[2];
     std::thread second{[&] { nodes[1] = std::make_unique<node>(where.of(1)); }};
@@ -129,9 +129,9 @@ TEST(cluster_tls, a_node_comes_back_as_in_the_clear) {
     }
 }
 
-// The returned node has a certificate of an authority that the other node did not trust when it started.
-TEST(cluster_tls, a_node_comes_back_when_all_certificates_have_been_renewed) {
-    support::watchdog guard{"a_node_comes_back_when_all_certificates_have_been_renewed"};
+// The rejoined node has a certificate of an authority that the other node did not trust when it started.
+TEST(cluster_tls, lets_a_node_rejoin_with_renewed_certificates) {
+    support::watchdog guard{"lets_a_node_rejoin_with_renewed_certificates"};
     const certificates in_use{"tls-in-use"};
     const two_addresses where;
     const auto begin = [&](unsigned self) {
@@ -167,22 +167,22 @@ TEST(cluster_tls, lets_nodes_listen_beyond_loopback) {
     };
     node_options in_the_clear = of(0);
     in_the_clear.tls = {};
-    EXPECT_SAYS(trouble_of(in_the_clear), "beyond loopback, where nothing goes unencrypted");
-    EXPECT_SAYS(trouble_of(in_the_clear), "TUTTI_CLUSTER_CERTIFICATE");
-    auto second = std::async(std::launch::async, [&] { return trouble_of(of(1)); });
-    EXPECT_EQ(trouble_of(of(0)), "");
+    EXPECT_SAYS(error_of(in_the_clear), "beyond loopback, and its traffic would not be encrypted");
+    EXPECT_SAYS(error_of(in_the_clear), "TUTTI_CLUSTER_CERTIFICATE");
+    auto second = std::async(std::launch::async, [&] { return error_of(of(1)); });
+    EXPECT_EQ(error_of(of(0)), "");
     EXPECT_EQ(second.get(), "");
 }
 
 // ---- configuration errors that the operator can correct
 
-TEST(cluster_tls, files_that_make_no_sense_are_refused_with_advice) {
+TEST(cluster_tls, refuses_invalid_files_with_advice) {
     const two_addresses where;
     const auto said = [&](const cluster::tls_options& files) {
         node_options how = where.of(0);
         how.tls = files;
         how.connect_timeout = 100ms;
-        return trouble_of(how);
+        return error_of(how);
     };
     cluster::tls_options some = ours().options(0);
     some.authority.clear();
@@ -195,17 +195,17 @@ TEST(cluster_tls, files_that_make_no_sense_are_refused_with_advice) {
     EXPECT_SAYS(said(some), "that of the certificate");
     some = ours().options(0);
     some.authority = theirs().authority();
-    EXPECT_SAYS(said(some), "have one made by it");
+    EXPECT_SAYS(said(some), "use one that this authority has signed");
     EXPECT_SAYS(said(ours().options(1)), "is made for node-1.tutti, and must be made for node-0.tutti");
     EXPECT_SAYS(said(ours().options(ours().sign_expired("old", "node-0.tutti"))), "expired");
     EXPECT_SAYS(
         said(ours().options(ours().sign("server", "subjectAltName=DNS:node-0.tutti\\nextendedKeyUsage=serverAuth"))),
         "purpose");
     EXPECT_SAYS(said(ours().options(ours().sign("wild", "subjectAltName=DNS:*.tutti"))), "made for *.tutti");
-    EXPECT_SAYS(said(ours().options(0)), "did not come") << "these are right";
+    EXPECT_SAYS(said(ours().options(0)), "did not connect") << "these are right";
 }
 
-TEST(cluster_tls, versions_and_ciphers_that_openssl_does_not_know_end_the_start) {
+TEST(cluster_tls, refuses_to_start_with_unknown_ciphers) {
     const two_addresses where;
     for (const bool encrypted : {true, false}) {
         const auto said = [&](auto change) {
@@ -213,15 +213,15 @@ TEST(cluster_tls, versions_and_ciphers_that_openssl_does_not_know_end_the_start)
             if (!encrypted) how.tls = {};
             how.connect_timeout = 100ms;
             change(how.tls);
-            return trouble_of(how);
+            return error_of(how);
         };
         EXPECT_SAYS(said([](cluster::tls_options& t) { t.ciphers = "swordfish"; }),
                     "TLS: ciphers of TLS 1.2 'swordfish': ");
         EXPECT_SAYS(said([](cluster::tls_options& t) { t.ciphersuites = "TLS_SWORDFISH"; }),
                     "TLS: ciphers of TLS 1.3 'TLS_SWORDFISH': ");
         EXPECT_SAYS(said([](cluster::tls_options& t) { t.minimum_version = "1.1"; }),
-                    "the minimum version of TLS is 1.2 or 1.3");
-        EXPECT_SAYS(said([](cluster::tls_options& t) { t.minimum_version = "1.3"; }), "did not come")
+                    "the minimum version of TLS must be 1.2 or 1.3");
+        EXPECT_SAYS(said([](cluster::tls_options& t) { t.minimum_version = "1.3"; }), "did not connect")
             << "that is right";
     }
     cluster::tls_options unknown = ours().options(1);
@@ -230,17 +230,17 @@ TEST(cluster_tls, versions_and_ciphers_that_openssl_does_not_know_end_the_start)
                  cluster::connection_error);
 }
 
-// ---- strangers that call
+// ---- unknown clients that call
 
 /// Returns the error of node 0 about a caller, after the caller has run `act`.
 template <class F>
-std::string said_of_caller(F&& act, std::chrono::milliseconds within = 2s) {
-    support::watchdog guard{"said_of_caller"};
+std::string error_of_caller(F&& act, std::chrono::milliseconds within = 2s) {
+    support::watchdog guard{"error_of_caller"};
     const two_addresses where;
     node_options how = where.of(0);
     how.connect_timeout = within;
     std::thread caller{[&] { act(where); }};
-    const std::string said = trouble_of(how);
+    const std::string said = error_of(how);
     caller.join();
     return said;
 }
@@ -255,34 +255,34 @@ auto calls_with(const std::string& files) {
     };
 }
 
-TEST(cluster_tls, whoever_calls_without_a_certificate_of_the_authority_is_turned_away) {
-    EXPECT_SAYS(said_of_caller(calls_with("")), "peer did not return a certificate");
-    EXPECT_SAYS(said_of_caller(calls_with(theirs().node(1))), "shows a certificate that is refused");
-    EXPECT_SAYS(said_of_caller(calls_with(ours().sign_expired("older", "node-1.tutti"))), "expired");
-    EXPECT_EQ(said_of_caller(calls_with(ours().node(1)), 20s), "") << "this one is right";
+TEST(cluster_tls, refuses_callers_without_the_authoritys_certificate) {
+    EXPECT_SAYS(error_of_caller(calls_with("")), "peer did not return a certificate");
+    EXPECT_SAYS(error_of_caller(calls_with(theirs().node(1))), "shows a certificate that is refused");
+    EXPECT_SAYS(error_of_caller(calls_with(ours().sign_expired("older", "node-1.tutti"))), "expired");
+    EXPECT_EQ(error_of_caller(calls_with(ours().node(1)), 20s), "") << "this one is right";
 }
 
-TEST(cluster_tls, the_certificate_of_another_node_is_turned_away) {
-    const std::string said = said_of_caller(calls_with(ours().node(2)));
-    EXPECT_SAYS(said, "says that it is node 1, and shows a certificate that is made for node-2.tutti");
-    EXPECT_SAYS(said, "did not come");
-    EXPECT_SAYS(said_of_caller(calls_with(ours().sign("stars", "subjectAltName=DNS:*.tutti"))), "made for *.tutti");
+TEST(cluster_tls, refuses_the_certificate_of_another_node) {
+    const std::string said = error_of_caller(calls_with(ours().node(2)));
+    EXPECT_SAYS(said, "claims to be node 1, and shows a certificate that is made for node-2.tutti");
+    EXPECT_SAYS(said, "did not connect");
+    EXPECT_SAYS(error_of_caller(calls_with(ours().sign("stars", "subjectAltName=DNS:*.tutti"))), "made for *.tutti");
 }
 
-TEST(cluster_tls, tests_above_would_notice_a_check_that_is_missing) {
+TEST(cluster_tls, accepts_wrong_certificates_with_faults) {
     {
         const broken_check left_out{wire::fault::no_authority_check};
-        EXPECT_EQ(said_of_caller(calls_with(theirs().node(1)), 20s), "");
+        EXPECT_EQ(error_of_caller(calls_with(theirs().node(1)), 20s), "");
     }
     const broken_check left_out{wire::fault::no_name_check};
-    EXPECT_EQ(said_of_caller(calls_with(ours().node(2)), 20s), "");
+    EXPECT_EQ(error_of_caller(calls_with(ours().node(2)), 20s), "");
 }
 
-TEST(cluster_tls, callers_of_another_version_or_cipher_are_turned_away) {
+TEST(cluster_tls, refuses_callers_of_another_version_or_cipher) {
     // Returns the message of node 0 about a caller that speaks TLS 1.2 only. Sets `cipher` to the one they agree on.
     std::string cipher;
     const auto said = [&](auto change) {
-        support::watchdog guard{"callers_of_another_version_or_cipher_are_turned_away"};
+        support::watchdog guard{"refuses_callers_of_another_version_or_cipher"};
         const two_addresses where;
         node_options how = where.of(0);
         how.connect_timeout = 2s;
@@ -295,7 +295,7 @@ TEST(cluster_tls, callers_of_another_version_or_cipher_are_turned_away) {
             who.send("no hello");
             who.receive();
         }};
-        const std::string all = trouble_of(how);
+        const std::string all = error_of(how);
         caller.join();
         return all;
     };
@@ -311,8 +311,8 @@ TEST(cluster_tls, callers_of_another_version_or_cipher_are_turned_away) {
     EXPECT_EQ(cipher, "");
 }
 
-TEST(cluster_tls, nodes_speak_the_ciphers_that_they_were_given) {
-    support::watchdog guard{"nodes_speak_the_ciphers_that_they_were_given"};
+TEST(cluster_tls, uses_the_configured_ciphers) {
+    support::watchdog guard{"uses_the_configured_ciphers"};
     const two_addresses where;
     const auto begin = [&](unsigned self) {
         node_options how = where.of(self);
@@ -323,37 +323,37 @@ TEST(cluster_tls, nodes_speak_the_ciphers_that_they_were_given) {
     auto second = std::async(std::launch::async, [&] { return begin(1); });
     const auto a = begin(0), b = second.get();
     cluster::tls_options asks = ours().options(1);
-    const auto trouble = [&] {
+    const auto error = [&] {
         return cluster::query_nodes({.addresses = where.of(0).addresses, .timeout = 20s, .tls = asks}).front().error;
     };
-    EXPECT_EQ(trouble(), "");
+    EXPECT_EQ(error(), "");
     asks.ciphersuites = "TLS_AES_128_GCM_SHA256";
-    EXPECT_SAYS(trouble(), "refuses the certificate that it was shown, or its TLS");
+    EXPECT_SAYS(error(), "refuses this side's certificate, or its TLS");
     unknown_client who = unknown_client::connect_to(where.ports[0]);
     ASSERT_TRUE(who.encrypt(ours().node(1)));
     EXPECT_EQ(who.cipher(), "TLS_CHACHA20_POLY1305_SHA256");
 }
 
-TEST(cluster_tls, callers_in_the_clear_and_callers_that_say_nothing_are_turned_away) {
+TEST(cluster_tls, refuses_unencrypted_and_silent_callers) {
     std::string heard;
-    EXPECT_SAYS(said_of_caller([&](const two_addresses& where) {
+    EXPECT_SAYS(error_of_caller([&](const two_addresses& where) {
                     unknown_client who = unknown_client::connect_to(where.ports[0]);
                     who.send(where.hello_of(1));
                     heard = who.receive();
                 }),
-                "speaks no TLS");
+                "does not speak TLS");
     EXPECT_EQ(heard, wire::alert_in_the_clear());
-    EXPECT_SAYS(said_of_caller([](const two_addresses& where) {
+    EXPECT_SAYS(error_of_caller([](const two_addresses& where) {
                     unknown_client who = unknown_client::connect_to(where.ports[0]);
                     who.receive();
                 }),
-                "said nothing for 1000 ms");
+                "sent nothing for 1000 ms");
 }
 
-TEST(cluster_tls, strangers_keep_no_node_from_joining) {
-    support::watchdog guard{"strangers_keep_no_node_from_joining"};
+TEST(cluster_tls, admits_nodes_beside_unknown_callers) {
+    support::watchdog guard{"admits_nodes_beside_unknown_callers"};
     const two_addresses where;
-    auto first = std::async(std::launch::async, [&] { return trouble_of(where.of(0)); });
+    auto first = std::async(std::launch::async, [&] { return error_of(where.of(0)); });
     std::vector<unknown_client> silent;
     for (int i = 0; i < 100; ++i) silent.push_back(unknown_client::connect_to(where.ports[0]));
     for (const char* const noise : {"GET / HTTP/1.1\r\n\r\n", "\x16\x03\x01\xff\xff\x01", "\x15\x03\x03", "\x16"}) {
@@ -361,16 +361,16 @@ TEST(cluster_tls, strangers_keep_no_node_from_joining) {
         who.send(noise + std::string(300, '\xff'));
     }
     calls_with(theirs().node(1))(where);
-    EXPECT_EQ(trouble_of(where.of(1)), "");
+    EXPECT_EQ(error_of(where.of(1)), "");
     EXPECT_EQ(first.get(), "");
 }
 
-// ---- strangers that are called
+// ---- unknown servers that are called
 
 /// Returns the error of node 1 about a peer that answers at the address of node 0.
 template <class F>
-std::string said_of_called(F&& act, std::chrono::milliseconds within = 20s) {
-    support::watchdog guard{"said_of_called"};
+std::string error_of_called(F&& act, std::chrono::milliseconds within = 20s) {
+    support::watchdog guard{"error_of_called"};
     const two_addresses where;
     node_options how = where.of(1);
     how.connect_timeout = within;
@@ -379,12 +379,12 @@ std::string said_of_called(F&& act, std::chrono::milliseconds within = 20s) {
         unknown_client who = at.accept();
         act(who, where);
     }};
-    const std::string said = trouble_of(how);
+    const std::string said = error_of(how);
     called.join();
     return said;
 }
 
-TEST(cluster_tls, whoever_answers_must_be_the_node_that_was_called) {
+TEST(cluster_tls, accepts_answers_only_of_the_called_node) {
     const auto answers_with = [](const std::string& files) {
         return [files](unknown_client& who, const two_addresses& where) {
             if (!who.encrypt(files, false)) return;
@@ -392,21 +392,21 @@ TEST(cluster_tls, whoever_answers_must_be_the_node_that_was_called) {
             who.receive();
         };
     };
-    EXPECT_SAYS(said_of_called(answers_with(theirs().node(0))), "shows a certificate that is refused");
-    EXPECT_SAYS(said_of_called(answers_with(ours().sign_expired("oldest", "node-0.tutti"))), "expired");
-    EXPECT_SAYS(said_of_called(answers_with(ours().node(2))), "is made for node-2.tutti, and not for node-0.tutti");
-    EXPECT_SAYS(said_of_called([](unknown_client& who, const two_addresses& where) {
+    EXPECT_SAYS(error_of_called(answers_with(theirs().node(0))), "shows a certificate that is refused");
+    EXPECT_SAYS(error_of_called(answers_with(ours().sign_expired("oldest", "node-0.tutti"))), "expired");
+    EXPECT_SAYS(error_of_called(answers_with(ours().node(2))), "is made for node-2.tutti, and not for node-0.tutti");
+    EXPECT_SAYS(error_of_called([](unknown_client& who, const two_addresses& where) {
                     who.send(where.hello_of(0));
                     who.receive();
                 }),
-                "speaks no TLS");
-    EXPECT_SAYS(said_of_called([](unknown_client& who, const two_addresses&) { who.receive(); }, 1s),
-                "said nothing for 500 ms");
-    EXPECT_EQ(said_of_called(answers_with(ours().node(0))), "") << "this one is right";
+                "does not speak TLS");
+    EXPECT_SAYS(error_of_called([](unknown_client& who, const two_addresses&) { who.receive(); }, 1s),
+                "sent nothing for 500 ms");
+    EXPECT_EQ(error_of_called(answers_with(ours().node(0))), "") << "this one is right";
 }
 
-TEST(cluster_tls, whoever_answers_with_an_older_version_is_not_spoken_to) {
-    support::watchdog guard{"whoever_answers_with_an_older_version_is_not_spoken_to"};
+TEST(cluster_tls, refuses_answers_of_older_versions) {
+    support::watchdog guard{"refuses_answers_of_older_versions"};
     const two_addresses where;
     node_options how = where.of(1);
     how.connect_timeout = 2s;
@@ -414,58 +414,58 @@ TEST(cluster_tls, whoever_answers_with_an_older_version_is_not_spoken_to) {
     strange_listener at{where.ports[0]};
     bool agreed = true;
     std::thread called{[&] { agreed = at.accept().encrypt(ours().node(0), false, TLS1_2_VERSION); }};
-    EXPECT_SAYS(trouble_of(how), "refuses the certificate that it was shown, or its TLS: ");
+    EXPECT_SAYS(error_of(how), "refuses this side's certificate, or its TLS: ");
     called.join();
     EXPECT_FALSE(agreed);
 }
 
-TEST(cluster_tls, whoever_answers_and_hangs_up_is_told_of) {
-    support::watchdog guard{"whoever_answers_and_hangs_up_is_told_of"};
+TEST(cluster_tls, reports_a_peer_that_hangs_up) {
+    support::watchdog guard{"reports_a_peer_that_hangs_up"};
     for (const bool encrypted : {false, true}) {
         const two_addresses where;
         node_options how = where.of(1);
         how.connect_timeout = 500ms;
         if (!encrypted) how.tls = {};
         std::thread called{[at = std::make_unique<strange_listener>(where.ports[0])] { at->accept(); }};
-        EXPECT_SAYS(trouble_of(how), "node 0 (127.0.0.1:" + std::to_string(where.ports[0]) +
-                                         ") ended the connection before it said who it is");
+        EXPECT_SAYS(error_of(how), "node 0 (127.0.0.1:" + std::to_string(where.ports[0]) +
+                                       ") ended the connection before it identified itself");
         called.join();
     }
 }
 
-TEST(cluster_tls, a_node_that_is_refused_says_by_whom_and_why) {
+TEST(cluster_tls, names_who_refused_a_node_and_why) {
     // Node 0 trusts another authority, and would refuse the certificate of node 1.
     const two_addresses where;
     node_options one = where.of(0), other = where.of(1);
     one.tls = theirs().options(0);
     one.connect_timeout = 2s;
-    auto first = std::async(std::launch::async, [&] { return trouble_of(one); });
-    const std::string said = trouble_of(other);
+    auto first = std::async(std::launch::async, [&] { return error_of(one); });
+    const std::string said = error_of(other);
     EXPECT_SAYS(said, "node 0 (127.0.0.1:");
     EXPECT_SAYS(said, "shows a certificate that is refused");
-    EXPECT_SAYS(first.get(), "The last that was turned away: a connection from 127.0.0.1:");
+    EXPECT_SAYS(first.get(), "The last rejected connection: a connection from 127.0.0.1:");
 }
 
-TEST(cluster_tls, a_node_in_the_clear_and_one_under_tls_both_say_so) {
-    support::watchdog guard{"a_node_in_the_clear_and_one_under_tls_both_say_so"};
+TEST(cluster_tls, reports_tls_on_one_side_only_at_both) {
+    support::watchdog guard{"reports_tls_on_one_side_only_at_both"};
     for (const unsigned clear : {0u, 1u}) {
         const two_addresses where;
         node_options one = where.of(0), other = where.of(1);
         (clear == 0 ? one : other).tls = {};
         one.connect_timeout = 2s;
-        auto first = std::async(std::launch::async, [&] { return trouble_of(one); });
-        const std::string second = trouble_of(other);
+        auto first = std::async(std::launch::async, [&] { return error_of(one); });
+        const std::string second = error_of(other);
         const std::string said[2] = {first.get(), second};
         EXPECT_SAYS(said[clear], "speaks TLS, and this node does not");
-        EXPECT_SAYS(said[1 - clear], "speaks no TLS");
+        EXPECT_SAYS(said[1 - clear], "does not speak TLS");
     }
 }
 
 // ---- limits
 
 // An observer needs a certificate of the authority, but no node's number.
-TEST(cluster_tls, observers_show_a_certificate_of_the_authority) {
-    support::watchdog guard{"observers_show_a_certificate_of_the_authority"};
+TEST(cluster_tls, requires_a_certificate_of_observers) {
+    support::watchdog guard{"requires_a_certificate_of_observers"};
     const two_addresses where;
     auto second = std::async(std::launch::async, [&] { return std::make_unique<node>(where.of(1)); });
     const auto a = std::make_unique<node>(where.of(0));
@@ -539,8 +539,8 @@ TEST(pending_handshakes_test, drops_the_oldest_and_the_late) {
     EXPECT_TRUE(silent->socket.is_open()) << "the test would notice";
 }
 
-TEST(cluster_limits, a_block_that_fits_into_no_message_is_told_so) {
-    support::watchdog guard{"a_block_that_fits_into_no_message_is_told_so"};
+TEST(cluster_limits, report_a_block_too_large_for_messages) {
+    support::watchdog guard{"report_a_block_too_large_for_messages"};
     const two_addresses where;
     const auto of = [&](unsigned self) {
         node_options how = where.of(self);

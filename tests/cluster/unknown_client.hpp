@@ -33,7 +33,7 @@ public:
         if (socket_ >= 0) ::close(socket_);
     }
 
-    /// Performs the TLS handshake with the certificate and key of these files, or without them. The stranger offers no
+    /// Performs the TLS handshake with the certificate and key of these files, or without them. The client offers no
     /// version of TLS after `newest`; 0: any version. Returns false if the other side refused the handshake.
     bool encrypt(const std::string& files, bool calls = true, int newest = 0) {
         const std::unique_ptr<SSL_CTX, void (*)(SSL_CTX*)> c{::SSL_CTX_new(::TLS_method()), ::SSL_CTX_free};

@@ -134,7 +134,7 @@ TEST(cluster_versions, refuse_later_type_versions) {
               std::string::npos);
 }
 
-TEST(cluster_versions, make_no_type_another_one) {
+TEST(cluster_versions, do_not_make_types_compatible) {
     std::string bytes;
     cluster::detail::holder_of<second::account>{{7, 8}}.encode(bytes);
     EXPECT_NE(refusal<second::person>(bytes).find("published as another type"), std::string::npos);

@@ -1,7 +1,7 @@
-// A libFuzzer target. Whatever bytes another node sends, in pieces of any size, they may only end that node's
-// connection. The first byte chooses the target. Even: the site and the server that serve; the highest bit says that
-// they have lost that node. Odd: the transaction that asks; the highest bit says that it runs in a process that follows
-// another one. The first byte also chooses the size of the pieces.
+// A libFuzzer target. Bytes that another node sends, in pieces of any size, may only end that node's
+// connection. The first byte chooses the target. Even: the protocol node and the server that serve; the highest bit
+// says that they have lost that node. Odd: the transaction that asks; the highest bit says that it runs in a process
+// that follows another one. The first byte also chooses the size of the pieces.
 #include <cstdlib>
 #include <string>
 #include <string_view>
@@ -37,7 +37,7 @@ wire::header header_of(const protocol_node& s, wire::message_type kind) {
 }
 
 /// Accepts notifications about changes; no transaction sleeps here.
-struct nobody final : change_listener {
+struct null_listener final : change_listener {
     void on_change(const object_id&, std::span<const node_number> watchers) override {
         for (const node_number n : watchers) demand(n < nodes);
     }
@@ -45,11 +45,11 @@ struct nobody final : change_listener {
         demand(owner < nodes);
         return true;
     }
-    void invalidate_copy(const object_id&, node_number sharer, std::uint64_t) noexcept override {
-        demand(sharer < nodes);
+    void invalidate_copy(const object_id&, node_number holder, std::uint64_t) noexcept override {
+        demand(holder < nodes);
     }
 };
-nobody listener;
+null_listener listener;
 
 /// Lets another node work as if nothing had happened: it writes an object here and reads it back. A connected node may
 /// have a copy of the object, and may so prevent writes.
@@ -65,9 +65,9 @@ void let_honest_node_work(protocol_node& s, std::uint64_t sequence) {
                               .reads = {},
                               .writes = {{id, view.version, wire::action::put, mine}}};
     demand(s.receive_header(header_of(s, wire::message_type::prepare)));
-    const auto said = s.serve(header_of(s, wire::message_type::prepare), wire::encode(asked), sound);
+    const auto reply = s.serve(header_of(s, wire::message_type::prepare), wire::encode(asked), sound);
     wire::prepare_reply answer;
-    demand(sound && said && wire::decode(said->body, answer));
+    demand(sound && reply && wire::decode(reply->body, answer));
     if (answer.why == wire::lock_refusal::shared && !s.objects.is_lost(hostile)) return;
     demand(answer.yes);
     s.objects.read(id, view);
@@ -78,12 +78,12 @@ void let_honest_node_work(protocol_node& s, std::uint64_t sequence) {
 /// eight call numbers, the node has no server.
 class server final : public call_handler, public call_transport {
 public:
-    explicit server(protocol_node& s) noexcept : site_{s} {}
+    explicit server(protocol_node& s) noexcept : node_{s} {}
 
     [[nodiscard]] bool receive(const wire::header& h, std::string_view body) {
         return dispatch_call_message(h, body, nodes, h.call % 8 == 7 ? nullptr : this, *this);
     }
-    std::string said;
+    std::string output;
 
 private:
     void run(unsigned from, std::uint64_t number, forwarded_call&& what) override {
@@ -103,38 +103,38 @@ private:
 
     void set_call_handler(call_handler*) override {}
     [[nodiscard]] unsigned number() const noexcept override { return here; }
-    [[nodiscard]] unsigned owner(const object_id& id) override { return site_.objects.owner_of(id); }
+    [[nodiscard]] unsigned owner(const object_id& id) override { return node_.objects.owner_of(id); }
     [[nodiscard]] std::size_t max_bytes() const noexcept override { return largest; }
     [[nodiscard]] bool send(unsigned, std::uint64_t, const forwarded_call&) override { return true; }
     void send_reply(unsigned to, std::uint64_t, const forwarded_reply& how) noexcept override {
         demand(to == hostile);
-        said += wire::encode(how);
+        output += wire::encode(how);
     }
 
-    protocol_node& site_;
+    protocol_node& node_;
 };
 
 /// Discards the messages of a return.
 struct closed_gate final : rejoin_transport {
     void send_one_way(node_number to, wire::message_type, std::string body) override {
         demand(to == hostile && body.size() <= largest);
-        said += body;
+        output += body;
     }
     [[nodiscard]] std::uint64_t process_of(node_number n) override { return n + 1u; }
-    std::string said;
+    std::string output;
 };
 
 /// Discards the messages between participants.
 struct other_participants final : message_sender {
     void send_one_way(node_number to, wire::message_type, std::string body) override {
         demand(to < nodes && to != here && body.size() <= largest);
-        said += body;
+        output += body;
     }
-    std::string said;
+    std::string output;
 };
 
 /// The honest node is in the middle of a commit that the hostile node also takes part in.
-constexpr transaction_name under_way{.node = honest, .slot = 3, .sequence = 1};
+constexpr transaction_name pending_transaction{.node = honest, .slot = 3, .sequence = 1};
 object_id second_secret() {
     object_id id = secret_of(here);
     for (++id.low; home_of(id, nodes) != here;) ++id.low;
@@ -142,7 +142,7 @@ object_id second_secret() {
 }
 void begin_honest_commit(protocol_node& s) {
     demand(s.commits
-               .prepare({.who = under_way,
+               .prepare({.who = pending_transaction,
                          .decides = wire::decider::sender_of_several,
                          .reads = {},
                          .writes = {{second_secret(), 0, wire::action::put, "mine"}},
@@ -154,17 +154,17 @@ void end_honest_commit(protocol_node& s) {
     wire::object_view view;
     s.objects.read(second_secret(), view);
     demand(view.where == wire::lookup_result::busy && view.owner == honest);
-    s.commits.decide({under_way, true, s.clock.tick()});
+    s.commits.decide({pending_transaction, true, s.clock.tick()});
     s.objects.read(second_secret(), view);
     demand(view.where == wire::lookup_result::here && view.bytes == "mine");
 }
 
-/// Returns the answers of a site to the bytes, with '.' or '!' for each frame that was accepted or refused. With
-/// `comes_back`, the sender is another process of a node that was lost.
-std::string attack_site(std::string_view bytes, std::size_t piece, bool comes_back) {
+/// Returns the answers of a protocol node to the bytes, with '.' or '!' for each frame that was accepted or refused.
+/// With `rejoins`, the sender is another process of a node that was lost.
+std::string attack_node(std::string_view bytes, std::size_t piece, bool rejoins) {
     protocol_node s{here, nodes, object_placement::writer};
     s.max_message_bytes = largest;
-    s.objects.notify(listener);
+    s.objects.set_listener(listener);
     s.objects.set_copy_threshold(2);
     s.cache.limit(std::size_t{1} << 16);
     other_participants participants;
@@ -174,7 +174,7 @@ std::string attack_site(std::string_view bytes, std::size_t piece, bool comes_ba
     server calls{s};
     closed_gate others;
     rejoin_protocol door{s, others};
-    if (comes_back) {
+    if (rejoins) {
         s.on_node_lost(hostile);
         door.on_node_lost(hostile);
     }
@@ -188,13 +188,13 @@ std::string attack_site(std::string_view bytes, std::size_t piece, bool comes_ba
                 const std::string copy{body};  // a heap copy, so that a sanitizer finds reads beyond its end
                 if (wire::is_rejoin_message(h.type)) {
                     good = door.receive(h, copy);
-                    answers += std::exchange(others.said, {});
+                    answers += std::exchange(others.output, {});
                 } else if (h.type != wire::message_type::heartbeat && s.objects.is_lost(h.from) &&
                            !door.receive_other(h.from)) {
                     good = false;
                 } else if (is_about_call(h.type)) {
                     good = calls.receive(h, copy);
-                    answers += std::exchange(calls.said, {});
+                    answers += std::exchange(calls.output, {});
                 } else if (const auto a = s.serve(h, copy, good)) {
                     demand(a->body.size() <= largest);
                     answers += a->body;
@@ -214,13 +214,13 @@ std::string attack_site(std::string_view bytes, std::size_t piece, bool comes_ba
         s.objects.read(id, view);
         demand(view.owner < nodes);
     }
-    return answers + participants.said;
+    return answers + participants.output;
 }
 
 /// Answers as the bytes say: one byte for the kind, two for the length, eight for the clock.
 class hostile_network final : public network {
 public:
-    hostile_network(protocol_node& s, std::string_view bytes) : site_{s}, rest_{bytes} {}
+    hostile_network(protocol_node& s, std::string_view bytes) : node_{s}, rest_{bytes} {}
 
     void exchange(std::span<call> calls) override {
         for (call& c : calls) {
@@ -231,7 +231,7 @@ public:
             c.sent = true;
             c.answered = take(how) && take(length) && take(clock) && how % 4 != 3 && length <= rest_.size();
             if (!c.answered) continue;
-            c.answered = site_.receive_header({.from = c.to, .clock = clock});
+            c.answered = node_.receive_header({.from = c.to, .clock = clock});
             c.answer = rest_.substr(0, length);
             rest_.remove_prefix(length);
         }
@@ -253,27 +253,27 @@ private:
         return true;
     }
 
-    protocol_node& site_;
+    protocol_node& node_;
     std::string_view rest_;
 };
 
-enum class attacked : std::uint8_t { plain, shielded, snapshot, bound };
+enum class attacked : std::uint8_t { plain, reserving, snapshot, irrevocable };
 
 void attack_transaction(std::string_view bytes, attacked as, bool comes_after_another) {
     const bool snapshot = as == attacked::snapshot;
     protocol_node s{here, nodes, object_placement::writer};
     if (comes_after_another) s.last_former_name = std::uint64_t{1} << 32;
     s.max_message_bytes = largest;
-    s.objects.notify(listener);
+    s.objects.set_listener(listener);
     s.cache.limit(std::size_t{1} << 16);
     hostile_network net{s, bytes};
     distributed_transaction t{s, net, 0};
     named_lock_client hold{s, net, 0};
     for (int attempt = 0; attempt < 3; ++attempt) {
         demand(t.begin(snapshot));
-        if (as == attacked::shielded)
+        if (as == attacked::reserving)
             t.set_behavior({.precedence = {.rank = 1, .age = hold.age()}, .reserve_for = &hold});
-        protocol_status o = as == attacked::bound ? t.reserve_irrevocably(hold) : protocol_status::good;
+        protocol_status o = as == attacked::irrevocable ? t.reserve_irrevocably(hold) : protocol_status::good;
         for (object_id id = first_id; id.low <= last_id.low && o == protocol_status::good; id.low += 2) {
             const object_id two[] = {id, {id.high, id.low + 1}};
             if (id.low % 4 == 0) o = t.prefetch(two);
@@ -305,11 +305,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     using namespace tutti::cluster;
     if (size == 0) return 0;
     const std::string_view bytes{reinterpret_cast<const char*>(data) + 1, size - 1};
-    const bool comes_back = data[0] >= 128;
+    const bool rejoins = data[0] >= 128;
     if (data[0] % 2 == 1) {
-        attack_transaction(bytes, static_cast<attacked>(data[0] / 2 % 4), comes_back);
+        attack_transaction(bytes, static_cast<attacked>(data[0] / 2 % 4), rejoins);
         return 0;
     }
-    demand(attack_site(bytes, bytes.size() + 1, comes_back) == attack_site(bytes, data[0] / 2 % 32 + 1u, comes_back));
+    demand(attack_node(bytes, bytes.size() + 1, rejoins) == attack_node(bytes, data[0] / 2 % 32 + 1u, rejoins));
     return 0;
 }

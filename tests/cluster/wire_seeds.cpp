@@ -18,16 +18,16 @@ class seeds {
 public:
     explicit seeds(std::string folder) : folder_{std::move(folder)} {}
 
-    /// Writes frames for the site.
+    /// Writes frames for the protocol node.
     void serve(const std::string& name, const std::string& frames) { write(name, '\x12', frames); }
-    /// Writes frames for the site, sent by another process of a node that was lost.
-    void come_back(const std::string& name, const std::string& frames) { write(name, '\x92', frames); }
-    /// Writes answers for a transaction, for a shielded one, for a snapshot reader, and for an irrevocable block.
+    /// Writes frames for the protocol node, sent by another process of a node that was lost.
+    void rejoin(const std::string& name, const std::string& frames) { write(name, '\x92', frames); }
+    /// Writes answers for a transaction, for a reserving one, for a snapshot reader, and for an irrevocable block.
     void answer(const std::string& name, const std::string& answers) {
         write(name, '\x01', answers);
-        write(name + "-shielded", '\x03', answers);
+        write(name + "-reserving", '\x03', answers);
         write(name + "-snapshot", '\x05', answers);
-        write(name + "-bound", '\x07', answers);
+        write(name + "-irrevocable", '\x07', answers);
     }
     /// Writes answers for a transaction of a process that follows another one.
     void answer_successor(const std::string& name, const std::string& answers) { write(name, '\x81', answers); }
@@ -177,11 +177,12 @@ int main(int argc, char** argv) {
                                 frame(message_type::rejoin_request, rejoin_request{2, {1, 2, 3}});
     const std::string opens = frame(message_type::rejoin_done, rejoin_done{.era = 1, .version = 9, .list = some}),
                       admits = frame(message_type::rejoin_ack, rejoin_ack{.era = 1, .serves = true});
-    all.come_back("return", gathers + opens + opens + admits + ids);
-    all.come_back("return-in-parts",
-                  gathers + frame(message_type::rejoin_done, rejoin_done{.era = 2, .version = 9, .list = more}) + ids);
-    all.come_back("return-too-soon", ids + opens);
-    all.come_back("survey", frame(message_type::ownership_report, ownership_report{1, 1, 0, some}) + admits + opens);
+    all.rejoin("return", gathers + opens + opens + admits + ids);
+    all.rejoin("return-in-parts",
+               gathers + frame(message_type::rejoin_done, rejoin_done{.era = 2, .version = 9, .list = more}) + ids);
+    all.rejoin("return-too-soon", ids + opens);
+    all.rejoin("ownership_report",
+               frame(message_type::ownership_report, ownership_report{1, 1, 0, some}) + admits + opens);
     all.serve("return-of-one-that-runs", gathers + admits + opens + ids);
     // Versions that would exhaust the clock.
     all.serve("decide-newest", prepared + frame(message_type::decide, decide{who, true, newest}) + ids);
@@ -205,8 +206,8 @@ int main(int argc, char** argv) {
     all.answer("in-doubt-of-one-that-asks", doubt + doubt + doubt);
     all.answer("in-doubt-of-one-that-asks-two", doubts + doubts + doubts);
     all.answer_successor("in-doubt-of-a-former-one", doubt + doubts + doubt);
-    header beat{.type = message_type::heartbeat, .from = 1, .clock = 9};
-    all.serve("beat", encode(beat) + ids);
+    header heartbeat{.type = message_type::heartbeat, .from = 1, .clock = 9};
+    all.serve("heartbeat", encode(heartbeat) + ids);
     for (std::uint8_t w = 0; w <= static_cast<std::uint8_t>(lookup_result::too_large); ++w) {
         object_view view{.where = static_cast<lookup_result>(w),
                          .owner = 2,

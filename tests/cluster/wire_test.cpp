@@ -55,15 +55,15 @@ TEST(cluster_messages, decode_participant_messages) {
     ASSERT_TRUE(decode(whole, got));
     EXPECT_EQ(got.others, among.others);
     for (std::size_t n = 0; n < whole.size(); ++n) EXPECT_FALSE(decode(std::string_view{whole}.substr(0, n), got)) << n;
-    fate_report told;
+    fate_report decoded;
     std::string bytes = encode(fate_report{{1, 2, 3}, wire::transaction_fate::committed, 4});
-    ASSERT_TRUE(decode(bytes, told));
-    EXPECT_EQ(told.who, (transaction_name{1, 2, 3}));
-    EXPECT_EQ(told.fate, wire::transaction_fate::committed);
-    EXPECT_EQ(told.version, 4u);
-    bytes[encode(told.who).size()] =
+    ASSERT_TRUE(decode(bytes, decoded));
+    EXPECT_EQ(decoded.who, (transaction_name{1, 2, 3}));
+    EXPECT_EQ(decoded.fate, wire::transaction_fate::committed);
+    EXPECT_EQ(decoded.version, 4u);
+    bytes[encode(decoded.who).size()] =
         static_cast<char>(static_cast<int>(last(wire::transaction_fate{})) + 1);  // this fate does not exist
-    EXPECT_FALSE(decode(bytes, told));
+    EXPECT_FALSE(decode(bytes, decoded));
 }
 
 TEST(cluster_messages, decode_contention_messages) {
@@ -74,14 +74,14 @@ TEST(cluster_messages, decode_contention_messages) {
     EXPECT_EQ(got.as.age, 8u);
     EXPECT_TRUE(got.irrevocable);
     EXPECT_FALSE(got.before_write);
-    prepare_reply told;
+    prepare_reply decoded;
     std::string bytes = encode(prepare_reply{.why = lock_refusal::outranked});
-    ASSERT_TRUE(decode(bytes, told));
-    EXPECT_FALSE(told.yes);
-    EXPECT_EQ(told.why, lock_refusal::outranked);
-    // This obstacle does not exist. The clock follows it in the bytes.
-    bytes[bytes.size() - 1 - sizeof told.clock] = static_cast<char>(static_cast<int>(last(lock_refusal{})) + 1);
-    EXPECT_FALSE(decode(bytes, told));
+    ASSERT_TRUE(decode(bytes, decoded));
+    EXPECT_FALSE(decoded.yes);
+    EXPECT_EQ(decoded.why, lock_refusal::outranked);
+    // This reason does not exist. The clock follows it in the bytes.
+    bytes[bytes.size() - 1 - sizeof decoded.clock] = static_cast<char>(static_cast<int>(last(lock_refusal{})) + 1);
+    EXPECT_FALSE(decode(bytes, decoded));
 }
 
 TEST(cluster_messages, decode_forwarded_calls) {
@@ -116,9 +116,9 @@ TEST(cluster_messages, decode_forwarded_calls) {
     EXPECT_EQ(read.reply, answer.reply);
     bytes[0] = '\x03';  // this fate does not exist
     EXPECT_FALSE(decode(bytes, read));
-    cancel_run told;
-    ASSERT_TRUE(decode(encode(cancel_run{true}), told));
-    EXPECT_TRUE(told.stranded);
+    cancel_run decoded;
+    ASSERT_TRUE(decode(encode(cancel_run{true}), decoded));
+    EXPECT_TRUE(decoded.stranded);
 }
 
 // A count in a message must not be trusted.
@@ -132,30 +132,30 @@ TEST(cluster_messages, bound_memory_by_message_size) {
 
 /// Returns a status in which every field has a different value.
 status_reply some_status() {
-    status_reply told;
-    told.status.number = 1;
-    told.status.nodes = 2;
-    told.status.release = "1.2.3";
+    status_reply reply;
+    reply.status.number = 1;
+    reply.status.nodes = 2;
+    reply.status.release = "1.2.3";
     std::uint64_t next = 1000;
-#define TUTTI_CLUSTER_COUNTER(name, kind, what) told.status.name = next++;
+#define TUTTI_CLUSTER_COUNTER(name, kind, what) reply.status.name = next++;
     TUTTI_CLUSTER_COUNTERS(TUTTI_CLUSTER_COUNTER)
 #undef TUTTI_CLUSTER_COUNTER
-    for (std::uint64_t& count : told.status.rolled_back) count = next++;
-    told.status.peers = {{cluster::peer_state::connected, 7}, {cluster::peer_state::self, 0}};
-    return told;
+    for (std::uint64_t& count : reply.status.rolled_back) count = next++;
+    reply.status.peers = {{cluster::peer_state::connected, 7}, {cluster::peer_state::self, 0}};
+    return reply;
 }
 
 TEST(cluster_messages, carry_a_node_status) {
-    const status_reply said = some_status();
+    const status_reply sent = some_status();
     status_reply got;
-    ASSERT_TRUE(decode(encode(said), got));
+    ASSERT_TRUE(decode(encode(sent), got));
     EXPECT_TRUE(got.admitted);
     EXPECT_EQ(got.status.release, "1.2.3");
     EXPECT_EQ(got.status.number, 1);
-#define TUTTI_CLUSTER_COUNTER(name, kind, what) EXPECT_EQ(got.status.name, said.status.name);
+#define TUTTI_CLUSTER_COUNTER(name, kind, what) EXPECT_EQ(got.status.name, sent.status.name);
     TUTTI_CLUSTER_COUNTERS(TUTTI_CLUSTER_COUNTER)
 #undef TUTTI_CLUSTER_COUNTER
-    EXPECT_EQ(got.status.rolled_back, said.status.rolled_back);
+    EXPECT_EQ(got.status.rolled_back, sent.status.rolled_back);
     ASSERT_EQ(got.status.peers.size(), 2u);
     EXPECT_EQ(got.status.peers[0].state, cluster::peer_state::connected);
     EXPECT_EQ(got.status.peers[0].silent_ms, 7u);
@@ -210,7 +210,7 @@ TEST(cluster_messages, refuse_invalid_participant_messages) {
     EXPECT_FALSE(is_sound(message_type::fate_query, fate_query{{2, max_slots, 1}}));
     EXPECT_FALSE(is_sound(message_type::fate_query, fate_query{{2, 0, 0}}));
     EXPECT_FALSE(is_sound(message_type::fate_report, fate_report{{2, 0, 1}, wire::transaction_fate::committed, 10}))
-        << "its clock has not said that";
+        << "its clock has not reached that version";
     EXPECT_FALSE(is_sound(message_type::fate_report, fate_report{{2, 0, 1}, wire::transaction_fate::committed, 0}));
     EXPECT_FALSE(is_sound(message_type::fate_report, fate_report{{2, 0, 1}, wire::transaction_fate::aborted, 9}));
     EXPECT_TRUE(is_sound(message_type::fate_report, fate_report{{2, 0, 1}, wire::transaction_fate::unknown, 0}));
@@ -222,15 +222,15 @@ TEST(cluster_messages, refuse_invalid_participant_messages) {
 }
 
 TEST(cluster_messages, do_no_harm_with_random_bytes) {
-    struct nobody final : cluster::change_listener {
+    struct null_listener final : cluster::change_listener {
         void on_change(const object_id&, std::span<const node_number>) override {}
         bool report_eviction(const object_id&, node_number, std::uint64_t) noexcept override { return true; }
         void invalidate_copy(const object_id&, node_number, std::uint64_t) noexcept override {}
     };
     cluster::protocol_node one{0, 2, cluster::object_placement::writer};
     support::random dice{7};
-    nobody listener;
-    one.objects.notify(listener);
+    null_listener listener;
+    one.objects.set_listener(listener);
     std::size_t refused = 0;
     const std::string models[] = {encode(fetch{.at = newest, .ids = {{0, 1}, {0, 2}}}), encode(some_prepare()),
                                   encode(decide{{1, 2, 3}, true, 9}), encode(owner_update{{0, 1}, 1, 5}),

@@ -101,7 +101,7 @@ std::string verdict_after(const char* name, const std::function<void(tx&, node&)
 
 #define EXPECT_SAYS(verdict, words) EXPECT_PRED_FORMAT2(::testing::IsSubstring, words, verdict)
 
-TEST(workload_checks, find_money_that_was_made_or_lent) {
+TEST(workload_checks, find_created_or_lent_money) {
     const auto at = [](node& n, std::uint64_t i) { return object_at<account>(n, kind::account, i); };
     EXPECT_SAYS(verdict_after("bank", [&](tx& t, node& n) { ++at(n, 3).write(t).balance; }), "the accounts hold 20001");
     const auto too_much = [&](tx& t, node& n) {
@@ -157,7 +157,7 @@ TEST(workload_checks, find_a_broken_tree) {
                 "it holds 1 keys");
 }
 
-TEST(workload_checks, find_places_that_nobody_reserved) {
+TEST(workload_checks, find_unreserved_places) {
     const auto car = [](node& n, std::uint64_t i) { return object_at<vacation::offer>(n, kind::car, i); };
     const auto who = [](node& n, std::uint64_t i) { return object_at<vacation::customer>(n, kind::customer, i); };
     EXPECT_SAYS(verdict_after("vacation", [&](tx& t, node& n) { ++car(n, 1).write(t).taken; }), "has given 1 places");

@@ -1,4 +1,4 @@
-// Nodes over ZeroMQ: their messages, which peers are let in, and how peers that are not nodes are treated.
+// Nodes over ZeroMQ: their messages, which peers are admitted, and how peers that are not nodes are treated.
 #include <arpa/inet.h>
 #include <openssl/bio.h>
 #include <openssl/evp.h>
@@ -41,8 +41,8 @@ using namespace std::chrono_literals;
 using cluster::node;
 using cluster::node_options;
 using cluster::ref;
+using cluster::testing::error_of;
 using cluster::testing::raw_peer;
-using cluster::testing::trouble_of;
 using strangers::certificates;
 
 const certificates& keys() {
@@ -104,9 +104,9 @@ node_options with_keys(node_options how, const cluster::curve_options& curve) {
 }
 
 /// Starts both at once. Returns both errors.
-std::pair<std::string, std::string> troubles_of(const node_options& one, const node_options& other) {
-    auto second = std::async(std::launch::async, [&] { return trouble_of(other); });
-    std::string first = trouble_of(one);
+std::pair<std::string, std::string> errors_of(const node_options& one, const node_options& other) {
+    auto second = std::async(std::launch::async, [&] { return error_of(other); });
+    std::string first = error_of(one);
     return {std::move(first), second.get()};
 }
 
@@ -127,18 +127,18 @@ std::pair<raw_key, raw_key> parts_of(const std::string& file) {
 #define EXPECT_SAYS(text, part) EXPECT_NE((text).find(part), std::string::npos) << (text)
 
 /// A socket of libzmq that is no node's.
-class stranger {
+class raw_socket {
 public:
-    explicit stranger(int type) : socket_{::zmq_socket(context(), type)} {
+    explicit raw_socket(int type) : socket_{::zmq_socket(context(), type)} {
         const auto set = [this](int option, int value) { ::zmq_setsockopt(socket_, option, &value, sizeof value); };
         set(ZMQ_LINGER, 0);
         set(ZMQ_RCVTIMEO, 20'000);
         set(ZMQ_RCVHWM, 1);  // messages that this side does not read stay with their sender
         set(ZMQ_RCVBUF, 64 * 1024);
     }
-    ~stranger() { hang_up(); }
-    stranger(const stranger&) = delete;
-    stranger& operator=(const stranger&) = delete;
+    ~raw_socket() { hang_up(); }
+    raw_socket(const raw_socket&) = delete;
+    raw_socket& operator=(const raw_socket&) = delete;
 
     void hang_up() {
         if (socket_ != nullptr) ::zmq_close(std::exchange(socket_, nullptr));
@@ -166,11 +166,11 @@ public:
     void listen(const std::string& endpoint) {
         while (::zmq_bind(socket_, endpoint.c_str()) != 0) std::this_thread::yield();
     }
-    void say(const std::string& bytes, bool more = false) {
+    void send(const std::string& bytes, bool more = false) {
         EXPECT_GE(::zmq_send(socket_, bytes.data(), bytes.size(), more ? ZMQ_SNDMORE : 0), 0);
     }
     /// Receives one part; returns an empty string if it does not arrive in time.
-    std::string hear() {
+    std::string receive() {
         zmq_msg_t m;
         ::zmq_msg_init(&m);
         std::string bytes;
@@ -199,9 +199,9 @@ wire::header header_of(const std::string& bytes) {
 }
 
 /// Sends the hello of process `process` of node 1. Returns the header of node 0's answer.
-wire::header greet(stranger& says, const cluster_at& where, std::uint64_t process) {
-    says.say(where.hello(1, process));
-    const std::string answer = says.hear();
+wire::header greet(raw_socket& dealer, const cluster_at& where, std::uint64_t process) {
+    dealer.send(where.hello(1, process));
+    const std::string answer = dealer.receive();
     const wire::header h = header_of(answer);
     EXPECT_EQ(answer, where.hello(0, h)) << "a node answers a hello by its own";
     return h;
@@ -209,24 +209,24 @@ wire::header greet(stranger& says, const cluster_at& where, std::uint64_t proces
 
 /// Plays node 1 of two nodes; sends and receives only hellos.
 struct false_node {
-    explicit false_node(const cluster_at& where, std::uint64_t process = 1) : hears{ZMQ_ROUTER}, says{ZMQ_DEALER} {
-        hears.listen(where.endpoint(1));
-        says.call(where.endpoint(0));
-        EXPECT_EQ(greet(says, where, process).call, 0u);
-        answer(hears, where, process);
+    explicit false_node(const cluster_at& where, std::uint64_t process = 1) : router{ZMQ_ROUTER}, dealer{ZMQ_DEALER} {
+        router.listen(where.endpoint(1));
+        dealer.call(where.endpoint(0));
+        EXPECT_EQ(greet(dealer, where, process).call, 0u);
+        answer(router, where, process);
     }
     /// Answers the hello when node 0 calls.
-    static void answer(stranger& hears, const cluster_at& where, std::uint64_t process) {
-        const std::string caller = hears.hear(), said = hears.hear();
+    static void answer(raw_socket& router, const cluster_at& where, std::uint64_t process) {
+        const std::string caller = router.receive(), said = router.receive();
         EXPECT_EQ(said, where.hello(0, header_of(said)));
-        hears.say(caller, true);
-        hears.say(where.hello(1, process));
+        router.send(caller, true);
+        router.send(where.hello(1, process));
     }
-    stranger hears, says;
+    raw_socket router, dealer;
 };
 
-TEST(cluster_zeromq, carries_more_than_one_piece) {
-    support::watchdog guard{"carries_more_than_one_piece"};
+TEST(cluster_zeromq, carries_messages_of_several_pieces) {
+    support::watchdog guard{"carries_messages_of_several_pieces"};
     const cluster_at where{2};
     const auto [a, b] = two_nodes(where);
     const std::string large(1'000'000, 'x');
@@ -236,8 +236,8 @@ TEST(cluster_zeromq, carries_more_than_one_piece) {
 }
 
 // Catches frames that are lost or truncated when libzmq's queue is full.
-TEST(cluster_zeromq, keeps_what_a_full_queue_does_not_take) {
-    support::watchdog guard{"keeps_what_a_full_queue_does_not_take"};
+TEST(cluster_zeromq, keeps_messages_beyond_a_full_queue) {
+    support::watchdog guard{"keeps_messages_beyond_a_full_queue"};
     constexpr std::uint64_t frames = 6;
     constexpr std::size_t size = 8'000'000;  // together, more than libzmq and the kernel buffer for one node
     cluster_at where{2};
@@ -250,7 +250,7 @@ TEST(cluster_zeromq, keeps_what_a_full_queue_does_not_take) {
         sent.get_future().wait();
         std::string input;
         while (heard < frames && sound) {
-            const std::string caller = n.hears.hear(), piece = n.hears.hear();
+            const std::string caller = n.router.receive(), piece = n.router.receive();
             input += piece;
             sound = !piece.empty() && wire::split_frames(input, 0, std::size_t{16} << 20,
                                                          [&](const wire::header& h, std::string_view body) {
@@ -286,19 +286,19 @@ std::string list_of(const char* name, const std::array<std::string, 3>& all) {
     return file;
 }
 
-TEST(cluster_zeromq, is_encrypted_by_keys_of_all_nodes) {
-    support::watchdog guard{"is_encrypted_by_keys_of_all_nodes"};
+TEST(cluster_zeromq, encrypts_with_the_keys_of_all_nodes) {
+    support::watchdog guard{"encrypts_with_the_keys_of_all_nodes"};
     const std::string host = address_beyond_loopback();
     const cluster_at where{3, host.empty() ? "127.0.0.1" : host};
     if (!host.empty()) {
-        EXPECT_SAYS(trouble_of(where.of(0)), "beyond loopback, where nothing goes unencrypted: give a private");
+        EXPECT_SAYS(error_of(where.of(0)), "beyond loopback, and its traffic would not be encrypted: give a private");
     }
     std::array<std::future<std::unique_ptr<node>>, 3> starts;
     for (unsigned i = 0; i < 3; ++i) {
         starts[i] = std::async(std::launch::async,
                                [&, i] { return std::make_unique<node>(with_keys(where.of(i), keys_of(i))); });
     }
-    // Each node ends only after all have seen the sum: libzmq may drop received messages of a peer that is gone.
+    // Each node ends only after all have seen the sum: libzmq may drop received messages of a peer that has ended.
     std::array<std::unique_ptr<node>, 3> all;
     for (unsigned i = 0; i < 3; ++i) all[i] = starts[i].get();
     all[1].reset();
@@ -343,97 +343,97 @@ TEST(cluster_zeromq, answers_observers) {
         EXPECT_EQ(answers[i].status->peers[1 - i].state, cluster::peer_state::connected);
     }
     EXPECT_SAYS(answers[2].error, "cannot be reached");
-    const auto trouble = [&](cluster::observer_options who) { return cluster::query_nodes(who).front().error; };
+    const auto error = [&](cluster::observer_options who) { return cluster::query_nodes(who).front().error; };
     cluster::observer_options wrong = whom;
     wrong.curve = keys_of(other_keys(), 0, other_keys());
-    EXPECT_SAYS(trouble(wrong), "it has another key than the list");
+    EXPECT_SAYS(error(wrong), "it has another key than the list");
     wrong.curve = {};
-    EXPECT_SAYS(trouble(wrong), "speaks by keys");
+    EXPECT_SAYS(error(wrong), "uses keys");
     wrong = whom;
     std::swap(wrong.addresses[0], wrong.addresses[1]);
-    EXPECT_NE(trouble(wrong), "");
+    EXPECT_NE(error(wrong), "");
     wrong.curve = keys_of(other_keys(), 0, keys());
     EXPECT_THROW(static_cast<void>(cluster::query_nodes(wrong)), cluster::connection_error);
 }
 
 // If the called node sends the reason, the caller's start fails at once. The called node itself reports it when the
-// other node does not come.
-TEST(cluster_zeromq, refuses_keys_that_the_other_does_not_have) {
-    support::watchdog guard{"refuses_keys_that_the_other_does_not_have"};
+// other node does not connect.
+TEST(cluster_zeromq, refuses_unknown_keys) {
+    support::watchdog guard{"refuses_unknown_keys"};
     cluster_at where{3};
     where.how.connect_timeout = 2s;
     const auto ours = public_keys(keys()), theirs = public_keys(other_keys());
     // The list of node 1 has the key of node 0. The list of node 0 has another key for node 1.
-    const cluster::curve_options stranger_of{.key = other_keys().folder + "/curve-1.key",
-                                             .nodes = list_of("half.pem", {ours[0], theirs[1], theirs[2]})};
-    const auto refused = troubles_of(with_keys(where.of(0), keys_of(0)), with_keys(where.of(1), stranger_of));
+    const cluster::curve_options unknown_keys{.key = other_keys().folder + "/curve-1.key",
+                                              .nodes = list_of("half.pem", {ours[0], theirs[1], theirs[2]})};
+    const auto refused = errors_of(with_keys(where.of(0), keys_of(0)), with_keys(where.of(1), unknown_keys));
     EXPECT_SAYS(refused.second, "node 0 (" + where.how.addresses[0] + ") refuses the key of this node");
-    EXPECT_SAYS(refused.first, "The last that was turned away: ");
+    EXPECT_SAYS(refused.first, "The last rejected connection: ");
     // Node 2 acts as node 1.
     const cluster::curve_options swapped{.key = keys().folder + "/curve-2.key",
                                          .nodes = list_of("swapped.pem", {ours[0], ours[2], ours[1]})};
-    const auto another = troubles_of(with_keys(where.of(0), keys_of(0)), with_keys(where.of(1), swapped));
-    EXPECT_SAYS(another.first, "did not come within 2000 ms: 1 (");
-    EXPECT_SAYS(another.second, "did not come within 2000 ms: 0 (");
+    const auto another = errors_of(with_keys(where.of(0), keys_of(0)), with_keys(where.of(1), swapped));
+    EXPECT_SAYS(another.first, "did not connect within 2000 ms: 1 (");
+    EXPECT_SAYS(another.second, "did not connect within 2000 ms: 0 (");
 }
 
 // Catches a node that accepts any node's key for the node that the hello names.
-TEST(cluster_zeromq, takes_nobody_for_the_node_of_another_key) {
-    support::watchdog guard{"takes_nobody_for_the_node_of_another_key"};
+TEST(cluster_zeromq, identifies_nodes_by_their_keys) {
+    support::watchdog guard{"identifies_nodes_by_their_keys"};
     cluster_at where{3};
     where.how.connect_timeout = 2s;
-    stranger pretends{ZMQ_DEALER};
+    raw_socket pretends{ZMQ_DEALER};
     pretends.encrypt(keys_of(2).key, keys_of(0).key);
     pretends.call(where.endpoint(0));
-    pretends.say(where.hello(1));
-    EXPECT_SAYS(trouble_of(with_keys(where.of(0), keys_of(0))), "says that it is node 1, and shows the key of node 2");
+    pretends.send(where.hello(1));
+    EXPECT_SAYS(error_of(with_keys(where.of(0), keys_of(0))), "claims to be node 1, and shows the key of node 2");
 }
 
 // Catches a node that silently waits for a peer with which it cannot communicate.
-TEST(cluster_zeromq, says_what_is_wrong_with_who_is_called) {
-    support::watchdog guard{"says_what_is_wrong_with_who_is_called"};
+TEST(cluster_zeromq, reports_what_is_wrong_with_a_peer) {
+    support::watchdog guard{"reports_what_is_wrong_with_a_peer"};
     const cluster_at where{3};
-    stranger in_the_clear{ZMQ_ROUTER}, by_keys{ZMQ_ROUTER};
+    raw_socket in_the_clear{ZMQ_ROUTER}, by_keys{ZMQ_ROUTER};
     by_keys.encrypt();
     in_the_clear.listen(where.endpoint(1));
     by_keys.listen(where.endpoint(2));
-    EXPECT_SAYS(trouble_of(where.of(0)), "speaks by keys, and this node has none");
+    EXPECT_SAYS(error_of(where.of(0)), "uses keys, and this node has none");
     by_keys.hang_up();
-    EXPECT_SAYS(trouble_of(with_keys(where.of(0), keys_of(0))), "has no keys, and this node does");
+    EXPECT_SAYS(error_of(with_keys(where.of(0), keys_of(0))), "has no keys, and this node does");
     cluster_at elsewhere{3};
     elsewhere.how.connect_timeout = 1s;
-    stranger another{ZMQ_ROUTER};
+    raw_socket another{ZMQ_ROUTER};
     another.encrypt();
     another.listen(elsewhere.endpoint(1));
-    EXPECT_SAYS(trouble_of(with_keys(elsewhere.of(0), keys_of(0))), "it has another key, perhaps");
+    EXPECT_SAYS(error_of(with_keys(elsewhere.of(0), keys_of(0))), "it may have another key");
 }
 
-TEST(cluster_zeromq, says_what_is_wrong_with_files_of_keys) {
-    support::watchdog guard{"says_what_is_wrong_with_files_of_keys"};
+TEST(cluster_zeromq, reports_what_is_wrong_with_key_files) {
+    support::watchdog guard{"reports_what_is_wrong_with_key_files"};
     const cluster_at where{3};
-    const auto with = [&](const cluster::curve_options& curve) { return trouble_of(with_keys(where.of(0), curve)); };
+    const auto with = [&](const cluster::curve_options& curve) { return error_of(with_keys(where.of(0), curve)); };
     const cluster::curve_options good = keys_of(0);
-    EXPECT_SAYS(with({.key = good.key}), "give what is missing");
+    EXPECT_SAYS(with({.key = good.key}), "give the missing one");
     EXPECT_SAYS(with({.key = "/nonexistent", .nodes = good.nodes}), "/nonexistent cannot be read");
     EXPECT_SAYS(with({.key = good.nodes, .nodes = good.nodes}), "has no private key");
     EXPECT_SAYS(with({.key = good.key, .nodes = good.key}), "has 0 public keys, and there are 3 nodes");
     EXPECT_SAYS(with(keys_of(1)), "is not the key of node 0");
     node_options by_certificates = where.of(0);
     by_certificates.tls = {"c", "k", "a"};
-    EXPECT_SAYS(trouble_of(by_certificates), "by keys, and not by certificates");
+    EXPECT_SAYS(error_of(by_certificates), "by keys, not by certificates");
 }
 
 // Callers send bytes that are not ZeroMQ's, and messages that are not the cluster's.
-TEST(cluster_zeromq, is_joined_by_nodes_whoever_else_calls) {
-    support::watchdog guard{"is_joined_by_nodes_whoever_else_calls"};
+TEST(cluster_zeromq, admits_nodes_beside_unknown_callers) {
+    support::watchdog guard{"admits_nodes_beside_unknown_callers"};
     const cluster_at where{2};
     auto first = std::async(std::launch::async, [&] { return std::make_unique<node>(where.of(0)); });
-    stranger silent{ZMQ_DEALER}, babbles{ZMQ_DEALER}, parts{ZMQ_DEALER};
-    for (stranger* const s : {&silent, &babbles, &parts}) s->call(where.endpoint(0));
-    babbles.say("what");
-    babbles.say(where.hello(1));  // too late
-    parts.say(where.hello(1), true);
-    parts.say("and more");
+    raw_socket silent{ZMQ_DEALER}, babbles{ZMQ_DEALER}, parts{ZMQ_DEALER};
+    for (raw_socket* const s : {&silent, &babbles, &parts}) s->call(where.endpoint(0));
+    babbles.send("what");
+    babbles.send(where.hello(1));  // too late
+    parts.send(where.hello(1), true);
+    parts.send("and more");
     const int raw = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     sockaddr_in to{};
     to.sin_family = AF_INET;
@@ -450,14 +450,14 @@ TEST(cluster_zeromq, is_joined_by_nodes_whoever_else_calls) {
 }
 
 // libzmq cannot close a single connection on request, but can stop accepting new ones.
-TEST(cluster_zeromq, takes_no_more_callers_than_it_has_room_for) {
-    support::watchdog guard{"takes_no_more_callers_than_it_has_room_for"};
+TEST(cluster_zeromq, bounds_the_number_of_callers) {
+    support::watchdog guard{"bounds_the_number_of_callers"};
     cluster_at where{2};
     where.how.connect_timeout = 2s;
-    auto first = std::async(std::launch::async, [&] { return trouble_of(where.of(0)); });
-    std::deque<stranger> many;
+    auto first = std::async(std::launch::async, [&] { return error_of(where.of(0)); });
+    std::deque<raw_socket> many;
     for (int i = 0; i < 100; ++i) many.emplace_back(ZMQ_DEALER).call(where.endpoint(0));
-    EXPECT_SAYS(first.get(), "something calls and does not hang up");
+    EXPECT_SAYS(first.get(), "find the program that opens so many connections");
 }
 
 std::string frame_of(std::size_t length, wire::node_number from) {
@@ -465,10 +465,10 @@ std::string frame_of(std::size_t length, wire::node_number from) {
         .length = static_cast<std::uint32_t>(length), .type = wire::message_type::heartbeat, .from = from});
 }
 
-// Catches a second process that is let in while the first is not lost, and answers or late messages of the former
+// Catches a second process that is admitted while the first is not lost, and answers or late messages of the former
 // process that count as the next one's. Catches a node that does not call the next process.
-TEST(cluster_zeromq, tells_the_next_process_of_a_node_from_the_former_one) {
-    support::watchdog guard{"tells_the_next_process_of_a_node_from_the_former_one"};
+TEST(cluster_zeromq, distinguishes_the_processes_of_a_node) {
+    support::watchdog guard{"distinguishes_the_processes_of_a_node"};
     cluster_at where{2};
     where.how.failure_timeout = 600s;
     std::promise<const node*> joined;
@@ -477,31 +477,31 @@ TEST(cluster_zeromq, tells_the_next_process_of_a_node_from_the_former_one) {
         false_node former{where, 1};
         const node& here = *joined.get_future().get();
         for (const std::uint64_t process : {1u, 2u}) {
-            stranger early{ZMQ_DEALER};
+            raw_socket early{ZMQ_DEALER};
             early.call(where.endpoint(0));
             EXPECT_EQ(greet(early, where, process).call, wire::has_begun | wire::has_another);
         }
         EXPECT_FALSE(here.lost(1));
-        former.says.say(frame_of(1u << 30, 1));
+        former.dealer.send(frame_of(1u << 30, 1));
         while (!here.lost(1)) std::this_thread::yield();
-        stranger says{ZMQ_DEALER}, hears{ZMQ_ROUTER};
-        says.call(where.endpoint(0));
-        EXPECT_EQ(greet(says, where, 2).call, wire::has_begun);
-        false_node::answer(former.hears, where, 1);
-        former.hears.hang_up();
-        hears.listen(where.endpoint(1));
-        false_node::answer(hears, where, 2);
+        raw_socket dealer{ZMQ_DEALER}, router{ZMQ_ROUTER};
+        dealer.call(where.endpoint(0));
+        EXPECT_EQ(greet(dealer, where, 2).call, wire::has_begun);
+        false_node::answer(former.router, where, 1);
+        former.router.hang_up();
+        router.listen(where.endpoint(1));
+        false_node::answer(router, where, 2);
         for (std::uint64_t round = 0; round < 3; ++round) {
-            former.says.say(frame_of(1u << 30, 1));
+            former.dealer.send(frame_of(1u << 30, 1));
             const std::string body = wire::encode(wire::rejoin_request{1, {0, 2}});
-            says.say(wire::encode(wire::header{.length = static_cast<std::uint32_t>(body.size()),
-                                               .type = wire::message_type::rejoin_request,
-                                               .from = 1}) +
-                     body);
+            dealer.send(wire::encode(wire::header{.length = static_cast<std::uint32_t>(body.size()),
+                                                  .type = wire::message_type::rejoin_request,
+                                                  .from = 1}) +
+                        body);
             wire::header h;
             do {
-                EXPECT_FALSE(hears.hear().empty()) << "who says it";
-                h = header_of(hears.hear());
+                EXPECT_FALSE(router.receive().empty()) << "who says it";
+                h = header_of(router.receive());
             } while (h.type == wire::message_type::heartbeat);
             EXPECT_EQ(h.type, wire::message_type::ownership_report);
         }
@@ -520,10 +520,10 @@ std::string status_frame(std::uint64_t call) {
 }
 
 /// Connects to node 0 as an observer.
-void observe(stranger& s, const cluster_at& where) {
+void observe(raw_socket& s, const cluster_at& where) {
     s.call(where.endpoint(0));
-    s.say(where.hello(wire::observer_number));
-    const std::string answer = s.hear();
+    s.send(where.hello(wire::observer_number));
+    const std::string answer = s.receive();
     EXPECT_EQ(answer, where.hello(0, header_of(answer)));
 }
 
@@ -535,29 +535,29 @@ wire::status_reply told_in(const std::string& bytes) {
 }
 
 // Catches an observer that blocks other observers forever, or that makes the node do unbounded work.
-TEST(cluster_zeromq, listens_to_observers_for_what_they_may_ask) {
-    support::watchdog guard{"listens_to_observers_for_what_they_may_ask"};
+TEST(cluster_zeromq, answers_only_permitted_queries_of_observers) {
+    support::watchdog guard{"answers_only_permitted_queries_of_observers"};
     cluster_at where{2};
     where.how.failure_timeout = 600s;
     const auto [a, b] = two_nodes(where);
-    std::deque<stranger> many;
+    std::deque<raw_socket> many;
     for (unsigned i = 0; i < wire::max_observers; ++i) observe(many.emplace_back(ZMQ_DEALER), where);
     {
-        stranger late{ZMQ_DEALER};
+        raw_socket late{ZMQ_DEALER};
         observe(late, where);
-        EXPECT_FALSE(told_in(late.hear()).admitted);
+        EXPECT_FALSE(told_in(late.receive()).admitted);
     }
     // The node ignores each of these from then on: nonsense, excess bytes, a message in parts, a question before the
     // last answer.
-    many[0].say(where.hello(1));
-    many[1].say(status_frame(1) + "x");
-    many[2].say(status_frame(1), true);
-    many[2].say(status_frame(1));
-    for (std::uint64_t i = 0; i < 64; ++i) many[3].say(status_frame(i));
+    many[0].send(where.hello(1));
+    many[1].send(status_frame(1) + "x");
+    many[2].send(status_frame(1), true);
+    many[2].send(status_frame(1));
+    for (std::uint64_t i = 0; i < 64; ++i) many[3].send(status_frame(i));
     many[4].hang_up();
     const auto facts = [&] {
-        many[7].say(status_frame(9));
-        return told_in(many[7].hear()).status;
+        many[7].send(status_frame(9));
+        return told_in(many[7].receive()).status;
     };
     cluster::node_status f = facts();
     while (f.observers != 3) f = facts();
@@ -565,12 +565,12 @@ TEST(cluster_zeromq, listens_to_observers_for_what_they_may_ask) {
     EXPECT_EQ(f.observers_disconnected, 4u);
 }
 
-TEST(cluster_zeromq, listens_no_longer_to_observers_that_ask_nothing) {
-    support::watchdog guard{"listens_no_longer_to_observers_that_ask_nothing"};
+TEST(cluster_zeromq, disconnects_silent_observers) {
+    support::watchdog guard{"disconnects_silent_observers"};
     cluster_at where{2};
     where.how.failure_timeout = 80ms;
     const auto [a, b] = two_nodes(where);
-    std::deque<stranger> many;
+    std::deque<raw_socket> many;
     for (unsigned i = 0; i < wire::max_observers; ++i) observe(many.emplace_back(ZMQ_DEALER), where);
     const auto is_alone = [&] {
         const auto answer = cluster::query_nodes({.addresses = where.how.addresses, .timeout = 20s}).front();
@@ -587,7 +587,7 @@ struct ending {
 
 class cluster_zeromq_peer : public ::testing::TestWithParam<ending> {};
 
-// Catches a node that waits for a peer that is gone, or that goes on listening to a peer that sends nonsense.
+// Catches a node that waits for a peer that has ended, or that keeps listening to a peer that sends nonsense.
 TEST_P(cluster_zeromq_peer, is_lost) {
     support::watchdog guard{"cluster_zeromq_peer.is_lost"};
     cluster_at where{2};
@@ -613,20 +613,20 @@ TEST_P(cluster_zeromq_peer, is_lost) {
 
 INSTANTIATE_TEST_SUITE_P(
     all, cluster_zeromq_peer,
-    ::testing::Values(ending{"silent", nullptr}, ending{"hangs_up", [](false_node& n) { n.says.hang_up(); }},
-                      ending{"babbles", [](false_node& n) { n.says.say(std::string(1000, 'x')); }},
-                      ending{"is_another", [](false_node& n) { n.says.say(frame_of(0, 0)); }},
-                      ending{"announces_too_much", [](false_node& n) { n.says.say(frame_of(1u << 30, 1)); }},
+    ::testing::Values(ending{"silent", nullptr}, ending{"hangs_up", [](false_node& n) { n.dealer.hang_up(); }},
+                      ending{"babbles", [](false_node& n) { n.dealer.send(std::string(1000, 'x')); }},
+                      ending{"is_another", [](false_node& n) { n.dealer.send(frame_of(0, 0)); }},
+                      ending{"announces_too_much", [](false_node& n) { n.dealer.send(frame_of(1u << 30, 1)); }},
                       ending{"in_parts",
                              [](false_node& n) {
-                                 n.says.say(frame_of(0, 1), true);
-                                 n.says.say(frame_of(0, 1));
+                                 n.dealer.send(frame_of(0, 1), true);
+                                 n.dealer.send(frame_of(0, 1));
                              }},
                       ending{"says_too_much_at_once",
                              [](false_node& n) {
                                  std::string all;
                                  while (all.size() < 200'000) all += frame_of(0, 1);
-                                 n.says.say(all);
+                                 n.dealer.send(all);
                              }}),
     [](const auto& p) { return std::string{p.param.name}; });
 

@@ -17,7 +17,7 @@ namespace tutti::containers {
 namespace {
 
 using anomalies::rounds;
-using anomalies::worker_group;
+using anomalies::run_threads;
 
 class composition : public anomalies::suite {};
 
@@ -70,7 +70,7 @@ struct everything {
     vector<std::string> array;
 };
 
-TEST_F(composition, an_exception_in_the_middle_leaves_all_unchanged) {
+TEST_F(composition, rolls_back_all_containers_on_an_exception) {
     everything of;
     EXPECT_THROW(atomically([&](tx& t) {
                      of.change(t);
@@ -80,7 +80,7 @@ TEST_F(composition, an_exception_in_the_middle_leaves_all_unchanged) {
     of.expect_unchanged();
 }
 
-TEST_F(composition, a_nested_block_aborts_alone) {
+TEST_F(composition, rolls_back_a_nested_block_alone) {
     everything of;
     atomically([&](tx& t) {
         EXPECT_FALSE(try_atomically([&](tx& inner) {
@@ -95,7 +95,7 @@ TEST_F(composition, a_nested_block_aborts_alone) {
     of.expect_unchanged();
 }
 
-TEST_F(composition, an_alternative_that_waits_leaves_nothing) {
+TEST_F(composition, rolls_back_an_alternative_that_waits) {
     everything of;
     queue<int> empty;
     const int which = atomically([&](tx& t) {
@@ -114,7 +114,7 @@ TEST_F(composition, an_alternative_that_waits_leaves_nothing) {
     of.expect_unchanged();
 }
 
-TEST_F(composition, errors_of_lookup) {
+TEST_F(composition, throws_for_missing_elements) {
     everything of;
     EXPECT_THROW(atomically([&](tx& t) { return of.hashed.at(t, "none"); }), std::out_of_range);
     EXPECT_THROW(atomically([&](tx& t) { return of.ordered.at(t, "none"); }), std::out_of_range);
@@ -122,12 +122,12 @@ TEST_F(composition, errors_of_lookup) {
 }
 
 // A consumer sleeps on two queues, and a push into either wakes it. The watchdog reports a lost wake-up.
-TEST_F(composition, or_else_over_two_queues_wakes) {
+TEST_F(composition, wakes_an_or_else_over_two_queues) {
     const auto each = static_cast<int>(rounds(2000));
     queue<int> left;
     bounded_queue<int> right{2};
     long sum = 0;
-    worker_group(3, [&](unsigned me) {
+    run_threads(3, [&](unsigned me) {
         if (me == 0) {
             for (int i = 0; i < 2 * each; ++i) {
                 sum += atomically([&](tx& t) {
@@ -147,11 +147,11 @@ TEST_F(composition, or_else_over_two_queues_wakes) {
 }
 
 // A bounded queue passes on more elements than its capacity, so both ends wait in turn.
-TEST_F(composition, a_full_queue_wakes_who_pushes) {
+TEST_F(composition, wakes_a_push_into_a_full_queue) {
     const auto each = static_cast<int>(rounds(3000));
     bounded_queue<int> first{1}, second{1};
     long sum = 0;
-    worker_group(3, [&](unsigned me) {
+    run_threads(3, [&](unsigned me) {
         for (int i = 1; i <= each; ++i) {
             atomically([&](tx& t) {
                 if (me == 0) first.push(t, i);
@@ -201,14 +201,14 @@ protected:
     vector<int> array;
 };
 
-TEST_F(independence, of_the_ends_of_a_queue) {
+TEST_F(independence, holds_for_the_ends_of_a_queue) {
     EXPECT_TRUE(pass_each_other([&](tx& t) { line.push(t, 9); }, [&](tx& t) { line.pop(t); }));
     EXPECT_TRUE(pass_each_other([&](tx& t) { line.pop(t); }, [&](tx& t) { line.push(t, 9); }));
     EXPECT_TRUE(pass_each_other([&](tx& t) { short_line.push(t, 9); }, [&](tx& t) { short_line.pop(t); }));
     EXPECT_TRUE(pass_each_other([&](tx& t) { short_line.pop(t); }, [&](tx& t) { short_line.push(t, 9); }));
 }
 
-TEST_F(independence, of_different_keys_in_a_hash_map) {
+TEST_F(independence, holds_for_different_keys_in_a_hash_map) {
     EXPECT_TRUE(pass_each_other([&](tx& t) { hashed.insert(t, 5001, 0); }, [&](tx& t) { hashed.insert(t, 7002, 0); }));
     EXPECT_TRUE(pass_each_other([&](tx& t) { hashed.erase(t, 17); }, [&](tx& t) { hashed.erase(t, 900); }));
     EXPECT_TRUE(pass_each_other([&](tx& t) { hashed.insert_or_assign(t, 100, hashed.at(t, 200)); },
@@ -217,7 +217,7 @@ TEST_F(independence, of_different_keys_in_a_hash_map) {
                                 }));
 }
 
-TEST_F(independence, of_different_keys_in_an_ordered_map) {
+TEST_F(independence, holds_for_different_keys_in_an_ordered_map) {
     const auto assign = [&](int key) { return [this, key](tx& t) { ordered.insert_or_assign(t, key, 7); }; };
     EXPECT_TRUE(pass_each_other(assign(500), assign(501)));  // neighbours
     EXPECT_TRUE(pass_each_other([&](tx& t) { ordered.erase(t, 10); }, [&](tx& t) { ordered.erase(t, 990); }));
@@ -229,7 +229,7 @@ TEST_F(independence, of_different_keys_in_an_ordered_map) {
         [&](tx& t) { ordered.insert(t, 5000, 0); }));
 }
 
-TEST_F(independence, of_different_elements_of_a_vector) {
+TEST_F(independence, holds_for_different_elements_of_a_vector) {
     EXPECT_TRUE(pass_each_other([&](tx& t) { array.set(t, 0, array.get(t, 1)); },
                                 [&](tx& t) {
                                     array.set(t, 2, 7);
@@ -240,7 +240,7 @@ TEST_F(independence, of_different_elements_of_a_vector) {
 }
 
 // A listener that a block makes listens from the commit on. A listener whose block is rolled back never listens.
-TEST_F(composition, of_listeners_with_the_block_that_makes_them) {
+TEST_F(composition, adds_listeners_when_their_block_commits) {
     using channel = broadcast<int>;
     struct refusal {};
     static channel news;  // outlives the listener, which is destroyed when no transaction can access it any more
@@ -274,7 +274,7 @@ TEST_F(composition, of_listeners_with_the_block_that_makes_them) {
 }
 
 // A listener that is a local of a body ends before the block commits, or while the block is left.
-TEST_F(composition, of_listeners_that_are_locals) {
+TEST_F(composition, removes_listeners_that_are_locals) {
     using channel = broadcast<int>;
     struct refusal {};
     channel news;

@@ -20,8 +20,8 @@ namespace tutti::containers {
 namespace {
 
 using anomalies::rounds;
+using anomalies::run_threads;
 using anomalies::violations;
-using anomalies::worker_group;
 
 class conservation : public anomalies::suite {};
 
@@ -46,7 +46,7 @@ TYPED_TEST(conservation_in_a_map, insertions_and_erasures_add_up_for_each_key) {
     constexpr std::size_t keys = 300, threads = 4;
     TypeParam map;
     std::array<std::array<long, keys>, threads> net{};
-    crew(threads, [&](unsigned me) {
+    run_threads(threads, [&](unsigned me) {
         support::random dice{me};
         for (std::size_t i = 0; i < rounds(20000); ++i) {
             // Some transactions consist of several steps.
@@ -84,7 +84,7 @@ TYPED_TEST(conservation_in_a_map, increments_add_up) {
     constexpr std::size_t keys = 40;
     const std::size_t each = rounds(12000);
     TypeParam map;
-    crew(4, [&](unsigned me) {
+    run_threads(4, [&](unsigned me) {
         support::random dice{me};
         for (std::size_t i = 0; i < each; ++i) {
             const K key = make<K>(static_cast<long>(dice.below(keys)));
@@ -111,7 +111,7 @@ TYPED_TEST(conservation_in_a_map, growth_hides_nothing) {
     TypeParam map;
     std::array<std::atomic<long>, writers> done{};
     violations lost;
-    crew(4, [&](unsigned me) {
+    run_threads(4, [&](unsigned me) {
         if (me < writers) {
             for (long i = 0; i < each; ++i) {
                 const K key = make<K>(i * writers + static_cast<long>(me));
@@ -147,7 +147,7 @@ TYPED_TEST(conservation_in_a_map, every_key_is_new_once) {
     for (std::size_t round = 0; round < rounds(150); ++round) {
         TypeParam map;
         std::atomic<std::size_t> inserted{0};
-        crew(4, [&](unsigned me) {
+        run_threads(4, [&](unsigned me) {
             std::size_t mine = 0;
             for (std::size_t i = 0; i < keys; ++i) {
                 const K key = make<K>(static_cast<long>((i * 7 + me % 2) % keys));
@@ -168,7 +168,7 @@ TYPED_TEST(conservation_in_a_map, at_most_one_of_a_group) {
     constexpr long groups = 16, size = 6;
     TypeParam map;
     violations twice;
-    crew(4, [&](unsigned me) {
+    run_threads(4, [&](unsigned me) {
         support::random dice{me};
         for (std::size_t i = 0; i < rounds(8000); ++i) {
             const long group = static_cast<long>(dice.below(groups));
@@ -187,7 +187,7 @@ TYPED_TEST(conservation_in_a_map, at_most_one_of_a_group) {
 }
 
 // Elements move between containers of all kinds; every snapshot contains all of them.
-TEST_F(conservation, of_elements_that_move_between_containers) {
+TEST_F(conservation, holds_for_elements_that_move_between_containers) {
     constexpr long elements = 60;
     hash_map<long, std::string> hashed;
     ordered_map<long, std::string> ordered;
@@ -224,7 +224,7 @@ TEST_F(conservation, of_elements_that_move_between_containers) {
         return hashed.size(t) + ordered.size(t) + line.size(t) + short_line.size(t) + stack.size(t);
     };
     violations lost;
-    worker_group(4, [&](unsigned me) {
+    run_threads(4, [&](unsigned me) {
         support::random dice{me};
         for (std::size_t i = 0; i < rounds(12000); ++i) {
             if (dice.one_in(16)) {
@@ -256,14 +256,14 @@ TEST_F(conservation, of_elements_that_move_between_containers) {
 }
 
 // A scan sees every element once while elements move up and down the order.
-TEST_F(conservation, of_a_range_that_is_scanned) {
+TEST_F(conservation, holds_for_elements_during_scans) {
     constexpr long elements = 50, range = 2000;
     ordered_map<long, long> map;
     atomically([&](tx& t) {
         for (long i = 0; i < elements; ++i) map.insert(t, i * (range / elements), i);
     });
     violations wrong;
-    worker_group(4, [&](unsigned me) {
+    run_threads(4, [&](unsigned me) {
         support::random dice{me};
         for (std::size_t i = 0; i < rounds(8000); ++i) {
             if (me == 0) {
@@ -295,7 +295,7 @@ void deliver(Queue& q) {
     const auto each = static_cast<long>(rounds(15000));
     violations disorder;
     std::array<std::array<long, producers>, consumers> received{};
-    crew(producers + consumers, [&](unsigned me) {
+    run_threads(producers + consumers, [&](unsigned me) {
         if (me < producers) {
             for (long i = 1; i <= each; ++i) {
                 const std::string message = std::to_string(me) + " sends " + std::to_string(i);
@@ -326,19 +326,19 @@ void deliver(Queue& q) {
     for (const auto& of : received) sum += of[0] + of[1];
     EXPECT_EQ(sum, producers * each);
 }
-TEST_F(conservation, of_what_a_queue_delivers) {
+TEST_F(conservation, holds_for_elements_of_a_queue) {
     queue<std::string> q;
     deliver(q);
 }
-TEST_F(conservation, of_what_a_short_queue_delivers) {
+TEST_F(conservation, holds_for_elements_of_a_bounded_queue) {
     bounded_queue<std::string> q{3};
     deliver(q);
 }
 
-TEST_F(conservation, of_what_is_pushed_to_a_vector) {
+TEST_F(conservation, holds_for_elements_pushed_to_a_vector) {
     const std::size_t each = rounds(10000);
     vector<long> v;
-    worker_group(4, [&](unsigned me) {
+    run_threads(4, [&](unsigned me) {
         for (std::size_t i = 0; i < each; ++i) {
             atomically([&](tx& t) { v.push_back(t, 0); });
             // Each thread also increments every element that it passes.

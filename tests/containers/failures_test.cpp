@@ -209,23 +209,23 @@ public:
 
 }  // namespace
 
-TEST(failures, hash_map) { try_map<hash_map<fragile, fragile, fragile_hash>>("hash_map"); }
-TEST(failures, ordered_map) { try_map<ordered_map<fragile, fragile>>("ordered_map"); }
-TEST(failures, ordered_multimap) {
+TEST(failures, leave_hash_map_unchanged) { try_map<hash_map<fragile, fragile, fragile_hash>>("hash_map"); }
+TEST(failures, leave_ordered_map_unchanged) { try_map<ordered_map<fragile, fragile>>("ordered_map"); }
+TEST(failures, leave_ordered_multimap_unchanged) {
     using map = ordered_multimap<fragile, fragile>;
     try_map<map>("ordered_multimap");
     const auto fill = [](map& m, int i) { m.insert(fragile{i % 5}, fragile{i}); };
     at_every_size<map>("ordered_multimap.erase of several", fill, [](tx& t, map& m, int) { m.erase(t, fragile{3}); });
 }
-TEST(failures, sets) {
+TEST(failures, leave_sets_unchanged) {
     try_set<hash_set<fragile, fragile_hash>>("hash_set");
     try_set<ordered_set<fragile>>("ordered_set");
 }
-TEST(failures, queues) {
+TEST(failures, leave_queues_unchanged) {
     try_queue<queue<fragile>>("queue");
     try_queue<roomy_queue>("bounded_queue");
 }
-TEST(failures, priority_queue) {
+TEST(failures, leave_priority_queue_unchanged) {
     using subject = priority_queue<fragile>;
     const auto make = [] {
         auto made = std::make_unique<subject>();
@@ -242,7 +242,7 @@ TEST(failures, priority_queue) {
     never_torn("try_pop", make, look, [](tx& t, subject& s) { std::ignore = s.try_pop(t); });
     never_torn("clear", make, look, [](tx& t, subject& s) { s.clear(t); });
 }
-TEST(failures, vector) {
+TEST(failures, leave_vector_unchanged) {
     using subject = vector<fragile>;
     const auto fill = [](subject& v, int i) { v.push_back(fragile{i}); };
     at_every_size<subject>("push_back", fill, [](tx& t, subject& v, int) { v.push_back(t, fragile{1000}); });
@@ -251,7 +251,7 @@ TEST(failures, vector) {
         "set", fill, [](tx& t, subject& v, int size) { v.set(t, static_cast<std::size_t>(size) / 2, fragile{-1}); }, 1);
     at_every_size<subject>("clear", fill, [](tx& t, subject& v, int) { v.clear(t); });
 }
-TEST(failures, broadcast) {
+TEST(failures, leave_broadcast_unchanged) {
     const auto make = [] {
         auto made = std::make_unique<listened>();
         for (int i = 0; i < 3; ++i) made->push(fragile{i});
@@ -269,7 +269,7 @@ TEST(failures, broadcast) {
     never_torn("send", make, look, [](tx& t, listened& s) { s.channel.send(t, fragile{9}); });
     never_torn("try_receive", make, look, [](tx& t, listened& s) { std::ignore = s.listener.try_receive(t); });
 }
-TEST(failures, variables) {
+TEST(failures, leave_variables_unchanged) {
     struct two {
         var<fragile> a{fragile{1}}, b{fragile{2}};
         one_shot<fragile> c;
@@ -287,7 +287,7 @@ TEST(failures, variables) {
     never_torn("swap", make, look, [](tx& t, two& s) { s.a.swap(t, s.b); });
     never_torn("try_set", make, look, [](tx& t, two& s) { std::ignore = s.c.try_set(t, fragile{5}); });
 }
-TEST(failures, a_constructor_that_throws_leaves_no_memory) {
+TEST(failures, free_the_memory_after_a_constructor_throws) {
     queue<fragile> q;
     const fragile one{1};
     const auto push_in_vain = [&] { EXPECT_TRUE(fails_at(fault::user, 1, [&](tx& t) { q.push(t, one); })); };
@@ -299,7 +299,7 @@ TEST(failures, a_constructor_that_throws_leaves_no_memory) {
 
 // --- values that a block has made and replaced itself
 
-TEST(replaced, strings_need_memory_for_what_is_live) {
+TEST(replaced, strings_use_memory_for_the_last_value_only) {
     var<std::string> s{std::string(100, 'a')};
     std::int64_t most = 0;
     const auto before = support::live_blocks.load();
@@ -313,7 +313,7 @@ TEST(replaced, strings_need_memory_for_what_is_live) {
     EXPECT_EQ(s.load(), std::string(100, 'b') + "9999");
 }
 
-TEST(replaced, nested_blocks_give_their_parts_to_the_parent) {
+TEST(replaced, values_of_nested_blocks_belong_to_the_parent) {
     var<std::string> s{std::string(100, 'a')};
     const auto before = support::live_blocks.load();
     std::int64_t most = 0;
@@ -327,7 +327,7 @@ TEST(replaced, nested_blocks_give_their_parts_to_the_parent) {
     EXPECT_LT(most, 500);
 }
 
-TEST(replaced, a_nested_roll_back_brings_the_parents_value_back) {
+TEST(replaced, value_of_the_parent_returns_on_nested_roll_back) {
     var<std::string> s{"old"};
     const std::string own(100, 'p');
     atomically([&](tx& t) {
@@ -344,7 +344,7 @@ TEST(replaced, a_nested_roll_back_brings_the_parents_value_back) {
     EXPECT_EQ(s.load(), "999");
 }
 
-TEST(replaced, a_roll_back_of_all_brings_the_old_value_back) {
+TEST(replaced, value_before_the_block_returns_on_roll_back) {
     var<std::string> s{"old"};
     vector<std::string> v;
     v.push_back("old");
@@ -362,7 +362,7 @@ TEST(replaced, a_roll_back_of_all_brings_the_old_value_back) {
     EXPECT_EQ(m.size(), 0u);
 }
 
-TEST(replaced, containers_and_structs_too) {
+TEST(replaced, containers_and_structs_use_bounded_memory) {
     struct large {
         long at[4];
     };
@@ -388,7 +388,7 @@ TEST(replaced, containers_and_structs_too) {
     EXPECT_EQ(l.load().at[3], 4999);
 }
 
-TEST(replaced, before_commit_handlers_all_run) {
+TEST(replaced, values_of_before_commit_handlers_are_committed) {
     var<std::string> s{"old"};
     int runs = 0;
     atomically([&](tx& t) {

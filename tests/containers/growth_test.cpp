@@ -55,25 +55,25 @@ protected:
     }
 };
 
-TEST_F(growth, by_blocks_that_commit_at_once) {
+TEST_F(growth, follows_blocks_that_commit_at_once) {
     fill([&](tx& t, std::size_t key) { filled_.insert(t, key, key); });
 }
 
-TEST_F(growth, by_blocks_that_restart_before_they_insert) {
+TEST_F(growth, follows_blocks_that_restart_before_inserting) {
     fill([&](tx& t, std::size_t key) {
         if (t.attempt() == 1) restart(t);
         filled_.insert(t, key, key);
     });
 }
 
-TEST_F(growth, by_blocks_that_restart_after_they_have_inserted) {
+TEST_F(growth, follows_blocks_that_restart_after_inserting) {
     fill([&](tx& t, std::size_t key) {
         filled_.insert(t, key, key);
         if (t.attempt() <= 10) restart(t);
     });
 }
 
-TEST_F(growth, by_consumers_that_wake_from_retry) {
+TEST_F(growth, follows_consumers_that_wake_from_retry) {
     fill([&](tx& t, std::size_t key) {
         if (t.attempt() <= 2) retry_for(t, std::chrono::nanoseconds{static_cast<int>(t.attempt())});
         filled_.insert(t, key, key);
@@ -92,10 +92,10 @@ void fill_by_losers(map& m, std::size_t count, unsigned defeats) {
         });
     }
 }
-TEST_F(growth, by_blocks_that_lose_once) { fill_by_losers(filled_, count_ = support::rounds(4000), 1); }
-TEST_F(growth, by_blocks_that_lose_often) { fill_by_losers(filled_, count_ = support::rounds(2000), 6); }
+TEST_F(growth, follows_blocks_that_lose_once) { fill_by_losers(filled_, count_ = support::rounds(4000), 1); }
+TEST_F(growth, follows_blocks_that_lose_often) { fill_by_losers(filled_, count_ = support::rounds(2000), 6); }
 
-TEST_F(growth, by_many_insertions_in_a_block_that_restarts) {
+TEST_F(growth, follows_many_insertions_in_a_block_that_restarts) {
     constexpr std::size_t at_once = 1000;
     for (std::size_t first = 0; first < count_; first += at_once) {
         atomically([&](tx& t) {
@@ -106,7 +106,7 @@ TEST_F(growth, by_many_insertions_in_a_block_that_restarts) {
     }
 }
 
-TEST_F(growth, by_nested_blocks_and_alternatives_that_run_again) {
+TEST_F(growth, follows_nested_blocks_and_alternatives_that_run_again) {
     fill([&](tx& t, std::size_t key) {
         unsigned runs = 0;
         or_else(
@@ -122,7 +122,7 @@ TEST_F(growth, by_nested_blocks_and_alternatives_that_run_again) {
     });
 }
 
-TEST_F(growth, by_open_nested_blocks_and_handlers) {
+TEST_F(growth, follows_open_nested_blocks_and_handlers) {
     fill([&](tx& t, std::size_t key) {
         if (t.attempt() == 1) restart(t);
         if (key % 2 == 0) {
@@ -134,7 +134,7 @@ TEST_F(growth, by_open_nested_blocks_and_handlers) {
 }
 
 // One insertion that never completes counts for no more than its bucket's content.
-TEST_F(growth, by_an_insertion_that_runs_again_and_again) {
+TEST_F(growth, ignores_repeated_attempts_of_an_insertion) {
     fill([&](tx& t, std::size_t key) { filled_.insert(t, key, key); });
     for (std::size_t key = count_; key < count_ + 10; ++key) {
         atomically([&](tx& t) {

@@ -222,7 +222,7 @@ TEST(ordered_map, finds_by_keys_of_other_types) {
 // Elements that are present all the time are found, whatever other threads insert and erase. In an ordered map, each is
 // found once and in order.
 template <class Map>
-void watch(bool once_and_in_order) {
+void scan(bool once_and_in_order) {
     Map map;
     constexpr long fixed = 500;
     for (long k = 0; k < fixed; ++k) map.insert(2 * k, k);
@@ -246,8 +246,8 @@ void watch(bool once_and_in_order) {
     }
     done = true;
 }
-TEST(hash_map, is_watched_weakly) { watch<hash_map<long, long>>(false); }
-TEST(ordered_map, is_watched_weakly) { watch<ordered_map<long, long>>(true); }
+TEST(hash_map, is_scanned_weakly_during_changes) { scan<hash_map<long, long>>(false); }
+TEST(ordered_map, is_scanned_weakly_during_changes) { scan<ordered_map<long, long>>(true); }
 
 RC_GTEST_PROP(ordered_map_property, numbers, ()) { try_ordered_map<long, long>(); }
 RC_GTEST_PROP(ordered_map_property, strings, ()) { try_ordered_map<std::string, std::string>(); }
@@ -288,19 +288,19 @@ void fill_and_drain(Map& map) {
     }
 }
 
-TEST(hash_map_growth, large_and_empty_again) {
+TEST(hash_map_growth, keeps_all_elements_until_empty_again) {
     hash_map<long, long> map;
     fill_and_drain(map);
 }
-TEST(hash_map_growth, ready_for_many) {
+TEST(hash_map_growth, keeps_all_elements_of_a_presized_map) {
     hash_map<long, long> map{1'000'000};
     fill_and_drain(map, pattern::ascending, pattern::scattered);  // no order makes it grow
 }
-TEST(ordered_map_growth, large_and_empty_again) {
+TEST(ordered_map_growth, keeps_all_elements_until_empty_again) {
     ordered_map<long, long> map;
     fill_and_drain(map);
 }
-TEST(ordered_map_growth, a_stack_of_keys_stays_flat) {
+TEST(ordered_map_growth, keeps_the_top_of_a_stack_of_keys) {
     // Grows and shrinks across the boundary at which the rightmost nodes are created and removed.
     ordered_map<long, long> map;
     long top = 0;

@@ -318,7 +318,7 @@ RC_GTEST_PROP(broadcast_property, strings, ()) {
     run<broadcast_trial>(*programs(broadcast_trial::kinds, keys), subject, broadcast_trial::model{});
 }
 
-TEST(broadcast, closes_when_all_is_received) {
+TEST(broadcast, closes_after_the_last_message_is_received) {
     broadcast<int> channel;
     broadcast<int>::listener early{channel};
     atomically([&](tx& t) { channel.send(t, 1); });
@@ -340,7 +340,7 @@ TEST(broadcast, wakes_every_listener) {
     const long messages = static_cast<long>(support::rounds(2000));
     broadcast<long> channel;
     std::atomic<unsigned> ready{0};
-    support::worker_group(4, [&](unsigned me) {
+    support::run_threads(4, [&](unsigned me) {
         if (me == 0) {
             while (ready.load() < 2) std::this_thread::yield();
             for (long i = 0; i < messages; ++i) atomically([&](tx& t) { channel.send(t, i); });
@@ -381,14 +381,14 @@ TEST(one_shot, is_filled_once) {
 }
 
 // Five philosophers, each of whom takes two permits in one block: a block never holds one while it waits for the other.
-TEST(semaphore, two_at_once_do_not_deadlock) {
+TEST(semaphore, acquires_two_permits_without_deadlock) {
     constexpr unsigned at_table = 5;
     const std::size_t meals = support::rounds(500);
     std::vector<std::unique_ptr<semaphore>> forks;
     for (unsigned i = 0; i < at_table; ++i) forks.push_back(std::make_unique<semaphore>(1));
     std::atomic<int> held[at_table]{};
     std::atomic<int> shared{0};
-    support::worker_group(at_table, [&](unsigned me) {
+    support::run_threads(at_table, [&](unsigned me) {
         const unsigned left = me, right = (me + 1) % at_table;
         for (std::size_t i = 0; i < meals; ++i) {
             atomically([&](tx& t) {

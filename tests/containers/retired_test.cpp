@@ -22,7 +22,7 @@ void replace(var<pointer>& in, int times) {
     for (int i = 0; i < times; ++i) in.store(std::make_shared<counted>());
 }
 
-TEST(retired, all_that_every_thread_has_retired_is_destroyed_on_return) {
+TEST(retired, destroys_the_objects_of_all_threads) {
     var<pointer> x{std::make_shared<counted>()};
     std::promise<void> replaced, checked;
     std::thread other{[&] {
@@ -42,7 +42,7 @@ TEST(retired, all_that_every_thread_has_retired_is_destroyed_on_return) {
     EXPECT_EQ(alive.load(), 1);
 }
 
-TEST(retired, a_transaction_cannot_wait_for_itself) {
+TEST(retired, cannot_be_destroyed_inside_a_transaction) {
     EXPECT_THROW(atomically([](tx&) { destroy_retired(); }), usage_error);
     int thrown = 0;
     struct waits_for_itself {
@@ -61,7 +61,7 @@ TEST(retired, a_transaction_cannot_wait_for_itself) {
     EXPECT_EQ(thrown, 1);
 }
 
-TEST(retired, what_an_ended_thread_left_goes_though_nobody_retires_again) {
+TEST(retired, destroys_the_objects_of_an_ended_thread) {
     var<pointer> x{std::make_shared<counted>()};
     var<int> number{0};
     atomically([&](tx& t) {

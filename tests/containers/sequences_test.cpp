@@ -168,7 +168,7 @@ RC_GTEST_PROP(bounded_queue_property, of_one, ()) { try_bounded_queue<long, 1>()
 RC_GTEST_PROP(bounded_queue_property, of_several, ()) { try_bounded_queue<std::string, 5>(); }
 RC_GTEST_PROP(bounded_queue_property, shared_pointers, ()) { try_bounded_queue<std::shared_ptr<int>, 3>(); }
 
-TEST(bounded_queue_capacity, none_is_refused) { EXPECT_THROW(bounded_queue<int>{0}, std::invalid_argument); }
+TEST(bounded_queue_capacity, rejects_zero) { EXPECT_THROW(bounded_queue<int>{0}, std::invalid_argument); }
 
 }  // namespace
 }  // namespace tutti::containers

@@ -20,7 +20,7 @@ std::uint64_t commits_at(unsigned line) {
     return commits;
 }
 
-TEST(sites, single_calls_are_counted_where_they_are_made) {
+TEST(sites, count_single_calls_at_the_callers_line) {
     enable_statistics(true);
     queue<int> q;
     vector<std::string> v;

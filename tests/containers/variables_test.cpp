@@ -43,8 +43,8 @@ void use(const T& first, const T& second, const T& third) {
     EXPECT_EQ(b.load(), third);
 }
 
-TEST(var, of_a_small_type_is_updated_exchanged_and_swapped) { use(1, 2, 3); }
-TEST(var, of_a_large_type_is_updated_exchanged_and_swapped) {
+TEST(var, updates_exchanges_and_swaps_a_small_type) { use(1, 2, 3); }
+TEST(var, updates_exchanges_and_swaps_a_large_type) {
     use<std::string>("a first text that no small buffer holds", "a second one, longer than that by some", "a third");
 }
 
@@ -76,11 +76,11 @@ void wait_until_it_is_late() {
     EXPECT_GE(Clock::now(), when);
     EXPECT_GE(attempts, 2U);
 }
-TEST(retry_until, returns_when_the_time_has_come) {
+TEST(retry_until, returns_at_its_time) {
     wait_until_it_is_late<std::chrono::steady_clock>();
     wait_until_it_is_late<std::chrono::system_clock>();
 }
-TEST(retry_until, of_the_past_does_not_wait) {
+TEST(retry_until, does_not_wait_for_a_past_time) {
     var<int> never{0};
     atomically([&](tx& t) {
         static_cast<void>(never.get(t));
@@ -89,7 +89,7 @@ TEST(retry_until, of_the_past_does_not_wait) {
         EXPECT_EQ(t.attempt(), 1U);
     });
 }
-TEST(retry_until, the_end_of_time_wakes_like_retry) {
+TEST(retry_until, wakes_like_retry_before_the_maximum_time) {
     var<int> come{0};
     std::jthread other{[&] { atomically([&](tx& t) { come.set(t, 1); }); }};
     atomically([&](tx& t) {

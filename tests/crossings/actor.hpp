@@ -30,14 +30,14 @@ struct failure {
 };
 
 /// A point at which the threads of a program wait for each other, for a limited time.
-class meeting {
+class rendezvous_point {
 public:
-    explicit meeting(int threads) : expected_{threads} {}
+    explicit rendezvous_point(int threads) : expected_{threads} {}
 
     void wait() {
         std::unique_lock hold{guard_};
         const int mine = ++here_;
-        // The threads of one turn meet. The wait has a limit, because a thread may have ended early.
+        // The threads of one turn wait for each other. The wait has a limit, because a thread may have ended early.
         const int turn = (mine + expected_ - 1) / expected_ * expected_;
         if (mine == turn) come_.notify_all();
         else come_.wait_for(hold, std::chrono::milliseconds{1}, [&] { return here_ >= turn; });
@@ -78,7 +78,8 @@ struct captured {
 
 class actor {
 public:
-    actor(world& w, meeting& m, std::atomic<std::uint32_t>& clock) : world_{w}, meeting_{m}, trace_{clock} {}
+    actor(world& w, rendezvous_point& m, std::atomic<std::uint32_t>& clock)
+        : world_{w}, rendezvous_point_{m}, trace_{clock} {}
 
     void run_at_top(const std::vector<node>& body, bool throws = false) {
         for (const node& n : body) run_at_top(n, throws);
@@ -107,8 +108,8 @@ private:
     void run_hook(tx& t, const node& n);
     void run_mode(tx& t, const node& n);
     void end(tx& t, const node& n);
-    void burn(const node& n);
-    void meet(const node& n);
+    void spend_time(const node& n);
+    void rendezvous(const node& n);
 
     /// Runs the body of a call: its trace events, and its steps.
     void enter(tx& t, const node& n, const std::vector<node>& body, int call, enclosure as);
@@ -118,7 +119,7 @@ private:
     bool call(const int& number, bool throws, Call&& make_call, bool is_part_of_parent = false);
 
     world& world_;
-    meeting& meeting_;
+    rendezvous_point& rendezvous_point_;
     trace trace_;
     std::map<const node*, int> counts_;
     std::deque<voter> voters_;

@@ -50,7 +50,7 @@ long actor::run_data(tx& t, const node& n) {
     throw failure{number};
 }
 
-void actor::burn(const node& n) {
+void actor::spend_time(const node& n) {
     // Every fourth run takes longer than usual: until a deadline is near, if there is one.
     const bool longer = count_of(n)++ % 4 == 3;
     const std::chrono::microseconds usual{5 + n.first % 5 * 5};
@@ -59,9 +59,9 @@ void actor::burn(const node& n) {
     while (std::chrono::steady_clock::now() < until) {}
 }
 
-void actor::meet(const node& n) {
+void actor::rendezvous(const node& n) {
     // A block that runs repeatedly continues without the others.
-    if (count_of(n)++ < 4) meeting_.wait();
+    if (count_of(n)++ < 4) rendezvous_point_.wait();
 }
 
 void actor::run_mode(tx& t, const node& n) {
@@ -77,12 +77,12 @@ void actor::run_mode(tx& t, const node& n) {
         case step::wait:
             if (!t.irrevocable()) {
                 trace_.note(
-                    {.what = happening::asks, .of = n.what, .a = innermost_, .b = static_cast<int>(wish::to_give_way)});
+                    {.what = happening::asks, .of = n.what, .a = innermost_, .b = static_cast<int>(wish::to_retry)});
                 tutti::retry_for(t, std::chrono::microseconds{5 + n.first % 4 * 20});
             }
             return;
-        case step::burn: return burn(n);
-        case step::meet: return meet(n);
+        case step::spend_time: return spend_time(n);
+        case step::rendezvous: return rendezvous(n);
         default: return;
     }
 }
@@ -102,9 +102,9 @@ void actor::end(tx& t, const node& n) {
             if (t.irrevocable() || count_of(n)++ >= 1 + n.first % 3) return;
             ask(wish::to_restart, 0);
             tutti::restart(t);
-        case step::give_way:
+        case step::retry:
             if (t.irrevocable()) return;
-            ask(wish::to_give_way, 0);
+            ask(wish::to_retry, 0);
             tutti::retry(t);
         default: return;
     }

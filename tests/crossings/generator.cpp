@@ -20,7 +20,7 @@ const std::vector<feature>& features() {
     static const std::vector<feature> all = [] {
         std::vector<feature> out;
         for (int i = 0; i < step_count; ++i)
-            if (const auto s = static_cast<step>(i); s != step::meet && s != step::repeat) out.push_back({s});
+            if (const auto s = static_cast<step>(i); s != step::rendezvous && s != step::repeat) out.push_back({s});
         for (const step s : {step::closed, step::flat})
             for (const unsigned o : {unsigned{read_only}, unsigned{as_visible}, unsigned{as_irrevocable}})
                 out.push_back({s, o});
@@ -41,7 +41,7 @@ const std::vector<feature>& features() {
 }
 
 /// Returns the features with which many threads interfere with each other.
-const std::vector<feature>& features_of_crowds() {
+const std::vector<feature>& features_of_many_threads() {
     static const std::vector<feature> all = {{step::open},
                                              {step::closed},
                                              {step::either},
@@ -143,7 +143,7 @@ public:
                 out.push_back(std::move(n));
             }
         outer.body = body(std::move(wanted), 1, noise);
-        if ((outer.options & timed) != 0) sprinkle(outer.body, step::burn, 1 + dice_.below(3));
+        if ((outer.options & timed) != 0) sprinkle(outer.body, step::spend_time, 1 + dice_.below(3));
         if (dice_.one_in(3)) outer.body.push_back(make({ending()}));
         if (dice_.one_in((outer.options & timed) != 0 ? 2 : 5)) {
             node around{.what = step::repeat, .first = number(), .second = 0, .body = {}, .other = {}};
@@ -187,14 +187,14 @@ private:
             if (dice_.one_in(8)) own.options |= timed | refuses;
             own.body = body(std::move(inside), depth + 1, more);
             if (dice_.one_in(2)) own.body.push_back(make({ending()}));
-            else if (dice_.one_in(6)) own.body.push_back(make({step::give_way}));
+            else if (dice_.one_in(6)) own.body.push_back(make({step::retry}));
             n.body.push_back(std::move(own));
             return n;
         }
         n.body = body(std::move(inside), depth + 1, more);
         if (f.what == step::open && !has(n.body, step::sum_add)) n.body.insert(n.body.begin(), make({step::sum_add}));
         if (f.what == step::either) {
-            if (!dice_.one_in(4)) n.body.push_back(make({step::give_way}));
+            if (!dice_.one_in(4)) n.body.push_back(make({step::retry}));
             n.other = body({}, depth + 1, 1 + static_cast<int>(dice_.below(2)));
         } else if (dice_.one_in(in_time_ ? 2 : 3)) {
             n.body.push_back(make({ending()}));
@@ -235,31 +235,32 @@ program generate(std::uint64_t seed, bool many_threads) {
         prune(p);
         return p;
     }
-    const auto with_meetings = [&](std::vector<node> body, bool at_each_step) {
-        // Threads that meet inside their blocks conflict with each other.
+    const auto with_rendezvous = [&](std::vector<node> body, bool at_each_step) {
+        // Threads that synchronize inside their blocks conflict with each other.
         for (node& n : body) {
             // The destructor of its listener conflicts with a sender.
-            if (n.what == step::interrupted) n.body.push_back(make.make({step::meet}));
+            if (n.what == step::interrupted) n.body.push_back(make.make({step::rendezvous}));
             if (n.what != step::closed && n.what != step::repeat) continue;
             std::vector<node>& in = n.what == step::repeat ? n.body[0].body : n.body;
             if (!at_each_step) {
-                make.sprinkle(in, step::meet, 1 + dice.below(2));
-                if (dice.one_in(3)) make.sprinkle(in, step::burn, 1);
+                make.sprinkle(in, step::rendezvous, 1 + dice.below(2));
+                if (dice.one_in(3)) make.sprinkle(in, step::spend_time, 1);
                 continue;
             }
             for (std::size_t i = in.size() + (dice.one_in(2) ? 1 : 0); i-- > 0;)
-                in.insert(in.begin() + static_cast<std::ptrdiff_t>(std::min(i, in.size())), make.make({step::meet}));
+                in.insert(in.begin() + static_cast<std::ptrdiff_t>(std::min(i, in.size())),
+                          make.make({step::rendezvous}));
         }
         return body;
     };
     if (dice.one_in(8)) {
-        // A crowd: more threads than there are slots for visible readers.
-        const auto& crossed = features_of_crowds();
+        // Many threads: more than there are slots for visible readers.
+        const auto& crossed = features_of_many_threads();
         std::vector<feature> two_or_three;
         for (std::size_t i = 0; i < 2 + dice.below(2); ++i) two_or_three.push_back(crossed[dice.below(crossed.size())]);
         p.copies = 12;
         p.threads.push_back(
-            with_meetings(make.thread(std::move(two_or_three), static_cast<int>(dice.below(2))), false));
+            with_rendezvous(make.thread(std::move(two_or_three), static_cast<int>(dice.below(2))), false));
     } else {
         const std::size_t threads = 2 + dice.below(2);
         const bool at_each_step = dice.one_in(2);
@@ -268,7 +269,7 @@ program generate(std::uint64_t seed, bool many_threads) {
             // Threads conflict at one of these.
             if (dice.one_in(3)) of_this.push_back({dice.one_in(2) ? step::sum_add : step::lock});
             p.threads.push_back(
-                with_meetings(make.thread(std::move(of_this), static_cast<int>(dice.below(3))), at_each_step));
+                with_rendezvous(make.thread(std::move(of_this), static_cast<int>(dice.below(3))), at_each_step));
         }
     }
     prune(p);

@@ -11,7 +11,7 @@ std::vector<trace> interpret(const program& p, world& w, std::atomic<std::uint32
     std::deque<actor> actors;
     std::vector<std::thread> threads;
     const int many = static_cast<int>(p.threads.size()) * p.copies;
-    meeting together{many};
+    rendezvous_point together{many};
     for (const auto& body : p.threads)
         for (int i = 0; i < p.copies; ++i) {
             actor& a = actors.emplace_back(w, together, clock);

@@ -43,7 +43,7 @@ std::set<std::string> words_of(std::string text) {
 }
 
 /// Everything takes longer in a build with more checks.
-double patience() { return tutti::support::slowdown > 1 ? 3 : 1; }
+double slowdown_factor() { return tutti::support::slowdown > 1 ? 3 : 1; }
 
 [[noreturn]] void usage() {
     std::fputs(
@@ -94,7 +94,7 @@ void print_failure(const failure_of_child& f, const engine& e) {
 
 int replay(const program& p, const arguments& how, int times) {
     std::fputs(print(p).c_str(), stdout);
-    const auto failed = try_program(p, how.of, how.seconds_to_hang * patience(), times);
+    const auto failed = try_program(p, how.of, how.seconds_to_hang * slowdown_factor(), times);
     if (failed) print_failure(*failed, how.of);
     else std::puts("it is right");
     return failed ? 1 : 0;
@@ -110,7 +110,8 @@ program smallest(const program& p, const failure_of_child& f, const arguments& h
             if (std::chrono::steady_clock::now() - begun > std::chrono::seconds{20}) return false;
             const bool is_sure = !many_threads && !ingredients(candidate).contains(":timed");
             const auto again =
-                try_program(candidate, how.of, f.kind == "hang" ? 1.5 * patience() : 4 * patience(), is_sure ? 12 : 60);
+                try_program(candidate, how.of, f.kind == "hang" ? 1.5 * slowdown_factor() : 4 * slowdown_factor(),
+                            is_sure ? 12 : 60);
             return again && again->kind == f.kind;
         },
         how.tries);
@@ -131,11 +132,11 @@ int look(const arguments& how, bool many_threads) {
     while (left > 0) {
         std::uint64_t done = 0;
         const double before = now();
-        const auto failed = try_seeds(s, how.of, how.seconds_to_hang * patience(), left, done);
+        const auto failed = try_seeds(s, how.of, how.seconds_to_hang * slowdown_factor(), left, done);
         programs += done;
         if (!failed) break;
         const double found = now();
-        left -= std::max(0.0, found - before - (failed->kind == "hang" ? how.seconds_to_hang * patience() : 0));
+        left -= std::max(0.0, found - before - (failed->kind == "hang" ? how.seconds_to_hang * slowdown_factor() : 0));
         ++faults;
         const program p = generate(failed->seed, many_threads);
         std::printf("-- fault %d, after %llu programs and %.2f s\nTUTTI_CROSSINGS_SEED=%llu, %s\n", faults,

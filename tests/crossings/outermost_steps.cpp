@@ -65,8 +65,8 @@ void actor::run_at_top(const node& n, bool throws) {
             raised.raise();
             return run_at_top(n.body, throws);
         }
-        case step::burn: return burn(n);
-        case step::meet: return meet(n);
+        case step::spend_time: return spend_time(n);
+        case step::rendezvous: return rendezvous(n);
         default: return run_alone(n);
     }
 }

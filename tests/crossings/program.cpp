@@ -169,7 +169,7 @@ std::set<std::string> ingredients(const program& p) {
     std::set<std::string> names;
     const std::size_t threads = p.threads.size() * static_cast<std::size_t>(p.copies);
     if (threads > 1) names.insert("threads");
-    if (threads > 3) names.insert("crowd");
+    if (threads > 3) names.insert("many_threads");
     for (const auto& t : p.threads) collect(t, names);
     return names;
 }

@@ -57,7 +57,7 @@ struct program {
     int copies = 1;  ///< number of threads that run the only body
 };
 
-/// Removes parts of a program that are meaningless in their place: a write in a read-only block, `give_way` outside a
+/// Removes parts of a program that are meaningless in their place: a write in a read-only block, `retry` outside a
 /// first alternative, and so on. The result is well formed.
 void prune(program& p);
 

@@ -19,7 +19,7 @@ struct surroundings {
     bool apart = false;          ///< in an open nested block
     bool beside_reader = false;  ///< in a hook of an open nested block, whose writes the block around may have read
     bool has_open = false;       ///< the outermost block has an open nested block somewhere
-    bool may_give_way = false;   ///< in a first alternative
+    bool may_retry = false;      ///< in a first alternative
     bool in_hook = false;
     bool in_abort_hook = false;
     bool many = false;  ///< several threads
@@ -45,7 +45,7 @@ bool keep_at_top(node& n, const surroundings& in) {
             inside.where = place::body;
             inside.reads_only = (n.options & read_only) != 0;
             inside.has_open = contains(n.body, step::open);
-            inside.may_give_way = false;
+            inside.may_retry = false;
             if ((n.options & as_irrevocable) != 0) n.options &= ~unsigned{as_visible};
             if (in.in_abort_hook) n.options |= swallows;
             prune(n.body, inside);
@@ -54,8 +54,8 @@ bool keep_at_top(node& n, const surroundings& in) {
         case step::repeat: prune(n.body, inside); return true;
         // It interrupts a block that waits forever, or the destructor of an object that its body has made at the top.
         case step::interrupted: prune(n.body, inside); return !in.in_hook;
-        case step::burn: return true;
-        case step::meet: return in.many && !in.in_hook;
+        case step::spend_time: return true;
+        case step::rendezvous: return in.many && !in.in_hook;
         default:
             n.options &= ~unsigned{starved | fragile};
             return group_of(n.what) == group::data && n.what != step::sum_add && !(in.beside_reader && writes(n.what));
@@ -66,7 +66,7 @@ bool keep_hook(node& n, const surroundings& in) {
     surroundings inside = in;
     ++inside.depth;
     inside.in_hook = true;
-    inside.may_give_way = false;
+    inside.may_retry = false;
     if (in.where == place::before) return false;
     switch (n.what) {
         case step::before_commit:
@@ -108,11 +108,11 @@ bool keep_in_body(node& n, const surroundings& in) {
         case group::hook:
             if (in.reads_only) n.options &= ~unsigned{starved};
             return in.depth < 6 && keep_hook(n, in);
-        case group::ending: return n.what != step::give_way || in.may_give_way;
+        case group::ending: return n.what != step::retry || in.may_retry;
         case group::mode:
-            if (n.what == step::meet) return in.many && !in.in_hook;
+            if (n.what == step::rendezvous) return in.many && !in.in_hook;
             if (n.what == step::wait) return !in.in_hook;
-            return in.where == place::body || n.what == step::burn || n.what == step::lock;
+            return in.where == place::body || n.what == step::spend_time || n.what == step::lock;
         default: break;
     }
     if (in.depth > 8) return false;
@@ -128,13 +128,13 @@ bool keep_in_body(node& n, const surroundings& in) {
             if (in.apart || in.reads_only || in.where != place::body) return false;
             n.options &= unsigned{swallows};
             inside.apart = true;
-            inside.may_give_way = false;
+            inside.may_retry = false;
             prune(n.body, inside);
             return true;
         case step::either:
             n.options &= unsigned{swallows};
             prune(n.other, inside);
-            inside.may_give_way = true;
+            inside.may_retry = true;
             prune(n.body, inside);
             return true;
         case step::checkpoint:

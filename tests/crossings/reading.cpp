@@ -126,8 +126,8 @@ private:
             while (r.frames.size() > 1 && r.frames.back().call != e.a - 1) merge_top(r);
         }
         if (as == enclosure::last_alternative && r.frames.back().call == e.a - 1) {
-            if (how_.alone && r.frames.back().asked != wish::to_give_way)
-                return fail("a first alternative that did not give way was left");
+            if (how_.alone && r.frames.back().asked != wish::to_retry)
+                return fail("a first alternative that did not retry was left");
             roll_back_from(r, r.frames.size() - 1, true);
         }
         if (r.frames.back().asked != wish::to_end) r.frames.back().asked.reset();
@@ -165,7 +165,7 @@ private:
             case wish::to_end:
                 if (p != 0 || r.frames.size() != 1) fail("a block ran again although its body had ended");
                 return;
-            case wish::to_give_way: return;
+            case wish::to_retry: return;
         }
     }
 

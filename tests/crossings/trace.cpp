@@ -6,7 +6,7 @@ namespace {
 constexpr const char* happenings[] = {"enters", "asks",   "caught", "leaves",  "did", "is_strict",
                                       "strict", "hooked", "runs",   "has_run", "told"};
 constexpr const char* enclosures[] = {"outermost", "closed", "flat", "apart", "first", "last", "undo"};
-constexpr const char* wishes[] = {"to end", "to cancel", "to throw", "to restart", "to give way"};
+constexpr const char* wishes[] = {"to end", "to cancel", "to throw", "to restart", "to retry"};
 constexpr const char* outcomes[] = {"done", "cancelled", "threw"};
 constexpr const char* points[] = {"before_commit", "at_commit", "on_commit", "on_abort", "participant", "undo"};
 constexpr const char* tellings[] = {"prepare", "commit", "abort", "rolled_back"};

@@ -27,7 +27,7 @@ enum class happening : std::uint8_t {
 
 /// The kind of a body within its parent.
 enum class enclosure : std::uint8_t { outermost, closed, flat, apart, first_alternative, last_alternative, undo };
-enum class wish : std::uint8_t { to_end, to_cancel, to_throw, to_restart, to_give_way };
+enum class wish : std::uint8_t { to_end, to_cancel, to_throw, to_restart, to_retry };
 enum class outcome : std::uint8_t { done, cancelled, threw };
 enum class point : std::uint8_t { before_commit, at_commit, on_commit, on_abort, participant, undo };
 enum class telling : std::uint8_t { prepare, commit, abort, rolled_back };

@@ -11,12 +11,12 @@
 namespace crossings {
 
 /// The numbers of objects made and destroyed, counted without transactions.
-struct census {
+struct object_count {
     std::atomic<long> made{0}, gone{0};
     [[nodiscard]] long alive() const { return made.load() - gone.load(); }
 };
 /// Counts objects that blocks make, values behind shared_ptr, captures of handlers, and values that are copied.
-inline census of_objects, of_shares, of_captures, of_values;
+inline object_count of_objects, of_shares, of_captures, of_values;
 
 /// The blocks of special members. Each block counts itself in a variable, and in a handler after its commit. The two
 /// counts are therefore equal while no block runs.
@@ -39,18 +39,18 @@ private:
 inline member_blocks in_destructors, in_copies;
 
 struct member {
-    explicit member(census& of) : of_{of} { ++of_.made; }
+    explicit member(object_count& of) : of_{of} { ++of_.made; }
     member(const member&) = delete;
     member& operator=(const member&) = delete;
     ~member() { ++of_.gone; }
 
 private:
-    census& of_;
+    object_count& of_;
 };
 
 /// A type whose destructor runs a block.
 struct ends_in_a_block {
-    explicit ends_in_a_block(census& of, bool restarts_once = false) : counted{of}, restarts{restarts_once} {}
+    explicit ends_in_a_block(object_count& of, bool restarts_once = false) : counted{of}, restarts{restarts_once} {}
     ends_in_a_block(const ends_in_a_block&) = delete;
     ends_in_a_block& operator=(const ends_in_a_block&) = delete;
     ~ends_in_a_block() { in_destructors.run(restarts); }

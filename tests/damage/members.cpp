@@ -222,7 +222,7 @@ private:
             60s, 20ms,
             [&] {
                 return ask({"member", "remove", m.address, "--group", others, "--timeout", "20"}, said) == 0 ||
-                       has(said, "is no member of the group:");
+                       has(said, "is not a member of the group:");
             },
             [&] { return violated{"a member cannot be removed: " + said}; });
         fs::remove_all(m.folder);

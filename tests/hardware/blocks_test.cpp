@@ -45,9 +45,9 @@ protected:
     ~counted() override { enable_statistics(false); }
 };
 
-class hardware : public counted {};
+class htm_blocks : public counted {};
 
-TEST_F(hardware, runs_a_block) {
+TEST_F(htm_blocks, runs_a_block) {
     var<int> x{1};
     var<int> y{0};
     for (int i = 0; i < 10; ++i) atomically({.name = "runs"}, [&](tx& t) { y.set(t, y.get(t) + x.get(t)); });
@@ -59,7 +59,7 @@ TEST_F(hardware, runs_a_block) {
     EXPECT_EQ(total_count(statistics_of("runs")), 0U);
 }
 
-TEST_F(hardware, continues_in_software_after_a_capacity_abort) {
+TEST_F(htm_blocks, continues_in_software_after_a_capacity_abort) {
     std::vector<var<int>> many(100);
     const auto write_all = [&](tx& t) {
         for (var<int>& v : many) v.set(t, v.get(t) + 1);
@@ -73,18 +73,18 @@ TEST_F(hardware, continues_in_software_after_a_capacity_abort) {
     EXPECT_EQ(s.commits, 1U);
 }
 
-TEST_F(hardware, makes_deferred_calls_after_its_commit) {
+TEST_F(htm_blocks, makes_deferred_calls_after_its_commit) {
     var<int> x{0};
     int seen = -1;
-    atomically({.name = "put off"}, [&](tx& t) {
+    atomically({.name = "deferred call"}, [&](tx& t) {
         x.set(t, 7);
         t.on_commit([&] { seen = x.load(); });
     });
     EXPECT_EQ(seen, 7);
-    EXPECT_EQ(statistics_of("put off").hardware_commits, 1U);
+    EXPECT_EQ(statistics_of("deferred call").hardware_commits, 1U);
 }
 
-TEST_F(hardware, leaves_before_a_call_that_needs_undo) {
+TEST_F(htm_blocks, leaves_before_a_call_that_needs_undo) {
     var<int> x{0};
     int calls = 0;
     int undone = 0;
@@ -101,9 +101,9 @@ TEST_F(hardware, leaves_before_a_call_that_needs_undo) {
     EXPECT_EQ(x.load(), 1);
 }
 
-TEST_F(hardware, leaves_for_operations_of_software_alone) {
+TEST_F(htm_blocks, leaves_for_operations_of_software_alone) {
     var<int> x{0};
-    struct witness final : participant {
+    struct voter final : participant {
         vote prepare() override { return vote::commit; }
         void commit() noexcept override { ++committed; }
         void abort() noexcept override {}
@@ -131,7 +131,7 @@ TEST_F(hardware, leaves_for_operations_of_software_alone) {
     }
 }
 
-TEST_F(hardware, nests) {
+TEST_F(htm_blocks, nests) {
     var<int> x{0};
     var<int> y{0};
     atomically({.name = "nests"}, [&](tx& t) {
@@ -155,7 +155,7 @@ TEST_F(hardware, nests) {
     EXPECT_EQ(statistics_of("nests").commits, 1U);
 }
 
-TEST_F(hardware, rolls_back_when_an_exception_leaves) {
+TEST_F(htm_blocks, rolls_back_when_an_exception_leaves) {
     var<int> x{0};
     EXPECT_THROW(atomically([&](tx& t) {
                      x.set(t, 1);
@@ -165,7 +165,7 @@ TEST_F(hardware, rolls_back_when_an_exception_leaves) {
     EXPECT_EQ(x.load(), 0);
 }
 
-TEST_F(hardware, does_not_commit_beside_an_irrevocable_transaction) {
+TEST_F(htm_blocks, does_not_commit_beside_an_irrevocable_transaction) {
     var<int> x{0};
     std::atomic<bool> runs{false};
     std::atomic<bool> failed{false};
@@ -312,7 +312,7 @@ TEST_F(htm_with_aborts, makes_each_call_once) {
     var<int> x{0};
     std::atomic<int> calls{0};
     const auto times = static_cast<int>(rounds(20000));
-    support::worker_group(3, [&](unsigned) {
+    support::run_threads(3, [&](unsigned) {
         for (int i = 0; i < times; ++i) {
             atomically({.name = "calls"}, [&](tx& t) {
                 x.set(t, x.get(t) + 1);
@@ -333,7 +333,7 @@ TEST_F(htm_with_aborts, keeps_the_sum) {
     std::vector<var<long>> balance(accounts);
     std::vector<long> plain(accounts);
     std::atomic<long> torn{0};
-    support::worker_group(4, [&](unsigned me) {
+    support::run_threads(4, [&](unsigned me) {
         std::uint64_t random = me * 0x9e3779b97f4a7c15U + 1;
         for (std::size_t i = 0; i < rounds(30000); ++i) {
             random = random * 6364136223846793005U + 1442695040888963407U;
@@ -364,7 +364,7 @@ TEST_F(htm_with_aborts, keeps_the_sum) {
 TEST_F(htm_with_aborts, wakes_sleeping_blocks) {
     var<int> turn{0};
     const auto times = static_cast<int>(rounds(3000));
-    support::worker_group(2, [&](unsigned me) {
+    support::run_threads(2, [&](unsigned me) {
         for (int i = 0; i < times; ++i) {
             atomically([&](tx& t) {
                 if (turn.get(t) % 2 != static_cast<int>(me)) retry(t);

@@ -26,42 +26,42 @@ bool actor::transact_as_biased_owner(void (*body)(block&)) {
     auto& d = descriptor_of(tutti::detail::current_or_attach());
     tutti::detail::frame outermost{};
     const auto opens = [&] { return tutti::api::open_as_biased_owner(d, outermost, {}, ordinary); };
-    expects();
+    expect_block();
     // The first look finds the current state; the second finds out that it has not changed.
     if (!opens() && !opens()) {
         ended(false);
         return false;
     }
-    enters(d);
+    enter_block(d);
     block b{*this, d};
     body(b);
-    asks();
-    if (!d.operations_->commit(d)) here().log.complain("who ran alone could not commit");
+    ask_to_commit();
+    if (!d.operations_->commit(d)) here().log.report_error("a serial block could not commit");
     d.serial = false;
     ended(true);
     return true;
 }
 
-bool actor::transact_alone(void (*body)(block&)) {
+bool actor::transact_serial(void (*body)(block&)) {
     static const tutti::options irrevocable{.mode = tutti::mode::irrevocable};
     auto& d = descriptor_of(tutti::detail::current_or_attach());
     tutti::detail::frame outermost{};
-    expects();
+    expect_block();
     if (!tutti::api::open_alone(d, outermost, {}, irrevocable)) {
         ended(false);
         return false;
     }
-    enters(d);
+    enter_block(d);
     block b{*this, d};
     body(b);
-    asks();
-    if (!d.operations_->commit(d)) here().log.complain("who ran alone could not commit");
-    if (d.serial) here().log.complain("who ran alone still does after its end");
+    ask_to_commit();
+    if (!d.operations_->commit(d)) here().log.report_error("a serial block could not commit");
+    if (d.serial) here().log.report_error("a serial block is still serial after its end");
     ended(true);
     return true;
 }
 
-bool actor::transact_of_the_language(void (*body)(block&)) {
+bool actor::transact_in_the_language(void (*body)(block&)) {
     static const tutti::options ordinary{};
     auto& d = descriptor_of(tutti::detail::current_or_attach());
     if (!d.algorithm->in_place || d.algorithm->one_at_a_time) return false;
@@ -69,15 +69,15 @@ bool actor::transact_of_the_language(void (*body)(block&)) {
     tutti::detail::frame outermost{};
     // The real runtime jumps past the frames of the body, which have no destructors either.
     outermost.receive = [](tutti::tx&) { throw tutti::detail::unwind{}; };
-    expects();
+    expect_block();
     d.algorithm->open_plainly(d, outermost, {}, ordinary);
     for (bool again = false;; again = true) {
         try {
             if (again) static_cast<void>(tutti::detail::reopen(d));
-            enters(d);
+            enter_block(d);
             block b{*this, d};
             body(b);
-            asks();
+            ask_to_commit();
             if (d.operations_->commit(d)) break;
         } catch (const tutti::detail::unwind&) {
             continue;
@@ -87,15 +87,15 @@ bool actor::transact_of_the_language(void (*body)(block&)) {
     return true;
 }
 
-void actor::expects() { here().log.expect(number_); }
+void actor::expect_block() { here().log.expect(number_); }
 
-void actor::enters(tutti::tx& t) {
+void actor::enter_block(tutti::tx& t) {
     here().contexts[static_cast<std::size_t>(number_)] = &t;
     here().log.enter(number_);
     if (t.irrevocable()) here().log.irrevocable(number_);
 }
 
-void actor::asks() { here().log.asks(number_); }
+void actor::ask_to_commit() { here().log.ask_to_commit(number_); }
 void actor::ended(bool committed) { here().log.ended(number_, committed); }
 
 value actor::load(spot s) {
@@ -104,12 +104,12 @@ value actor::load(spot s) {
     value v = 0;
     if (s.is == spot::kind::wide_variable) {
         const wide copy = in.behind.load();
-        if (!copy.whole()) in.log.complain("a value was destroyed while it was loaded");
+        if (!copy.whole()) in.log.report_error("a value was destroyed while it was loaded");
         v = copy.one;
     } else {
         v = in.variables[static_cast<std::size_t>(s.index)].load();
     }
-    in.log.alone(number_, begin, operation::kind::read, world::place(s), v);
+    in.log.record_lone_access(number_, begin, operation::kind::read, world::place(s), v);
     return v;
 }
 
@@ -122,7 +122,7 @@ void actor::store(spot s) {
     } else {
         in.variables[static_cast<std::size_t>(s.index)].store(v);
     }
-    in.log.alone(number_, begin, operation::kind::write, world::place(s), v);
+    in.log.record_lone_access(number_, begin, operation::kind::write, world::place(s), v);
 }
 
 value actor::peek(spot s) {
@@ -130,7 +130,7 @@ value actor::peek(spot s) {
     world& in = here();
     const instant begin = in.log.now();
     const value v = in.word(s);
-    in.log.alone(number_, begin, operation::kind::read, world::place(s), v);
+    in.log.record_lone_access(number_, begin, operation::kind::read, world::place(s), v);
     return v;
 }
 
@@ -140,7 +140,7 @@ void actor::poke(spot s) {
     const instant begin = in.log.now();
     const value v = in.log.fresh(number_);
     in.word(s) = v;
-    in.log.alone(number_, begin, operation::kind::write, world::place(s), v);
+    in.log.record_lone_access(number_, begin, operation::kind::write, world::place(s), v);
 }
 
 bool actor::kill(int thread) {
@@ -175,7 +175,7 @@ void block::be_suspended() {
     in.log.note(actor_.number_, "is resumed");
 }
 
-void block::attempt_let_pass(std::chrono::nanoseconds time) {
+void block::let_time_pass(std::chrono::nanoseconds time) {
     tutti::core::suspend(descriptor_of(tx_));
     scheduler::clock().advance(time);
     tutti::core::resume(descriptor_of(tx_));

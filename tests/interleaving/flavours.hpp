@@ -14,7 +14,7 @@ struct flavour {
     std::string_view algorithm;
     clock_state clock = clock_state::counting;
     std::string_view policy = "patient";  ///< any other policy runs only the programs about conflicts
-    bool in_line = false;                 ///< under `adaptive`: every block waits in the queue of its site
+    bool queued = false;                  ///< under `adaptive`: every block waits in the queue of its site
     unsigned hardware_fails = 0;          ///< one of this many steps of a hardware attempt fails; 0: none
 };
 
@@ -40,7 +40,7 @@ inline constexpr std::array<flavour, 25> flavours{{
     {"wb_etl_aggressive", "wb-etl", clock_state::late, "aggressive"},
     {"wb_etl_timestamp", "wb-etl", clock_state::counting, "timestamp"},
     {"wb_etl_serialize", "wb-etl", clock_state::counting, "serialize"},
-    {"wb_etl_in_line", "wb-etl", clock_state::counting, "adaptive", true},
+    {"wb_etl_queued", "wb-etl", clock_state::counting, "adaptive", true},
     {"wb_ctl_aggressive", "wb-ctl", clock_state::late, "aggressive"},
     {"wb_ctl_timestamp", "wb-ctl", clock_state::counting, "timestamp"},
     {"norec_aggressive", "norec", clock_state::late, "aggressive"},

@@ -24,7 +24,7 @@ value journal::fresh(int thread) { return (thread + 1) * 1000 + ++of(thread).val
 
 instant journal::now() { return ++now_; }
 
-instant journal::tell(int thread, const char* text, int place, value v) {
+instant journal::add_event(int thread, const char* text, int place, value v) {
     lines_.push_back({scheduler::point(), thread, text, place, v});
     return of(thread).last = now();
 }
@@ -33,62 +33,63 @@ attempt& journal::current(int thread) { return history_.attempts[static_cast<std
 int journal::running(int thread) const { return of(thread).attempt; }
 int journal::depth(int thread) const { return of(thread).depth; }
 
-void journal::expect(int thread) { tell(thread, "starts a block"); }
+void journal::expect(int thread) { add_event(thread, "starts a block"); }
 
 void journal::enter(int thread) {
     per_thread& t = of(thread);
     const instant begin = t.last;
     const bool again = t.attempt >= 0;
-    const instant entered = tell(thread, again ? "was rolled back and enters again" : "enters");
+    const instant entered = add_event(thread, again ? "was rolled back and enters again" : "enters");
     if (again) current(thread).end = entered;
     t.attempt = static_cast<int>(history_.attempts.size());
     t.depth = 0;
-    t.rewinds = 0;
+    t.partial_rollbacks = 0;
     attempt& a = history_.attempts.emplace_back();
     a.thread = thread;
     a.begin = begin;
 }
 
-void journal::asks(int thread) { current(thread).asked = tell(thread, "asks to commit"); }
+void journal::ask_to_commit(int thread) { current(thread).asked = add_event(thread, "asks to commit"); }
 
 void journal::ended(int thread, bool committed) {
     if (of(thread).attempt < 0) return;
     attempt& a = current(thread);
-    a.end = tell(thread, committed ? "has committed" : "has been left without effect");
+    a.end = add_event(thread, committed ? "has committed" : "has been left without effect");
     a.committed = committed;
     of(thread).attempt = -1;
 }
 
 void journal::read(int thread, int place, value v) {
-    current(thread).operations.push_back({operation::kind::read, place, v, tell(thread, "reads", place, v)});
+    current(thread).operations.push_back({operation::kind::read, place, v, add_event(thread, "reads", place, v)});
 }
 
 void journal::write(int thread, int place, value v) {
-    current(thread).operations.push_back({operation::kind::write, place, v, tell(thread, "writes", place, v)});
+    current(thread).operations.push_back({operation::kind::write, place, v, add_event(thread, "writes", place, v)});
 }
 
 void journal::open(int thread) {
     ++of(thread).depth;
-    current(thread).operations.push_back({operation::kind::open, 0, 0, tell(thread, "opens a nested block")});
+    current(thread).operations.push_back({operation::kind::open, 0, 0, add_event(thread, "opens a nested block")});
 }
 
 void journal::close(int thread) {
     --of(thread).depth;
-    current(thread).operations.push_back({operation::kind::close, 0, 0, tell(thread, "closes the nested block")});
+    current(thread).operations.push_back({operation::kind::close, 0, 0, add_event(thread, "closes the nested block")});
 }
 
 void journal::undo_to(int thread, int depth) {
     for (; of(thread).depth > depth; --of(thread).depth) {
-        current(thread).operations.push_back({operation::kind::undo, 0, 0, tell(thread, "undoes the nested block")});
+        current(thread).operations.push_back(
+            {operation::kind::undo, 0, 0, add_event(thread, "undoes the nested block")});
     }
 }
 
-bool journal::rewound(int thread, int depth, std::uint32_t times) {
+bool journal::record_partial_rollback(int thread, int depth, std::uint32_t times) {
     per_thread& t = of(thread);
-    if (t.rewinds == times) return false;
-    t.rewinds = times;
+    if (t.partial_rollbacks == times) return false;
+    t.partial_rollbacks = times;
     attempt next = current(thread);
-    current(thread).end = tell(thread, "was rolled back to a nested block");
+    current(thread).end = add_event(thread, "was rolled back to a nested block");
     std::size_t kept = 0;
     int open = 0;
     for (std::size_t i = 0; i < next.operations.size(); ++i) {
@@ -103,10 +104,10 @@ bool journal::rewound(int thread, int depth, std::uint32_t times) {
     return true;
 }
 
-void journal::irrevocable(int thread) { current(thread).irrevocable = tell(thread, "is irrevocable"); }
+void journal::irrevocable(int thread) { current(thread).irrevocable = add_event(thread, "is irrevocable"); }
 
 void journal::gave_up(int thread, const char* how) {
-    tell(thread, how);
+    add_event(thread, how);
     if (of(thread).depth == 0) current(thread).gave_up = true;
 }
 
@@ -117,9 +118,9 @@ bool journal::is_doomed(int thread) const {
     return attempt >= 0 && history_.attempts[static_cast<std::size_t>(attempt)].doomed;
 }
 
-void journal::alone(int thread, instant begin, operation::kind what, int place, value v) {
+void journal::record_lone_access(int thread, instant begin, operation::kind what, int place, value v) {
     const bool reads = what == operation::kind::read;
-    const instant end = tell(thread, reads ? "reads alone" : "writes alone", place, v);
+    const instant end = add_event(thread, reads ? "reads outside of blocks" : "writes outside of blocks", place, v);
     attempt& a = history_.attempts.emplace_back();
     a.thread = thread;
     a.begin = a.asked = begin;
@@ -128,9 +129,9 @@ void journal::alone(int thread, instant begin, operation::kind what, int place, 
     a.operations.push_back({what, place, v, end});
 }
 
-void journal::note(int thread, const char* text) { tell(thread, text); }
+void journal::note(int thread, const char* text) { add_event(thread, text); }
 
-void journal::complain(std::string what) {
+void journal::report_error(std::string what) {
     if (!complaint_) complaint_ = std::move(what);
 }
 

@@ -22,7 +22,7 @@ public:
     // --- Outermost blocks: expect, then enter for every attempt, perhaps asks, then ended.
     void expect(int thread);
     void enter(int thread);
-    void asks(int thread);
+    void ask_to_commit(int thread);
     void ended(int thread, bool committed);
 
     // --- Inside an attempt.
@@ -35,7 +35,7 @@ public:
     /// Records that the engine has rolled back to the last block opened at `depth`, and has dropped the later reads.
     /// One attempt ends, and another begins with their common part. `times` counts such roll-backs since the last
     /// `enter`. Returns true if this is a new one.
-    bool rewound(int thread, int depth, std::uint32_t times);
+    bool record_partial_rollback(int thread, int depth, std::uint32_t times);
     [[nodiscard]] int depth(int thread) const;
     void irrevocable(int thread);
     void gave_up(int thread, const char* how);
@@ -46,14 +46,14 @@ public:
     [[nodiscard]] bool is_doomed(int thread) const;
 
     /// Records an access that is a transaction of its own and happened between `begin` and now.
-    void alone(int thread, instant begin, operation::kind what, int place, value v);
+    void record_lone_access(int thread, instant begin, operation::kind what, int place, value v);
 
     /// Adds a line to the trace only. `text` is a literal.
     void note(int thread, const char* text);
     [[nodiscard]] instant now();
 
     /// Reports an error that was found during the execution; the first one counts.
-    void complain(std::string what);
+    void report_error(std::string what);
     /// Returns the execution's error, if any.
     [[nodiscard]] std::optional<std::string> verdict() const;
     [[nodiscard]] std::string trace() const;
@@ -69,11 +69,11 @@ private:
     struct per_thread {
         int attempt = -1;
         int depth = 0;
-        std::uint32_t rewinds = 0;
+        std::uint32_t partial_rollbacks = 0;
         instant last = 0;  // number of the event
         value values = 0;
     };
-    instant tell(int thread, const char* text, int place = -1, value v = 0);
+    instant add_event(int thread, const char* text, int place = -1, value v = 0);
     per_thread& of(int thread) { return threads_[static_cast<std::size_t>(thread)]; }
     [[nodiscard]] const per_thread& of(int thread) const { return threads_[static_cast<std::size_t>(thread)]; }
     attempt& current(int thread);

@@ -85,7 +85,8 @@ private:
                            name_of(history_, j) + " asked to commit";
                 }
             }
-            if (!found) return name_of(history_, i) + " reads " + quote(o.place, o.v) + ", which nobody committed";
+            if (!found)
+                return name_of(history_, i) + " reads " + quote(o.place, o.v) + ", which no transaction committed";
         }
         return std::nullopt;
     }
@@ -173,7 +174,7 @@ std::optional<std::string> find_broken_promise(const history& h) {
         if (a.asked != never) return a.asked;
         return a.operations.empty() ? a.irrevocable : std::max(a.irrevocable, a.operations.back().when);
     };
-    // A transaction inside another one has the same context; block::apart numbers its thread this way.
+    // A transaction inside another one has the same context; block::open_nested numbers its thread this way.
     const auto is_inside = [](const attempt& a, const attempt& b) { return a.thread == b.thread + 4; };
     for (std::size_t i = 0; i < h.attempts.size(); ++i) {
         const attempt& a = h.attempts[i];

@@ -41,44 +41,44 @@ testing::AssertionResult opaque(std::vector<attempt> attempts) {
     return wrong ? testing::AssertionFailure() << *wrong : testing::AssertionSuccess();
 }
 
-TEST(opacity, nothing_and_one_after_the_other) {
+TEST(opacity_test, accepts_empty_and_sequential_histories) {
     EXPECT_TRUE(opaque({}));
     EXPECT_TRUE(opaque({committed(0, 1, 10, {read(x, 0), write(x, 1), read(x, 1)}),
                         committed(1, 11, 20, {read(x, 1), write(x, 2)}), committed(0, 21, 30, {read(x, 2)})}));
 }
 
-TEST(opacity, order_is_free_among_those_that_overlap) {
+TEST(opacity_test, accepts_any_order_of_overlapping_attempts) {
     EXPECT_TRUE(opaque({committed(0, 1, 10, {at(9, read(x, 2))}), committed(1, 2, 9, {at(3, write(x, 2))})}));
     EXPECT_TRUE(opaque({committed(0, 1, 10, {read(x, 0)}), committed(1, 2, 9, {write(x, 2)})}));
 }
 
-TEST(opacity, lost_update) {
+TEST(opacity_test, rejects_a_lost_update) {
     EXPECT_FALSE(
         opaque({committed(0, 1, 10, {read(x, 0), write(x, 1)}), committed(1, 2, 11, {read(x, 0), write(x, 2)})}));
 }
 
-TEST(opacity, dirty_read) {
+TEST(opacity_test, rejects_a_dirty_read) {
     EXPECT_FALSE(opaque({aborted(0, 1, 10, {write(x, 1)}), committed(1, 2, 11, {read(x, 1)})}));
     EXPECT_FALSE(opaque({aborted(0, 1, 10, {write(x, 1)}), aborted(1, 2, 11, {read(x, 1)})}));
 }
 
-TEST(opacity, read_before_the_writer_asked_to_commit) {
+TEST(opacity_test, rejects_a_read_before_the_commit_request) {
     attempt writer = committed(0, 1, 10, {at(2, write(x, 1))});
     writer.asked = 6;
     EXPECT_FALSE(opaque({writer, committed(1, 3, 12, {at(5, read(x, 1))})}));
     EXPECT_TRUE(opaque({writer, committed(1, 3, 12, {at(7, read(x, 1))})}));
 }
 
-TEST(opacity, intermediate_read) {
+TEST(opacity_test, rejects_an_intermediate_read) {
     EXPECT_FALSE(opaque({committed(0, 1, 10, {write(x, 1), write(x, 2)}), committed(1, 2, 11, {at(10, read(x, 1))})}));
 }
 
-TEST(opacity, write_skew) {
+TEST(opacity_test, rejects_a_write_skew) {
     EXPECT_FALSE(opaque({committed(0, 1, 10, {read(x, 0), read(y, 0), write(x, 1)}),
                          committed(1, 2, 11, {read(x, 0), read(y, 0), write(y, 2)})}));
 }
 
-TEST(opacity, zombie) {
+TEST(opacity_test, rejects_a_zombie) {
     const attempt writer = committed(0, 2, 6, {write(x, 1), write(y, 1)});
     const std::vector<operation> torn{at(3, read(x, 0)), at(8, read(y, 1))};
     EXPECT_FALSE(opaque({writer, aborted(1, 1, 10, torn)}));
@@ -90,7 +90,7 @@ TEST(opacity, zombie) {
     EXPECT_TRUE(opaque({writer, aborted(1, 1, 10, {at(7, read(x, 1)), at(8, read(y, 1))})}));
 }
 
-TEST(opacity, two_zombies_need_one_order) {
+TEST(opacity_test, needs_one_order_for_two_zombies) {
     // Each attempt alone is legal; together they order the writers both ways.
     const attempt first = committed(0, 1, 20, {at(3, write(x, 1))});
     const attempt second = committed(1, 1, 20, {at(3, write(y, 2))});
@@ -101,29 +101,29 @@ TEST(opacity, two_zombies_need_one_order) {
     EXPECT_FALSE(opaque({first, second, sees_x, sees_y}));
 }
 
-TEST(opacity, non_repeatable_read) {
+TEST(opacity_test, rejects_a_non_repeatable_read) {
     EXPECT_FALSE(opaque({committed(0, 2, 5, {write(x, 1)}), aborted(1, 1, 9, {at(2, read(x, 0)), at(8, read(x, 1))})}));
 }
 
-TEST(opacity, real_time) {
+TEST(opacity_test, respects_real_time) {
     EXPECT_FALSE(opaque({committed(0, 1, 5, {write(x, 1)}), committed(1, 6, 9, {read(x, 0)})}));
     EXPECT_TRUE(opaque({committed(0, 1, 5, {write(x, 1)}), committed(1, 4, 9, {read(x, 0)})}));
     // An aborted reader orders the others: it ended before the second writer began.
     EXPECT_FALSE(opaque({committed(0, 1, 5, {write(x, 1)}), aborted(1, 6, 9, {read(x, 0)})}));
 }
 
-TEST(opacity, order_of_one_thread) {
+TEST(opacity_test, respects_the_order_of_one_thread) {
     EXPECT_FALSE(opaque({committed(0, 1, 5, {read(x, 2)}), committed(0, 5, 9, {read(x, 0)}),
                          committed(1, 1, 9, {at(2, write(x, 2))})}));
 }
 
-TEST(opacity, own_write) {
+TEST(opacity_test, checks_reads_of_own_writes) {
     EXPECT_FALSE(opaque({committed(0, 1, 5, {write(x, 1), read(x, 0)})}));
     EXPECT_FALSE(opaque({aborted(0, 1, 5, {write(x, 1), read(x, 0)})}));
     EXPECT_TRUE(opaque({aborted(0, 1, 5, {write(x, 1), read(x, 1)}), committed(0, 6, 9, {read(x, 0)})}));
 }
 
-TEST(opacity, nested_blocks) {
+TEST(opacity_test, handles_nested_blocks) {
     EXPECT_TRUE(opaque({committed(0, 1, 9, {write(x, 1), open, read(x, 1), write(x, 2), close, read(x, 2)}),
                         committed(1, 10, 12, {read(x, 2)})}));
     EXPECT_TRUE(opaque({committed(0, 1, 9, {write(x, 1), open, write(x, 2), write(y, 3), undo, read(x, 1), read(y, 0)}),
@@ -135,7 +135,7 @@ TEST(opacity, nested_blocks) {
                          committed(1, 3, 5, {write(x, 2), write(y, 2)})}));
 }
 
-TEST(promises, irrevocable_ones_are_alone_and_not_aborted) {
+TEST(promise_test, holds_for_a_single_irrevocable_attempt) {
     const auto legal = [](std::vector<attempt> attempts) {
         return !find_broken_promise({.initial = {0, 0}, .attempts = std::move(attempts)});
     };
@@ -152,7 +152,7 @@ TEST(promises, irrevocable_ones_are_alone_and_not_aborted) {
     EXPECT_TRUE(legal({a}));
 }
 
-TEST(promises, killed_ones_do_not_commit) {
+TEST(promise_test, forbids_commits_of_killed_attempts) {
     attempt a = committed(0, 1, 9, {write(x, 1)});
     EXPECT_FALSE(find_broken_promise({.initial = {0, 0}, .attempts = {a}}));
     a.doomed = true;

@@ -94,7 +94,7 @@ void make_engine_pristine(clock_state clock) {
     tutti::core::quiescence_set.reset(nullptr);
     tutti::core::biased_owner.reset(0);
     tutti::core::serial_token.reset(0);
-    for (const world::apart& one : plain_words()) tutti::memory::orec_of(&one.word).reset(0);
+    for (const world::spaced_word& one : plain_words()) tutti::memory::orec_of(&one.word).reset(0);
 }
 
 }  // namespace interleaving

@@ -55,20 +55,20 @@ public:
     /// Runs an open nested block under the abstract lock `name`, with its undo. In the history both are transactions of
     /// another thread, whose number is four higher. If the engine closes the nested block, so does this function.
     template <class F, class G>
-    void apart(std::uint64_t name, F body, G undo);
+    void open_nested(std::uint64_t name, F body, G undo);
 
     /// Takes the abstract lock `name` until the block's end.
     void acquire(std::uint64_t name);
     [[noreturn]] void retry();
     /// Retries with a time limit that expires as soon as the block has slept.
-    void retry_for_a_moment();
+    void retry_with_a_time_limit();
     [[noreturn]] void restart();
     [[noreturn]] void cancel();
     [[noreturn]] void fail();
     void become_visible();
     void become_irrevocable();
     /// Makes the block run alone from here on, so that it may use plain words directly.
-    void become_alone();
+    void become_serial();
     value read_directly(spot plain_word);
     void write_directly(spot plain_word);
     [[nodiscard]] unsigned number_of_attempt() const noexcept { return tx_.attempt(); }
@@ -86,7 +86,7 @@ public:
     void be_suspended();
     /// Advances the clock by `time`, as in a context that is switched away, which is not sampled. In every execution,
     /// the block's duration is therefore still unknown.
-    void attempt_let_pass(std::chrono::nanoseconds time);
+    void let_time_pass(std::chrono::nanoseconds time);
 
 private:
     template <class F>
@@ -94,11 +94,11 @@ private:
     [[nodiscard]] int depth() const;
     /// One attempt of a transaction that thread `number` runs in an open nested block.
     template <class F>
-    static void attempt_apart(int number, tutti::tx& t, F& body);
-    static void expects_apart(int number);
-    static void enters_apart(int number, tutti::tx& t);
-    static void asks_apart(int number);
-    static void ended_apart(int number, bool committed);
+    static void attempt_open_nested(int number, tutti::tx& t, F& body);
+    static void expect_open_nested(int number);
+    static void enter_open_nested(int number, tutti::tx& t);
+    static void ask_to_commit_open_nested(int number);
+    static void end_open_nested(int number, bool committed);
     void opened(int depth);
     void closed();
     void undone(int depth);
@@ -130,11 +130,11 @@ public:
 
     /// Runs a block that is alone from its begin on. Returns false if the block did not run because the
     /// algorithm runs every block alone.
-    bool transact_alone(void (*body)(block&));
+    bool transact_serial(void (*body)(block&));
 
     /// Runs a block of the language. Returns false if it did not run, because the algorithm runs none, or runs every
     /// block alone.
-    bool transact_of_the_language(void (*body)(block&));
+    bool transact_in_the_language(void (*body)(block&));
 
     /// Accesses a variable outside of any block.
     value load(spot s);
@@ -156,9 +156,9 @@ private:
     friend class block;
     template <class F>
     void run(tutti::tx& t, F& body);
-    void expects();
-    void enters(tutti::tx& t);
-    void asks();
+    void expect_block();
+    void enter_block(tutti::tx& t);
+    void ask_to_commit();
     void ended(bool committed);
 
     int number_;
@@ -229,46 +229,46 @@ void block::either(F first, G second) {
 }
 
 template <class F>
-void block::attempt_apart(int number, tutti::tx& t, F& body) {
-    enters_apart(number, t);
+void block::attempt_open_nested(int number, tutti::tx& t, F& body) {
+    enter_open_nested(number, t);
     actor other{number};
     block b{other, t};
     body(b);
-    asks_apart(number);
+    ask_to_commit_open_nested(number);
 }
 
 template <class F, class G>
-void block::apart(std::uint64_t name, F body, G undo) {
+void block::open_nested(std::uint64_t name, F body, G undo) {
     const int number = actor_.number_ + 4;
     if (tutti::detail::nests_closed(tx_)) return static_cast<void>(nested(body));
-    expects_apart(number);
+    expect_open_nested(number);
     try {
         tutti::open_nested(
-            tx_, {{&locks_of_all, name}}, [&](tutti::tx& t) { attempt_apart(number, t, body); },
+            tx_, {{&locks_of_all, name}}, [&](tutti::tx& t) { attempt_open_nested(number, t, body); },
             [undo, number](tutti::tx& t) {
-                expects_apart(number);
+                expect_open_nested(number);
                 auto mine = undo;
-                attempt_apart(number, t, mine);
-                t.on_commit([number] { ended_apart(number, true); });
+                attempt_open_nested(number, t, mine);
+                t.on_commit([number] { end_open_nested(number, true); });
             });
     } catch (...) {
-        ended_apart(number, false);
+        end_open_nested(number, false);
         throw;
     }
-    ended_apart(number, true);
+    end_open_nested(number, true);
 }
 
 template <class F>
 void actor::run(tutti::tx& t, F& body) {
-    enters(t);
+    enter_block(t);
     block b{*this, t};
     body(b);
-    asks();
+    ask_to_commit();
 }
 
 template <class F>
 outcome actor::transact(const tutti::options& how, F body) {
-    expects();
+    expect_block();
     outcome result = outcome::committed;
     try {
         if (!tutti::try_atomically(how, [&](tutti::tx& t) { run(t, body); })) result = outcome::cancelled;
@@ -281,7 +281,7 @@ outcome actor::transact(const tutti::options& how, F body) {
 
 template <class F>
 outcome actor::transact_jumping(F body) {
-    expects();
+    expect_block();
     outcome result = outcome::committed;
     try {
         tutti::atomically(tutti::no_unwind, [&](tutti::tx& t) { run(t, body); });

@@ -164,7 +164,7 @@ std::vector<program> conflict_programs() {
               me.store(y);
               me.store(x);
           }}},
-        {"outside_against_outside",
+        {"stores_and_loads_outside_of_blocks",
          {[](actor& me) {
               me.store(x);
               me.load(y);

@@ -16,7 +16,7 @@ void use_p_q_while_public(actor& me) {
 }
 
 void use_p_q_while_public_in_the_language(actor& me) {
-    const bool ran = me.transact_of_the_language([](block& b) {
+    const bool ran = me.transact_in_the_language([](block& b) {
         if (b.written(x)) return;
         b.read(p);
         b.write(q);
@@ -66,7 +66,7 @@ void take_over_by_a_block(actor& me) {
 
 /// Its roll-back releases the orec of both words.
 template <tutti::mode Mode>
-void read_p2_beside_p_in_vain(actor& me) {
+void read_p2_beside_p_and_cancel(actor& me) {
     me.transact({.mode = Mode}, [](block& b) {
         b.nested([](block& n) {
             n.write(p);
@@ -128,9 +128,8 @@ std::vector<program> memory_programs() {
         {"privatize_from_an_unlogged_reader", {privatize, read_unlogged}},
         {"privatize_from_a_visible_reader", {privatize, read_p_q_while_public<tutti::mode::visible, false>}},
         {"privatize_from_an_irrevocable_reader", {privatize, read_p_q_while_public<tutti::mode::irrevocable, false>}},
-        {"privatize_from_a_block_of_the_language", {privatize, use_p_q_while_public_in_the_language}},
-        {"hand_over_to_a_block_from_one_of_the_language",
-         {publish_x, use_p_q_while_public_in_the_language, take_over_by_a_block}},
+        {"privatize_from_a_language_block", {privatize, use_p_q_while_public_in_the_language}},
+        {"hand_over_from_a_language_block", {publish_x, use_p_q_while_public_in_the_language, take_over_by_a_block}},
         {"privatize_from_two", {privatize, use_p_q_while_public, read_logged}},
         {"hand_over_to_a_block", {publish_x, use_p_q_while_public, take_over_by_a_block}},
         {"hand_over_to_a_block_from_a_reader", {publish_x, read_unlogged, take_over_by_a_block}},
@@ -151,7 +150,7 @@ std::vector<program> memory_programs() {
               take_over(me, is_private);
           }}},
         // A transaction that makes nothing private overwrites the value that it has read.
-        {"hand_over_to_a_block_that_is_overtaken",
+        {"hand_over_by_an_overwritten_value",
          {publish_x,
           [](actor& me) {
               me.transact([](block& b) {
@@ -165,7 +164,7 @@ std::vector<program> memory_programs() {
               });
           }}},
         // The first block checks which transactions quiesce, and the second one relies on that result.
-        {"hand_over_to_a_block_that_need_not_look",
+        {"hand_over_with_a_known_result",
          {publish_x, use_p_q_while_public, [](actor& me) { me.transact([](block& b) { b.read(x); }); },
           take_over_by_a_block}},
         // The first block's result is from before the clock starts anew, which happens in the second block.
@@ -249,29 +248,31 @@ std::vector<program> memory_programs() {
               publish<z>(me);
               privatize(me);
           }}},
-        {"privatize_apart",
+        {"privatize_in_open_nesting",
          {[](actor& me) {
-              me.transact({.privatization = tutti::privatization::waived},
-                          [](block& b) { b.apart(1, [](block& i) { i.write(x); }, [](block& u) { u.write(x); }); });
+              me.transact({.privatization = tutti::privatization::waived}, [](block& b) {
+                  b.open_nested(1, [](block& i) { i.write(x); }, [](block& u) { u.write(x); });
+              });
               me.poke(p);
               me.peek(q);
           },
           use_p_q_while_public}},
         // The outer block only reads. It waits for privatizations of other transactions, but not for its own inner
         // block.
-        {"privatize_apart_from_a_reader",
+        {"privatize_in_open_nesting_of_a_reader",
          {[](actor& me) {
-              me.transact([](block& b) { b.apart(1, [](block& i) { i.write(x); }, [](block& u) { u.write(x); }); });
+              me.transact(
+                  [](block& b) { b.open_nested(1, [](block& i) { i.write(x); }, [](block& u) { u.write(x); }); });
               me.poke(p);
               me.peek(q);
           },
           use_p_q_while_public}},
         // A second inner block that publishes nothing, and takes the slow path.
-        {"privatize_apart_before_another",
+        {"privatize_in_open_nesting_before_another_block",
          {[](actor& me) {
               me.transact({.privatization = tutti::privatization::waived}, [](block& b) {
-                  b.apart(1, [](block& i) { i.write(x); }, [](block& u) { u.write(x); });
-                  b.apart(
+                  b.open_nested(1, [](block& i) { i.write(x); }, [](block& u) { u.write(x); });
+                  b.open_nested(
                       2,
                       [](block& i) {
                           i.become_visible();
@@ -285,10 +286,10 @@ std::vector<program> memory_programs() {
           use_p_q_while_public}},
         // The outer block is rolled back, and the inner block's undo changes nothing. A thread that reads the resulting
         // value waits no longer than until both have ended.
-        {"privatize_apart_in_vain",
+        {"privatize_in_open_nesting_and_roll_back",
          {[](actor& me) {
               me.transact([](block& b) {
-                  b.apart(1, [](block& i) { i.write(x); }, [](block& u) { u.read(x); });
+                  b.open_nested(1, [](block& i) { i.write(x); }, [](block& u) { u.read(x); });
                   b.cancel();
               });
           },
@@ -319,7 +320,7 @@ std::vector<program> memory_programs() {
                   b.cancel();
               });
           }}},
-        {"two_words_under_a_record",
+        {"two_words_under_one_orec",
          {[](actor& me) {
               me.transact([](block& b) {
                   b.write(p);
@@ -338,9 +339,9 @@ std::vector<program> memory_programs() {
                   b.read(p2);
               });
           }}},
-        {"record_given_back_under_a_reader", {read_p2_beside_p_in_vain<tutti::mode::optimistic>, update_p2_y}},
-        {"record_given_back_under_an_irrevocable_reader",
-         {read_p2_beside_p_in_vain<tutti::mode::irrevocable>, update_p2_y}},
+        {"orec_released_under_a_reader", {read_p2_beside_p_and_cancel<tutti::mode::optimistic>, update_p2_y}},
+        {"orec_released_under_an_irrevocable_reader",
+         {read_p2_beside_p_and_cancel<tutti::mode::irrevocable>, update_p2_y}},
         {"publish",
          {[](actor& me) {
               me.poke(p);
@@ -355,7 +356,7 @@ std::vector<program> memory_programs() {
                   b.write(p);
               });
           }}},
-        {"privatize_and_give_back",
+        {"privatize_and_publish_again",
          {[](actor& me) {
               privatize(me);
               me.transact([](block& b) { b.write(y); });
@@ -370,7 +371,7 @@ std::vector<program> memory_programs() {
         {"object_is_dropped_under_a_reader", {make_and_drop, read_object}},
         {"object_is_dropped_under_a_writer", {make_and_drop, write_object}},
         {"object_is_dropped_twice", {make, drop, drop}},
-        {"object_of_a_loser",
+        {"object_of_a_rolled_back_block",
          {[](actor& me) {
               me.transact([](block& b) {
                   b.read(x);
@@ -385,7 +386,7 @@ std::vector<program> memory_programs() {
               });
               read_object(me);
           }}},
-        {"object_of_a_block_that_leaves",
+        {"object_of_a_block_that_fails",
          {[](actor& me) {
               me.transact([](block& b) {
                   b.make();

@@ -44,15 +44,15 @@ void irrevocable_from_the_start(actor& me) {
 /// 1 ms. It then becomes visible when 6 ms are left, and irrevocable when 4 ms are left: in place, at the first write
 /// after `spent`.
 template <int SpentMicroseconds>
-void hurry(actor& me) {
+void update_before_deadline(actor& me) {
     using namespace std::chrono_literals;
     me.transact({.deadline = 20ms, .when_missed = tutti::missed_deadline::run_irrevocable}, [&](block& b) {
         if (b.number_of_attempt() == 1) {
-            b.attempt_let_pass(1ms);
+            b.let_time_pass(1ms);
             b.restart();
         }
         b.read(x);
-        b.attempt_let_pass(std::chrono::microseconds{SpentMicroseconds});
+        b.let_time_pass(std::chrono::microseconds{SpentMicroseconds});
         b.write(y);
         b.read(x);
         b.write(z);
@@ -69,11 +69,11 @@ void kill_and_update(actor& me) {
 
 /// Uses p and q directly, in the middle of a block that has read or written before.
 template <bool Writes>
-void alone_with_p_q(actor& me) {
+void become_serial_with_p_q(actor& me) {
     me.transact([](block& b) {
         if constexpr (Writes) b.write(x);
         else b.read(x);
-        b.become_alone();
+        b.become_serial();
         b.read_directly(p);
         b.write_directly(p);
         b.write_directly(q);
@@ -109,9 +109,9 @@ void as_biased_owner(actor& me) {
 
 /// An algorithm that runs one transaction at a time opens no such block; there an ordinary one does the same.
 template <int Times>
-void alone_from_the_begin(actor& me) {
+void begin_serial(actor& me) {
     for (int i = 0; i < Times; ++i) {
-        const bool alone = me.transact_alone([](block& b) {
+        const bool alone = me.transact_serial([](block& b) {
             b.read_directly(p);
             b.write_directly(p);
             b.write_directly(q);
@@ -164,7 +164,7 @@ std::vector<program> mode_programs() {
          {[](actor& me) { me.transact(irrevocable, [](block& b) { b.write(x); }); },
           [](actor& me) { me.transact(visible, [](block& b) { b.write(y); }); },
           [](actor& me) { me.transact([](block& b) { b.write(z); }); }}},
-        {"visible_late",
+        {"become_visible_late",
          {[](actor& me) {
               me.transact([](block& b) {
                   b.read(x);
@@ -174,11 +174,11 @@ std::vector<program> mode_programs() {
               });
           },
           update_x_y}},
-        {"hurried_to_read_visibly", {hurry<14'000>, update_x_y}},
-        {"hurried_to_be_irrevocable", {hurry<16'000>, update_x_y}},
-        {"hurried_while_another_is_irrevocable", {hurry<16'000>, become_irrevocable_late}},
+        {"deadline_makes_a_block_visible", {update_before_deadline<14'000>, update_x_y}},
+        {"deadline_makes_a_block_irrevocable", {update_before_deadline<16'000>, update_x_y}},
+        {"deadline_while_another_block_is_irrevocable", {update_before_deadline<16'000>, become_irrevocable_late}},
         // The block is irrevocable only because of its deadline. It still waits, and gives up irrevocability meanwhile.
-        {"hurried_and_waiting",
+        {"deadline_and_retry",
          {[](actor& me) {
               me.transact({.deadline = tutti::base::now(), .when_missed = tutti::missed_deadline::run_irrevocable},
                           [](block& b) {
@@ -207,7 +207,7 @@ std::vector<program> mode_programs() {
               me.store(y);
           }}},
         {"irrevocable_from_the_start", {irrevocable_from_the_start, update_x_y}},
-        {"irrevocable_late", {become_irrevocable_late, update_x_y}},
+        {"become_irrevocable_late", {become_irrevocable_late, update_x_y}},
         {"irrevocable_in_a_nested_block_that_is_cancelled",
          {[](actor& me) {
               me.transact([](block& b) {
@@ -268,7 +268,7 @@ std::vector<program> mode_programs() {
                   b.write(x);
               });
           }}},
-        {"irrevocable_leaves_by_itself",
+        {"irrevocable_block_is_left",
          {[](actor& me) {
               me.transact(irrevocable, [](block& b) {
                   b.write(x);
@@ -320,23 +320,24 @@ std::vector<program> mode_programs() {
               me.kill(0);
           }}},
         {"killed_visible_reader", {read_visibly, kill_and_update}},
-        {"killed_while_it_meets_a_visible_reader", {update_x_y, read_visibly, [](actor& me) { me.kill(0); }}},
+        {"killed_in_a_conflict_with_a_visible_reader", {update_x_y, read_visibly, [](actor& me) { me.kill(0); }}},
         {"killed_while_it_becomes_irrevocable", {become_irrevocable_late, kill_and_update}},
-        {"nobody_kills_the_irrevocable", {irrevocable_from_the_start, kill_and_update}},
-        {"alone_beside_a_writer", {alone_with_p_q<true>, update_p_q}},
-        {"alone_beside_a_reader", {alone_with_p_q<true>, read_p_q}},
-        {"alone_beside_two", {alone_with_p_q<false>, update_p_q, read_p_q}},
-        {"alone_beside_a_visible_reader",
-         {alone_with_p_q<true>,
+        {"irrevocable_block_is_not_killed", {irrevocable_from_the_start, kill_and_update}},
+        {"become_serial_beside_a_writer", {become_serial_with_p_q<true>, update_p_q}},
+        {"become_serial_beside_a_reader", {become_serial_with_p_q<true>, read_p_q}},
+        {"become_serial_beside_two", {become_serial_with_p_q<false>, update_p_q, read_p_q}},
+        {"become_serial_beside_a_visible_reader",
+         {become_serial_with_p_q<true>,
           [](actor& me) {
               me.transact(visible, [](block& b) {
                   b.read(p);
                   b.read(q);
               });
           }}},
-        {"alone_beside_one_that_waits_to_be_irrevocable", {alone_with_p_q<false>, irrevocable_from_the_start}},
-        {"alone_beside_one_that_retries",
-         {alone_with_p_q<true>,
+        {"become_serial_beside_one_that_becomes_irrevocable",
+         {become_serial_with_p_q<false>, irrevocable_from_the_start}},
+        {"become_serial_beside_one_that_retries",
+         {become_serial_with_p_q<true>,
           [](actor& me) {
               me.transact([](block& b) {
                   if (!b.written(x)) b.retry();
@@ -344,7 +345,7 @@ std::vector<program> mode_programs() {
                   b.read(q);
               });
           }}},
-        {"two_that_want_to_be_alone", {alone_with_p_q<true>, alone_with_p_q<false>}},
+        {"two_become_serial", {become_serial_with_p_q<true>, become_serial_with_p_q<false>}},
         {"the_biased_owner_beside_a_writer", {as_biased_owner<1>, update_p_q}},
         {"the_biased_owner_beside_a_reader", {as_biased_owner<1>, read_p_q}},
         {"the_biased_owner_again_and_again", {as_biased_owner<2>, read_p_q}},
@@ -357,10 +358,10 @@ std::vector<program> mode_programs() {
               });
           }}},
         // The inner block needs the slot of the other transaction, which must not wait for the biased owner.
-        {"the_biased_owner_becomes_irrevocable_apart",
+        {"the_biased_owner_becomes_irrevocable_in_open_nesting",
          {[](actor& me) {
               me.transact_as_biased_owner([](block& b) {
-                  b.apart(
+                  b.open_nested(
                       1,
                       [](block& i) {
                           i.become_irrevocable();
@@ -370,30 +371,30 @@ std::vector<program> mode_programs() {
               });
           },
           irrevocable_from_the_start}},
-        {"the_biased_owner_beside_one_that_is_alone", {as_biased_owner<1>, alone_with_p_q<false>}},
+        {"the_biased_owner_beside_a_serial_block", {as_biased_owner<1>, become_serial_with_p_q<false>}},
         {"two_biased_owners", {as_biased_owner<1>, as_biased_owner<1>}},
-        {"alone_from_the_begin_beside_a_writer", {alone_from_the_begin<1>, update_p_q}},
-        {"alone_from_the_begin_beside_a_reader", {alone_from_the_begin<1>, read_p_q}},
+        {"begin_serial_beside_a_writer", {begin_serial<1>, update_p_q}},
+        {"begin_serial_beside_a_reader", {begin_serial<1>, read_p_q}},
         // The second block finds all other threads stopped, unless one has begun a transaction meanwhile.
-        {"alone_again_beside_a_writer", {alone_from_the_begin<2>, update_p_q}},
-        {"alone_again_beside_a_reader", {alone_from_the_begin<2>, read_p_q}},
-        {"alone_again_beside_two", {alone_from_the_begin<2>, read_p_q, update_p_q}},
-        {"two_alone_from_the_begin", {alone_from_the_begin<2>, alone_from_the_begin<2>}},
-        {"two_alone_from_the_begin_beside_a_reader", {alone_from_the_begin<1>, alone_from_the_begin<1>, read_p_q}},
-        {"alone_from_the_begin_beside_one_that_wants_to_be", {alone_from_the_begin<1>, alone_with_p_q<true>}},
-        {"two_alone_from_the_begin_beside_one_that_wants_to_be",
-         {alone_from_the_begin<1>, alone_from_the_begin<1>, alone_with_p_q<false>}},
-        {"alone_from_the_begin_beside_an_irrevocable_reader",
-         {alone_from_the_begin<1>,
+        {"begin_serial_again_beside_a_writer", {begin_serial<2>, update_p_q}},
+        {"begin_serial_again_beside_a_reader", {begin_serial<2>, read_p_q}},
+        {"begin_serial_again_beside_two", {begin_serial<2>, read_p_q, update_p_q}},
+        {"two_begin_serial", {begin_serial<2>, begin_serial<2>}},
+        {"two_begin_serial_beside_a_reader", {begin_serial<1>, begin_serial<1>, read_p_q}},
+        {"begin_serial_beside_one_that_becomes_serial", {begin_serial<1>, become_serial_with_p_q<true>}},
+        {"two_begin_serial_beside_one_that_becomes_serial",
+         {begin_serial<1>, begin_serial<1>, become_serial_with_p_q<false>}},
+        {"begin_serial_beside_an_irrevocable_reader",
+         {begin_serial<1>,
           [](actor& me) {
               me.transact(irrevocable, [](block& b) {
                   b.read(p);
                   b.read(q);
               });
           }}},
-        {"alone_again_beside_the_biased_owner", {alone_from_the_begin<2>, as_biased_owner<1>}},
-        {"alone_from_the_begin_beside_one_that_retries",
-         {alone_from_the_begin<1>,
+        {"begin_serial_again_beside_the_biased_owner", {begin_serial<2>, as_biased_owner<1>}},
+        {"begin_serial_beside_one_that_retries",
+         {begin_serial<1>,
           [](actor& me) {
               me.transact([](block& b) {
                   if (!b.written(p)) b.retry();

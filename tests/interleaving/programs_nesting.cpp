@@ -38,10 +38,10 @@ void own_an_abstract_lock(actor& me) {
     });
 }
 
-void own_x_and_write_y_apart(actor& me) {
+void own_x_and_write_y_open_nested(actor& me) {
     me.transact([](block& b) {
         b.write(x);
-        b.apart(1, [](block& i) { i.write(y); }, [](block& u) { u.write(y); });
+        b.open_nested(1, [](block& i) { i.write(y); }, [](block& u) { u.write(y); });
     });
 }
 
@@ -182,7 +182,7 @@ std::vector<program> nesting_programs() {
               });
           },
           update_x_y, [](actor& me) { me.transact([](block& b) { b.write(z); }); }}},
-        {"records_taken_in_opposite_order_after_checkpoints",
+        {"orecs_taken_in_opposite_order_after_checkpoints",
          {[](actor& me) {
               me.transact([](block& b) {
                   b.checkpoint([](block& n) {
@@ -197,7 +197,7 @@ std::vector<program> nesting_programs() {
                   b.checkpoint([](block& n) { n.write(x); });
               });
           }}},
-        {"both_give_way_to_each_other_after_checkpoints",
+        {"deadlock_after_checkpoints",
          {[](actor& me) {
               me.transact([](block& b) {
                   b.checkpoint([](block& n) {
@@ -216,7 +216,7 @@ std::vector<program> nesting_programs() {
           }}},
         // The second block sleeps on x, without owning anything, when the first one releases x in order to wait for the
         // second.
-        {"record_given_back_to_whom_it_then_waits_for",
+        {"orec_released_to_a_transaction_then_awaited",
          {[](actor& me) {
               me.transact([](block& b) {
                   b.checkpoint([](block& n) {
@@ -232,7 +232,7 @@ std::vector<program> nesting_programs() {
               });
           }}},
         // If a part of the block ran again, it would leave a mark on x that the block's end does not find.
-        {"visible_and_in_the_way_after_a_checkpoint",
+        {"conflict_of_a_visible_block_after_a_checkpoint",
          {[](actor& me) {
               me.transact({.mode = tutti::mode::visible}, [](block& b) {
                   b.write(z);
@@ -262,11 +262,11 @@ std::vector<program> nesting_programs() {
               });
           },
           update_x_y}},
-        {"apart_and_undone",
+        {"open_nested_and_undone",
          {[](actor& me) {
               me.transact([](block& b) {
                   b.read(x);
-                  b.apart(
+                  b.open_nested(
                       1,
                       [](block& i) {
                           i.read(z);
@@ -287,23 +287,23 @@ std::vector<program> nesting_programs() {
                   b.read(x);
               });
           }}},
-        {"apart_in_a_nested_block_that_is_cancelled",
+        {"open_nested_in_a_nested_block_that_is_cancelled",
          {[](actor& me) {
               me.transact([](block& b) {
                   b.write(p);
                   b.nested([](block& n) {
-                      n.apart(1, [](block& i) { i.write(x); }, [](block& u) { u.write(x); });
+                      n.open_nested(1, [](block& i) { i.write(x); }, [](block& u) { u.write(x); });
                       n.cancel();
                   });
                   b.read(y);
               });
           },
           update_x_y}},
-        {"apart_in_a_visible_block",
+        {"open_nested_in_a_visible_block",
          {[](actor& me) {
               me.transact({.mode = tutti::mode::visible}, [](block& b) {
                   b.read(x);
-                  b.apart(
+                  b.open_nested(
                       1,
                       [](block& i) {
                           i.read(z);
@@ -315,12 +315,12 @@ std::vector<program> nesting_programs() {
               });
           },
           update_x_y}},
-        {"apart_in_a_visible_block_in_a_nested_one_that_is_cancelled",
+        {"open_nested_in_a_cancelled_part_of_a_visible_block",
          {[](actor& me) {
               me.transact({.mode = tutti::mode::visible}, [](block& b) {
                   b.read(y);
                   b.nested([](block& n) {
-                      n.apart(1, [](block& i) { i.write(z); }, [](block& u) { u.write(z); });
+                      n.open_nested(1, [](block& i) { i.write(z); }, [](block& u) { u.write(z); });
                       n.cancel();
                   });
                   b.read(x);
@@ -328,13 +328,13 @@ std::vector<program> nesting_programs() {
           },
           update_x_y}},
         // For algorithms with marks, this is a usage error.
-        {"apart_changes_what_the_visible_block_around_it_has_read",
+        {"open_nested_overwrites_a_read_of_the_visible_block",
          {[](actor& me) {
               me.transact({.mode = tutti::mode::visible}, [](block& b) {
                   b.read(z);
                   try {
                       if (b.number_of_attempt() == 1) {
-                          b.apart(1, [](block& i) { i.write(z); }, [](block& u) { u.write(z); });
+                          b.open_nested(1, [](block& i) { i.write(z); }, [](block& u) { u.write(z); });
                       }
                   } catch (const tutti::usage_error&) {
                       b.read(y);
@@ -343,12 +343,12 @@ std::vector<program> nesting_programs() {
               });
           },
           update_x_y}},
-        {"apart_and_undone_in_a_block_that_has_become_irrevocable",
+        {"open_nested_and_undone_in_an_irrevocable_block",
          {[](actor& me) {
               me.transact([](block& b) {
                   b.read(y);
                   b.nested([](block& n) {
-                      n.apart(1, [](block& i) { i.write(z); }, [](block& u) { u.write(z); });
+                      n.open_nested(1, [](block& i) { i.write(z); }, [](block& u) { u.write(z); });
                       n.become_irrevocable();
                       n.cancel();
                   });
@@ -363,59 +363,59 @@ std::vector<program> nesting_programs() {
         {"abstract_locks_in_opposite_order",
          {[](actor& me) {
               me.transact([](block& b) {
-                  b.apart(1, [](block& i) { i.write(x); }, [](block& u) { u.write(x); });
-                  b.apart(2, [](block& i) { i.write(y); }, [](block& u) { u.write(y); });
+                  b.open_nested(1, [](block& i) { i.write(x); }, [](block& u) { u.write(x); });
+                  b.open_nested(2, [](block& i) { i.write(y); }, [](block& u) { u.write(y); });
               });
           },
           [](actor& me) {
               me.transact([](block& b) {
-                  b.apart(2, [](block& i) { i.write(y); }, [](block& u) { u.write(y); });
-                  b.apart(1, [](block& i) { i.write(x); }, [](block& u) { u.write(x); });
+                  b.open_nested(2, [](block& i) { i.write(y); }, [](block& u) { u.write(y); });
+                  b.open_nested(1, [](block& i) { i.write(x); }, [](block& u) { u.write(x); });
               });
           }}},
         // The inner blocks must not sleep, because the outer blocks own data that the others need.
-        {"apart_from_blocks_that_own_what_the_other_wants",
+        {"open_nested_in_blocks_that_own_what_the_other_wants",
          {[](actor& me) {
               me.transact([](block& b) {
                   b.write(x);
-                  b.apart(1, [](block& i) { i.read(y); }, [](block&) {});
+                  b.open_nested(1, [](block& i) { i.read(y); }, [](block&) {});
               });
           },
           [](actor& me) {
               me.transact([](block& b) {
                   b.write(y);
-                  b.apart(2, [](block& i) { i.read(x); }, [](block&) {});
+                  b.open_nested(2, [](block& i) { i.read(x); }, [](block&) {});
               });
           }}},
-        {"apart_from_a_block_that_owns_what_another_waits_for",
-         {own_x_and_write_y_apart,
+        {"open_nested_in_a_block_that_another_waits_for",
+         {own_x_and_write_y_open_nested,
           [](actor& me) {
               me.transact([](block& b) {
                   b.write(y);
                   b.write(x);
               });
           }}},
-        {"apart_from_a_block_that_owns_what_a_user_of_plain_memory_waits_for",
-         {own_x_and_write_y_apart,
+        {"open_nested_in_a_block_that_a_user_of_plain_memory_waits_for",
+         {own_x_and_write_y_open_nested,
           [](actor& me) {
               me.transact([](block& b) {
                   b.read(p);
                   b.read(x);
               });
           }}},
-        {"apart_from_a_block_that_owns_what_an_irrevocable_user_of_plain_memory_waits_for",
-         {own_x_and_write_y_apart,
+        {"open_nested_in_a_block_that_an_irrevocable_user_of_plain_memory_waits_for",
+         {own_x_and_write_y_open_nested,
           [](actor& me) {
               me.transact({.mode = tutti::mode::irrevocable}, [](block& b) {
                   b.read(p);
                   b.write(x);
               });
           }}},
-        {"apart_reading_from_a_block_that_owns_what_a_user_of_plain_memory_waits_for",
+        {"open_nested_read_in_a_block_that_a_user_of_plain_memory_waits_for",
          {[](actor& me) {
               me.transact([](block& b) {
                   b.write(x);
-                  b.apart(1, [](block& i) { i.read(y); }, [](block&) {});
+                  b.open_nested(1, [](block& i) { i.read(y); }, [](block&) {});
               });
           },
           [](actor& me) {
@@ -428,7 +428,7 @@ std::vector<program> nesting_programs() {
         {"undone_while_an_irrevocable_user_of_plain_memory_waits_for_its_lock",
          {[](actor& me) {
               me.transact([](block& b) {
-                  b.apart(1, [](block& i) { i.write(x); }, [](block& u) { u.write(x); });
+                  b.open_nested(1, [](block& i) { i.write(x); }, [](block& u) { u.write(x); });
                   b.fail();
               });
           },
@@ -436,7 +436,7 @@ std::vector<program> nesting_programs() {
         {"undone_reading_while_an_irrevocable_user_of_plain_memory_waits_for_its_lock",
          {[](actor& me) {
               me.transact([](block& b) {
-                  b.apart(1, [](block& i) { i.write(x); }, [](block& u) { u.read(z); });
+                  b.open_nested(1, [](block& i) { i.write(x); }, [](block& u) { u.read(z); });
                   b.fail();
               });
           },

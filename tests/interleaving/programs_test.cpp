@@ -28,14 +28,14 @@ std::vector<program> all_but(std::initializer_list<std::string_view> names) {
 }
 
 /// Excludes programs in which another thread waits for an action of the first attempt, which may end earlier.
-const std::vector<program>& those_that_do_not_count_attempts() {
+const std::vector<program>& programs_without_attempt_counts() {
     static const std::vector<program> some = all_but({"evicted_while_suspended"});
     return some;
 }
 
 /// A thread that tries to begin a new era blocks other begins until a time limit. It must not block a begin that would
 /// release a spinning or repeatedly sleeping thread, because a schedule may run only that thread.
-const std::vector<program>& those_that_time_need_not_end() {
+const std::vector<program>& programs_without_time_limits() {
     static const std::vector<program> some = all_but(
         {"evicted_while_suspended", "undone_reading_while_an_irrevocable_user_of_plain_memory_waits_for_its_lock"});
     return some;
@@ -44,10 +44,10 @@ const std::vector<program>& those_that_time_need_not_end() {
 /// Returns the programs for a flavour. In some programs about modes, a thread ahead in the queue would wait for one
 /// that queues without a limit.
 const std::vector<program>& programs_of(const flavour& under) {
-    if (under.hardware_fails != 0) return those_that_do_not_count_attempts();
-    if (under.clock == clock_state::ending) return those_that_time_need_not_end();
+    if (under.hardware_fails != 0) return programs_without_attempt_counts();
+    if (under.clock == clock_state::ending) return programs_without_time_limits();
     static const std::vector<program> conflicts = conflict_programs();
-    if (under.in_line) return conflicts;
+    if (under.queued) return conflicts;
     return under.policy == "patient" ? all_programs() : conflicts_and_modes();
 }
 

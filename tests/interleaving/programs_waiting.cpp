@@ -33,9 +33,9 @@ void fail_on_x(actor& me) {
 /// Only reads, so that its commit wakes no thread.
 void await_x(actor& me) { me.transact(wait_for<x>); }
 
-void wait_for_x_a_moment(actor& me) {
+void wait_for_x_with_a_time_limit(actor& me) {
     me.transact([](block& b) {
-        if (!b.written(x)) b.retry_for_a_moment();
+        if (!b.written(x)) b.retry_with_a_time_limit();
     });
 }
 
@@ -62,7 +62,7 @@ std::vector<program> waiting_programs() {
     return {
         {"consumer_waits", {consume_x, produce_y_then_x}},
         {"two_consumers", {consume_x, consume_x, produce<x>}},
-        {"two_that_only_look", {await_x, await_x, produce<x>}},
+        {"two_read_only_waiters", {await_x, await_x, produce<x>}},
         // The first of the threads woken in turn do not continue, or not for long.
         {"woken_behind_one_that_fails", {fail_on_x, await_x, produce<x>}},
         {"woken_behind_one_that_cancels",
@@ -73,8 +73,8 @@ std::vector<program> waiting_programs() {
               });
           },
           await_x, produce<x>}},
-        {"woken_behind_one_whose_time_is_up", {wait_for_x_a_moment, await_x, produce<x>}},
-        {"woken_behind_one_that_waits_on",
+        {"woken_behind_one_whose_time_is_up", {wait_for_x_with_a_time_limit, await_x, produce<x>}},
+        {"woken_behind_one_that_keeps_waiting",
          {[](actor& me) {
               me.transact([](block& b) {
                   if (!b.written(x) || !b.written(y)) b.retry();
@@ -102,7 +102,7 @@ std::vector<program> waiting_programs() {
               produce<x>(me);
               produce<x>(me);
           }}},
-        {"turns",
+        {"three_threads_take_turns",
          {[](actor& me) {
               produce<x>(me);
               me.transact([](block& b) {
@@ -174,7 +174,7 @@ std::vector<program> waiting_programs() {
               });
           },
           produce_y_then_x}},
-        {"what_a_cancelled_block_read_wakes",
+        {"woken_by_a_read_of_a_cancelled_block",
          {[](actor& me) {
               me.transact([](block& b) {
                   bool there = false;
@@ -208,10 +208,10 @@ std::vector<program> waiting_programs() {
               });
           },
           produce<x>}},
-        {"retry_for_a_moment",
+        {"retry_with_a_time_limit",
          {[](actor& me) {
               me.transact([](block& b) {
-                  if (!b.written(x)) b.retry_for_a_moment();
+                  if (!b.written(x)) b.retry_with_a_time_limit();
                   b.write(z);
               });
           },

@@ -75,7 +75,7 @@ void live(const program& what, int number) {
         actor self{number};
         what.threads[static_cast<std::size_t>(number)](self);
     } catch (const std::exception& e) {
-        here().log.complain(std::string{"an exception left the program: "} + e.what());
+        here().log.report_error(std::string{"an exception left the program: "} + e.what());
     }
     tutti::core::detach();
 }
@@ -95,8 +95,8 @@ void look_back(int number) {
 /// Runs the executions of one program.
 class laboratory {
 public:
-    laboratory(const program& what, clock_state clock, bool in_line, unsigned hardware_fails)
-        : program_{what}, clock_{clock}, in_line_{in_line}, hardware_fails_{hardware_fails} {
+    laboratory(const program& what, clock_state clock, bool queued, unsigned hardware_fails)
+        : program_{what}, clock_{clock}, queued_{queued}, hardware_fails_{hardware_fails} {
         for (int i = 0; i < static_cast<int>(what.threads.size()); ++i) {
             threads_.emplace_back([this, i] { live(program_, i); });
         }
@@ -107,7 +107,7 @@ public:
         make_engine_pristine(clock_);
         tutti::hardware::software_htm::set_conditions({.one_in = hardware_fails_});
         using tutti::policies::max_queue_wait;
-        tutti::policies::enqueue_for_test(in_line_ ? max_queue_wait::unlimited : max_queue_wait::as_measured);
+        tutti::policies::enqueue_for_test(queued_ ? max_queue_wait::unlimited : max_queue_wait::as_measured);
         next_world(journal_);
         trial t{scheduler_.run(threads_, how), std::nullopt};
         if (t.ran.end == ending::complete) {
@@ -128,8 +128,8 @@ public:
 
 private:
     static std::string describe(const execution& e) {
-        std::string text =
-            e.end == ending::deadlock ? "deadlock or lost wake-up: asleep for ever" : "no end in sight of";
+        std::string text = e.end == ending::deadlock ? "deadlock or lost wake-up: asleep forever"
+                                                     : "no end after the maximum of steps of";
         for (int i = 0; i < scheduler::max_threads; ++i) {
             if ((e.unfinished & only(i)) != 0) text += std::string{" "} + static_cast<char>('A' + i);
         }
@@ -138,7 +138,7 @@ private:
 
     const program& program_;
     clock_state clock_;
-    bool in_line_;
+    bool queued_;
     unsigned hardware_fails_;
     scheduler scheduler_;
     journal journal_;
@@ -169,12 +169,12 @@ limits affordable(std::uint64_t exhaustive, std::uint64_t random) {
 }
 
 result run_program(const program& what, const flavour& under, const limits& how_much, std::string_view where,
-                   tutti::core::fault broken) {
+                   tutti::core::fault omitted_step) {
     const crash_reporter reporter{where};
     tutti::core::choose_algorithm_for_test(under.algorithm);
     tutti::use_policy(under.policy);
-    tutti::core::injected_fault = broken;
-    laboratory lab{what, under.clock, under.in_line, under.hardware_fails};
+    tutti::core::injected_fault = omitted_step;
+    laboratory lab{what, under.clock, under.queued, under.hardware_fails};
     result found;
     if (const char* const only_this = environment("TUTTI_INTERLEAVE_REPLAY")) {
         if (environment("TUTTI_INTERLEAVE_POINTS") != nullptr) lab.show_switches();
@@ -195,14 +195,15 @@ result run_program(const program& what, const flavour& under, const limits& how_
     return found;
 }
 
-std::string run_apart(const program& what, const flavour& under, const limits& how_much, tutti::core::fault broken) {
+std::string run_in_child(const program& what, const flavour& under, const limits& how_much,
+                         tutti::core::fault omitted_step) {
     int ends[2];
     if (::pipe(ends) != 0) return "cannot make a pipe";
     std::fflush(nullptr);
     const pid_t child = ::fork();
     if (child == 0) {
         ::close(ends[0]);
-        const std::string failure = run_program(what, under, how_much, "", broken).failure;
+        const std::string failure = run_program(what, under, how_much, "", omitted_step).failure;
         for (std::size_t sent = 0; sent < failure.size();) {
             const ssize_t n = ::write(ends[1], failure.data() + sent, failure.size() - sent);
             if (n <= 0) break;

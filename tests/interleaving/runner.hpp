@@ -26,7 +26,7 @@ struct result {
 
 /// Explores the program. `where` names the test in the replay line. REQUIRES: the engine is not wrecked.
 [[nodiscard]] result run_program(const program& what, const flavour& under, const limits& how_much,
-                                 std::string_view where, tutti::core::fault broken = tutti::core::fault::none);
+                                 std::string_view where, tutti::core::fault omitted_step = tutti::core::fault::none);
 
 /// Returns true if an execution has not ended. The engine is then in an intermediate state, and no other execution can
 /// run.
@@ -34,7 +34,7 @@ struct result {
 
 /// Runs the program in a child process and returns only the failure, for programs that are expected to fail. A child
 /// that crashes has failed as well.
-[[nodiscard]] std::string run_apart(const program& what, const flavour& under, const limits& how_much,
-                                    tutti::core::fault broken);
+[[nodiscard]] std::string run_in_child(const program& what, const flavour& under, const limits& how_much,
+                                       tutti::core::fault omitted_step);
 
 }  // namespace interleaving

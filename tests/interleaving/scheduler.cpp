@@ -237,7 +237,7 @@ void interleaving_block(const std::atomic<std::uint32_t>* on, std::uint32_t expe
     } else if (until) {
         interleaving::pass_time(*until);
     } else if (on->load(std::memory_order_seq_cst) == expected) {
-        std::fputs("interleaving: a wait outside of any execution, which nobody could end\n", stderr);
+        std::fputs("interleaving: a wait outside of any execution, which no thread could end\n", stderr);
         std::abort();
     }
 }

@@ -9,12 +9,12 @@ namespace interleaving {
 namespace {
 
 std::optional<world> present;
-std::array<world::apart, world::words_per_kind> all_words;
+std::array<world::spaced_word, world::words_per_kind> all_words;
 object last_object = 0;
 
 }  // namespace
 
-std::array<world::apart, world::words_per_kind>& plain_words() { return all_words; }
+std::array<world::spaced_word, world::words_per_kind>& plain_words() { return all_words; }
 world& here() { return *present; }
 world& next_world(journal& log) {
     present.reset();
@@ -61,12 +61,12 @@ value block::read(spot s) {
             // The reference is valid until the block ends. Gives other threads the chance to invalidate it.
             tutti::detail::interleaving_point();
             whole = whole && found.whole() && found.one == v;
-            if (!whole) in.log.complain("a value was destroyed under the eyes of a block that reads it");
+            if (!whole) in.log.report_error("a value was destroyed while a block reads it");
             break;
         }
     }
     in.log.read(actor_.number_, world::place(s), v);
-    if (too_late) in.log.complain("a block that was killed has gone on reading");
+    if (too_late) in.log.report_error("a block that was killed has continued to read");
     return v;
 }
 
@@ -86,19 +86,20 @@ void block::write(spot s) {
 int block::depth() const { return here().log.depth(actor_.number_); }
 void block::opened(int depth) {
     const auto times = tutti::core::descriptor::of(tx_).run.partial_rollbacks;
-    if (!here().log.rewound(actor_.number_, depth, times)) undone(depth);  // of an attempt that was rolled back
+    if (!here().log.record_partial_rollback(actor_.number_, depth, times))
+        undone(depth);  // of an attempt that was rolled back
     here().log.open(actor_.number_);
 }
 void block::closed() { here().log.close(actor_.number_); }
 void block::undone(int depth) { here().log.undo_to(actor_.number_, depth); }
 
-void block::expects_apart(int number) { here().log.expect(number); }
-void block::enters_apart(int number, tutti::tx& t) {
+void block::expect_open_nested(int number) { here().log.expect(number); }
+void block::enter_open_nested(int number, tutti::tx& t) {
     here().log.enter(number);
     if (t.irrevocable()) here().log.irrevocable(number);
 }
-void block::asks_apart(int number) { here().log.asks(number); }
-void block::ended_apart(int number, bool committed) { here().log.ended(number, committed); }
+void block::ask_to_commit_open_nested(int number) { here().log.ask_to_commit(number); }
+void block::end_open_nested(int number, bool committed) { here().log.ended(number, committed); }
 
 void block::acquire(std::uint64_t name) {
     here().log.note(actor_.number_, "wants the lock");
@@ -108,7 +109,7 @@ void block::retry() {
     here().log.note(actor_.number_, "retries");
     tutti::retry(tx_);
 }
-void block::retry_for_a_moment() {
+void block::retry_with_a_time_limit() {
     here().log.note(actor_.number_, "retries for a moment");
     tutti::retry_for(tx_, std::chrono::nanoseconds{1});
     here().log.note(actor_.number_, "has waited long enough");
@@ -134,10 +135,10 @@ void block::become_irrevocable() {
     here().log.irrevocable(actor_.number_);
 }
 
-void block::become_alone() {
+void block::become_serial() {
     become_irrevocable();
     tutti::core::become_serial(tutti::core::descriptor::of(tx_));
-    here().log.note(actor_.number_, "is alone");
+    here().log.note(actor_.number_, "is serial");
 }
 value block::read_directly(spot s) {
     tutti::detail::interleaving_point();
@@ -180,7 +181,7 @@ void use_object(object o, Use use) {
     // A copy: a thread that makes an object moves the vector.
     const world::knowledge it = in.known(o);
     if (!it.destroyed) use(*it.at);
-    if (in.known(o).destroyed) in.log.complain("an object was destroyed under the eyes of a block that uses it");
+    if (in.known(o).destroyed) in.log.report_error("an object was destroyed while a block uses it");
 }
 
 }  // namespace

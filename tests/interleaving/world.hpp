@@ -26,7 +26,7 @@ struct world {
     static int place(spot s) noexcept;
 
     /// Plain words are far enough apart for orecs of their own, except for the neighbour of the first.
-    struct alignas(128) apart {
+    struct alignas(128) spaced_word {
         value word = 0;
         value neighbour = 0;
     };
@@ -56,7 +56,7 @@ struct world {
 
     journal& log;
     std::array<tutti::var<value>, words_per_kind> variables;
-    std::array<apart, words_per_kind>& words;
+    std::array<spaced_word, words_per_kind>& words;
     tutti::var<wide> behind{wide{}};
     /// Twice the object in the slot, or a unique odd number that means that the slot is empty.
     tutti::var<value> slot{0};
@@ -68,7 +68,7 @@ struct world {
 };
 
 /// Returns the plain words of every world: the engine knows them by their addresses.
-[[nodiscard]] std::array<world::apart, world::words_per_kind>& plain_words();
+[[nodiscard]] std::array<world::spaced_word, world::words_per_kind>& plain_words();
 /// Returns the world of the running execution.
 [[nodiscard]] world& here();
 /// Ends the present world and begins the next one. REQUIRES: no thread of the present world will continue.

@@ -91,12 +91,12 @@ void write_once(T& where, T value) {
     std::atomic_ref<T>{where}.store(value);
 }
 
-/// Waits until a counter of the module grows. Each look may cause the tick to be served at once.
+/// Waits until a counter of the module grows. Each check may cause the tick to be served at once.
 inline void wait_for_more(__u64& count, __u64 before) {
     while (read_once(count) <= before) std::this_thread::yield();
 }
 
-/// A thread that has joined and computes until it is told to stop, or until the end of the scope.
+/// A thread that has registered for ticks, and computes until `stop`, or until the end of the scope.
 class ticking_thread {
 public:
     explicit ticking_thread(device& of, const tutti_tick_register& how = tick_registration()) : of_{of}, how_{how} {

@@ -110,19 +110,19 @@ TEST(ticks, are_deferred_in_a_restartable_sequence) {
     ASSERT_EQ(d.call(TUTTI_ALLOW, &code), 0);
     ASSERT_GT(__rseq_size, 0u) << "the C library has none";
     tutti_tick_register how = tick_registration();
-    std::atomic<bool> stop{false}, joined{false};
+    std::atomic<bool> stop{false}, registered{false};
     std::thread t{[&] {
         ASSERT_EQ(d.call(TUTTI_TICK_REGISTER, &how), 0);
         tutti_tick_entry& e = d.entry(how.number);
         handler_entry_of_thread = &e;
         write_once<__u64>(e.stack_end, ~__u64{0});
         write_once<__u32>(e.preemptable, 1);
-        joined = true;
+        registered = true;
         char* const thread = static_cast<char*>(__builtin_thread_pointer());
         restartable(reinterpret_cast<struct rseq*>(thread + __rseq_offset), &stop);
         EXPECT_EQ(d.call(TUTTI_TICK_UNREGISTER), 0);
     }};
-    while (!joined) std::this_thread::yield();
+    while (!registered) std::this_thread::yield();
     ASSERT_EQ(d.kick(how.number), 0);
     wait_for_more(d.entry(how.number).deferred, 20);
     EXPECT_EQ(read_once(d.entry(how.number).redirected), 0u);
@@ -137,7 +137,7 @@ TEST(ticks, reach_sleeping_threads) {
     tutti_tick_register how = tick_registration();
     int ends[2];
     ASSERT_EQ(::pipe(ends), 0);
-    std::atomic<bool> joined{false}, stop{false};
+    std::atomic<bool> registered{false}, stop{false};
     std::uint64_t damage = 1;
     std::thread t{[&] {
         ASSERT_EQ(d.call(TUTTI_TICK_REGISTER, &how), 0);
@@ -145,13 +145,13 @@ TEST(ticks, reach_sleeping_threads) {
         handler_entry_of_thread = &e;
         write_once<__u64>(e.stack_end, ~__u64{0});
         write_once<__u32>(e.preemptable, 1);
-        joined = true;
+        registered = true;
         char byte = 0;
         EXPECT_EQ(::read(ends[0], &byte, 1), 1);
         damage = grind(&stop);
         EXPECT_EQ(d.call(TUTTI_TICK_UNREGISTER), 0);
     }};
-    while (!joined) std::this_thread::yield();
+    while (!registered) std::this_thread::yield();
     ASSERT_EQ(d.kick(how.number), 0);
     ASSERT_EQ(::write(ends[1], "x", 1), 1);
     wait_for_more(d.entry(how.number).redirected, 0);
@@ -169,19 +169,19 @@ TEST(ticks, reach_the_maximum_number_of_threads) {
     constexpr unsigned busy = 4;
     int ends[2];
     ASSERT_EQ(::pipe(ends), 0);
-    std::atomic<unsigned> joined{0};
+    std::atomic<unsigned> registered{0};
     std::vector<std::thread> sleepers;
     for (unsigned i = 0; i < TUTTI_THREADS - busy; ++i) {
         sleepers.emplace_back([&] {
             tutti_tick_register how = tick_registration();
             EXPECT_EQ(d.call(TUTTI_TICK_REGISTER, &how), 0);
-            ++joined;
+            ++registered;
             char byte = 0;
             EXPECT_EQ(::read(ends[0], &byte, 1), 0);
             EXPECT_EQ(d.call(TUTTI_TICK_UNREGISTER), 0);
         });
     }
-    while (joined != TUTTI_THREADS - busy) std::this_thread::yield();
+    while (registered != TUTTI_THREADS - busy) std::this_thread::yield();
     std::deque<ticking_thread> all;
     for (unsigned i = 0; i < busy; ++i) all.emplace_back(d);
     tutti_tick_register how = tick_registration();
@@ -234,7 +234,7 @@ TEST(device, refuses_invalid_arguments) {
     EXPECT_EQ(::mmap(nullptr, 4096, PROT_READ, MAP_SHARED, d.fd(), 8192), MAP_FAILED);
 }
 
-// A child has the descriptor, but another address space: it may not use the device, and has not joined.
+// A child has the descriptor, but another address space: it may not use the device, and is not registered.
 TEST(device, serves_only_the_program_that_opened_it) {
     device d;
     ASSERT_EQ(d.allow_grind(), 0);
@@ -314,7 +314,7 @@ TEST(ticking_threads, may_execute_another_program_while_they_tick) {
     end_while_ticking([] { ::execl("/bin/busybox", "busybox", "true", nullptr); }, 0);
 }
 
-// The thread does not leave, but its entry becomes free for the next thread, repeatedly.
+// The thread does not unregister, but its entry becomes free for the next thread, repeatedly.
 TEST(ticking_threads, may_end_without_unregistering) {
     device d;
     ASSERT_EQ(d.allow_grind(), 0);
@@ -336,14 +336,14 @@ TEST(ticking_threads, may_outlive_the_device) {
     for (int i = 0; i < 5; ++i) {
         auto d = std::make_unique<device>();
         ASSERT_EQ(d->allow_grind(), 0);
-        std::atomic<bool> joined{false};
-        all.emplace_back([&d, &joined, &stop] {
+        std::atomic<bool> registered{false};
+        all.emplace_back([&d, &registered, &stop] {
             tutti_tick_register how = tick_registration(TUTTI_MIN_PERIOD_NS);
             EXPECT_EQ(d->call(TUTTI_TICK_REGISTER, &how), 0);
-            joined = true;
+            registered = true;
             EXPECT_EQ(grind(&stop), 0u);
         });
-        while (!joined) std::this_thread::yield();
+        while (!registered) std::this_thread::yield();
         d.reset();
     }
     stop = true;

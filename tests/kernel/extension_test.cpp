@@ -1,4 +1,4 @@
-// An extended time slice for a transaction: long enough for a short one, bounded, and paid back. The guest has one
+// An extended time slice for a transaction: long enough for a short one, bounded, and returned. The guest has one
 // processor and counts instructions instead of time (QEMU's -icount), so other work on this machine has no influence.
 #include <algorithm>
 #include <chrono>
@@ -65,8 +65,8 @@ TEST_F(extension_test, suffices_for_a_short_transaction) {
 }
 
 struct shares {
-    double part;                       // fraction of the processor time
-    std::chrono::nanoseconds longest;  // longest time slice for which the other thread had to wait
+    double part;                         // fraction of the processor time
+    std::chrono::nanoseconds max_slice;  // longest time slice for which the other thread had to wait
     __u64 extended;
 };
 
@@ -85,7 +85,7 @@ shares share_as(__u64 transaction) {
         [&](const std::atomic<bool>& stop) {
             for (moment last = now(); !stop; last = now()) {
                 relax();
-                s.longest = std::max<std::chrono::nanoseconds>(s.longest, now() - last);
+                s.max_slice = std::max<std::chrono::nanoseconds>(s.max_slice, now() - last);
             }
         });
     return s;
@@ -98,8 +98,8 @@ TEST_F(extension_test, gains_no_processor_time) {
     EXPECT_GT(with.part, 0.45);
     EXPECT_LT(with.part, 0.55);
     // The limit is two ticks, or the kernel scheduler's own value, plus the extension.
-    EXPECT_LT(with.longest, std::max<std::chrono::nanoseconds>(8ms, without.longest) +
-                                2 * std::chrono::nanoseconds{TUTTI_TURN_EXTENSION_NS});
+    EXPECT_LT(with.max_slice, std::max<std::chrono::nanoseconds>(8ms, without.max_slice) +
+                                  2 * std::chrono::nanoseconds{TUTTI_TURN_EXTENSION_NS});
 }
 
 // The extension starts before it is known that the interrupt has woken a thread of higher priority.
@@ -130,15 +130,15 @@ TEST_F(extension_test, delays_real_time_threads_no_longer) {
 }
 
 /// Returns the number of extended time slices of a thread in 300 ms, beside another thread, for one transaction with
-/// that `longer_from`.
-__u64 extended_from(std::chrono::nanoseconds longer_from) {
+/// that `extend_from`.
+__u64 extended_from(std::chrono::nanoseconds extend_from) {
     const device d;
     __u64 extended = 0;
     share(
         300ms,
         [&](const std::atomic<bool>& stop) {
             const registered_thread me{d};
-            write_once<__u64>(me.entry().extend_from_ns, static_cast<__u64>(longer_from.count()));
+            write_once<__u64>(me.entry().extend_from_ns, static_cast<__u64>(extend_from.count()));
             me.begin(1);
             spin(stop);
             extended = read_once(me.entry().extended);
@@ -147,8 +147,8 @@ __u64 extended_from(std::chrono::nanoseconds longer_from) {
     return extended;
 }
 
-// Half of the time during which they share the processor.
-TEST_F(extension_test, begins_when_the_transaction_asks_for_it) {
+// The transaction requests the extension in half of the time during which the threads share the processor.
+TEST_F(extension_test, begins_when_the_transaction_requests_it) {
     const auto later = [](std::chrono::nanoseconds by) { return now().time_since_epoch() + by; };
     const __u64 all = extended_from(later(0ns)), half = extended_from(later(150ms));
     EXPECT_GT(all, 20u);

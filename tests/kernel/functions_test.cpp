@@ -57,7 +57,7 @@ private:
     static void write(const char* file, const std::string& what) {
         std::ofstream f{at(file)};
         f << what << std::flush;
-        EXPECT_TRUE(f.good()) << file << " takes no '" << what << "'";
+        EXPECT_TRUE(f.good()) << file << " refuses '" << what << "'";
     }
 };
 

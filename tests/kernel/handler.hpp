@@ -10,7 +10,7 @@ extern "C" {
 /// Increments `handled` of the thread, and sets its entry's `preemptable` again.
 void handler_entry() noexcept;
 void handler_end() noexcept;
-/// Runs until `*stop`, which it checks after each turn. Returns the number of changed values in registers, flags,
+/// Runs until `*stop`, which it checks after each round. Returns the number of changed values in registers, flags,
 /// vectors and the red zone. All of its code is in [grind_begin, grind_end).
 std::uint64_t grind(const std::atomic<bool>* stop) noexcept;
 void grind_end() noexcept;
@@ -21,7 +21,7 @@ void restartable_end() noexcept;
 
 /// Ends a transaction as a processor may. It loads `waiters`, and its store to `running` becomes visible only some time
 /// after a waiter exists, unless an interrupt comes first. After an interrupt, it repeats both. Returns the value that
-/// it has loaded. REQUIRES: the thread has joined with [end_late_again, end_late_begin) as its handler, and
+/// it has loaded. REQUIRES: the thread has registered with [end_late_again, end_late_begin) as its handler, and
 /// [end_late_begin, end_late_end) is allowed.
 std::uint32_t end_late(tutti_transaction* of_thread, tutti_tick_entry* of_ticks) noexcept;
 void end_late_again() noexcept;

@@ -28,7 +28,7 @@ void scribble_on(tutti_transaction& t, std::mt19937_64& random, __u64 value) {
     }
 }
 
-/// Writes garbage into every entry until it is told to stop.
+/// Writes garbage into every entry until it is stopped.
 void scribble(const device& d, const std::atomic<bool>& stop, std::uint64_t seed) {
     std::mt19937_64 random{seed};
     while (!stop) {
@@ -87,7 +87,7 @@ void call_at_random(const device& d, std::uint64_t seed, std::size_t calls) {
     ::_exit(0);
 }
 
-TEST(hostile_program, harms_nobody_else) {
+TEST(hostile_program, harms_no_other_program) {
     device d;
     ASSERT_EQ(d.allow_grind(), 0);
     ticking_thread bystander{d, tick_registration(100'000)};

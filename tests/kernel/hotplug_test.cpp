@@ -27,7 +27,7 @@ TEST(processors, go_offline_and_return) {
     ASSERT_EQ(d.allow_grind(), 0);
     std::deque<ticking_thread> ticking;
     for (int i = 0; i < 3; ++i) ticking.emplace_back(d, tick_registration(200'000));
-    // The thread joins on the processor that goes offline.
+    // The thread registers on the processor that goes offline.
     cpu_set_t all;
     ASSERT_EQ(::sched_getaffinity(0, sizeof all, &all), 0);
     pin_to(1);

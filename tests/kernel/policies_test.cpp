@@ -145,7 +145,7 @@ TEST_F(kernel_policies_test, keep_every_increment) {
     for (const policy p : {policy::serialize_kernel, policy::serialize_soft_kernel}) {
         tutti::var<long> first{0}, second{0};
         constexpr long rounds = 1000;
-        tutti::support::worker_group(4, [&](unsigned me) {
+        tutti::support::run_threads(4, [&](unsigned me) {
             for (long i = 0; i < rounds; ++i) {
                 tutti::atomically({.policy = p}, [&](tutti::tx& t) {
                     tutti::var<long>& from = me % 2 == 0 ? first : second;
@@ -165,7 +165,7 @@ TEST_F(kernel_policies_test, keep_every_increment) {
 TEST_F(kernel_policies_test, serve_more_threads_than_there_are_entries) {
     tutti::var<long> x{0};
     constexpr unsigned threads = TUTTI_THREADS + 6;
-    tutti::support::worker_group(threads, [&](unsigned) {
+    tutti::support::run_threads(threads, [&](unsigned) {
         for (int i = 0; i < 20; ++i) {
             tutti::atomically({.policy = policy::serialize_kernel}, [&](tutti::tx& t) { x.set(t, x.get(t) + 1); });
         }
@@ -234,7 +234,7 @@ std::uint64_t run_beside_another(const options& how) {
                 for (int i = 0; i < 20'000; ++i) asm volatile("");
             });
             ASSERT_EQ(sum(&tutti_transaction::running, all), 0u);
-            ASSERT_EQ(sum(&tutti_transaction::waiters, all), 0u) << "it has not paid back";
+            ASSERT_EQ(sum(&tutti_transaction::waiters, all), 0u) << "it has not returned the extension";
         }
         extended = sum(&tutti_transaction::extended, all) - before;
     }}.join();
@@ -243,7 +243,7 @@ std::uint64_t run_beside_another(const options& how) {
     return extended;
 }
 
-// The kernel extends the time slice, and the commit pays it back.
+// The kernel extends the time slice, and the commit returns the extra time.
 TEST_F(kernel_policies_test, a_near_deadline_keeps_the_processor) {
     if (std::getenv("TUTTI_TEST_SCHEDULER") != nullptr) GTEST_SKIP() << "the scheduler counts by itself";
     EXPECT_GT(run_beside_another({.policy = policy::deadline, .deadline = std::chrono::milliseconds{10}}), 5u);
@@ -260,17 +260,17 @@ TEST(kernel_policies_without_device, wait_in_user_space_and_report_it_once) {
     testing::internal::CaptureStderr();
     tutti::var<long> x{0};
     for (const policy p : {policy::serialize_kernel, policy::serialize_soft_kernel}) {
-        tutti::support::worker_group(4, [&](unsigned) {
+        tutti::support::run_threads(4, [&](unsigned) {
             for (int i = 0; i < 500; ++i) {
                 tutti::atomically({.policy = p}, [&](tutti::tx& t) { x.set(t, x.get(t) + 1); });
             }
         });
     }
     EXPECT_EQ(x.load(), 4000);
-    const std::string said = testing::internal::GetCapturedStderr();
-    std::fputs(said.c_str(), stdout);
-    EXPECT_EQ(said.find("tutti: losers of conflicts wait in user space, not in the kernel: "), 0u) << said;
-    EXPECT_EQ(said.find('\n'), said.size() - 1) << said;
+    const std::string output = testing::internal::GetCapturedStderr();
+    std::fputs(output.c_str(), stdout);
+    EXPECT_EQ(output.find("tutti: losers of conflicts wait in user space, not in the kernel: "), 0u) << output;
+    EXPECT_EQ(output.find('\n'), output.size() - 1) << output;
     EXPECT_EQ(transactions(), nullptr);
 }
 
@@ -281,7 +281,7 @@ TEST(kernel_policies_without_device, extend_no_turn_and_report_it_once) {
     testing::internal::CaptureStderr();
     tutti::var<long> x{0};
     for (const auto in : {std::chrono::nanoseconds{std::chrono::hours{1}}, std::chrono::nanoseconds{1}}) {
-        tutti::support::worker_group(4, [&](unsigned) {
+        tutti::support::run_threads(4, [&](unsigned) {
             for (int i = 0; i < 100; ++i) {
                 tutti::atomically({.policy = policy::deadline, .deadline = in},
                                   [&](tutti::tx& t) { x.set(t, x.get(t) + 1); });
@@ -289,13 +289,13 @@ TEST(kernel_policies_without_device, extend_no_turn_and_report_it_once) {
         });
     }
     EXPECT_EQ(x.load(), 800);
-    const std::string said = testing::internal::GetCapturedStderr();
-    std::fputs(said.c_str(), stdout);
-    EXPECT_EQ(said.find("tutti: no turn on a processor is longer for a deadline: " TUTTI_DEVICE), 0u) << said;
-    EXPECT_TRUE(said.find("; this kernel has no slice extension") != std::string::npos ||
-                said.find("; slice extension is off, or this C library too old for it") != std::string::npos)
-        << said;
-    EXPECT_EQ(said.find('\n'), said.size() - 1) << said;
+    const std::string output = testing::internal::GetCapturedStderr();
+    std::fputs(output.c_str(), stdout);
+    EXPECT_EQ(output.find("tutti: time slices are not extended for deadlines: " TUTTI_DEVICE), 0u) << output;
+    EXPECT_TRUE(output.find("; this kernel has no slice extension") != std::string::npos ||
+                output.find("; slice extension is off, or this C library too old for it") != std::string::npos)
+        << output;
+    EXPECT_EQ(output.find('\n'), output.size() - 1) << output;
 }
 
 }  // namespace

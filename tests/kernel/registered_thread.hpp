@@ -1,4 +1,4 @@
-// Threads that have enrolled, as winners and losers of conflicts.
+// Threads that have registered for transactions, as winners and losers of conflicts.
 #pragma once
 
 #include <csignal>
@@ -11,7 +11,7 @@ namespace kernel_test {
 
 constexpr unsigned long max_wait_ns = TUTTI_MAX_WAIT_NS;
 
-/// Enrols the calling thread during its lifetime.
+/// Registers the calling thread for transactions during its lifetime.
 class registered_thread {
 public:
     explicit registered_thread(const device& of) : of_{of} {
@@ -27,7 +27,7 @@ public:
 
     [[nodiscard]] unsigned number() const { return number_; }
     [[nodiscard]] tutti_transaction& entry() const { return of_.transaction(number_); }
-    /// Ends the thread without resigning.
+    /// Makes the thread end without unregistering.
     void abandon() { gone_ = true; }
 
     void begin(__u64 transaction) const { write_once<__u64>(entry().running, transaction); }
@@ -109,11 +109,11 @@ private:
         for (std::uint64_t n = 1;; ++n) {
             wait_until([&] { return begun_ >= n || stop_; });
             if (stop_) break;
-            const std::uint64_t outlasted = read_once(me.entry().timed_out);
+            const std::uint64_t timed_out = read_once(me.entry().timed_out);
             const int error = me.wait_for(static_cast<unsigned>(number_), n);
             if (error != 0 && error != ETIMEDOUT) ++errors_;
             if (read_once(of_.transaction(static_cast<unsigned>(number_)).running) == n) continue_after_timeout(me, n);
-            else if (read_once(me.entry().timed_out) != outlasted) ++lost_;
+            else if (read_once(me.entry().timed_out) != timed_out) ++lost_;
             slept_ = read_once(me.entry().slept);
             back_ = n;
         }

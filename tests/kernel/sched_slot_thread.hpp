@@ -38,7 +38,7 @@ inline tutti::device::scheduler_connection& own_connection() {
     return connection;
 }
 
-/// Gives the calling thread a seat during its lifetime.
+/// Gives the calling thread a slot during its lifetime.
 class sched_slot_thread {
 public:
     sched_slot_thread() : number_{tutti::device::acquire_sched_slot(*own_connection().shared)} {
@@ -55,7 +55,7 @@ public:
     [[nodiscard]] std::uint32_t tid() const { return tid_; }
     [[nodiscard]] tutti_transaction& entry() const { return own_connection().shared->transactions[number_]; }
     [[nodiscard]] tutti_sched_slot& slot() const { return own_connection().shared->slots[number_]; }
-    /// Ends the thread without releasing the seat.
+    /// Makes the thread end without releasing the slot.
     void abandon() const { gone_ = true; }
 
     void begin(std::uint64_t transaction) const { write_once(entry().running, transaction); }
@@ -64,10 +64,10 @@ public:
         tutti::device::end_transaction(slot(), entry());
     }
     void wait_for(std::uint32_t winner, std::uint64_t transaction,
-                  std::chrono::nanoseconds longest = std::chrono::seconds{1}) const {
+                  std::chrono::nanoseconds max_wait = std::chrono::seconds{1}) const {
         write_once(entry().awaits, winner);
         write_once(entry().awaited, transaction);
-        const auto until = now().time_since_epoch() + longest;
+        const auto until = now().time_since_epoch() + max_wait;
         tutti::device::wait_in_sched_slot(slot(), static_cast<std::uint64_t>(until.count()));
         write_once(entry().awaited, 0);
     }

@@ -52,12 +52,12 @@ programs=("$@")
 increments="env TUTTI_TEST_KERNEL=1 ${2:-$program} --gtest_brief=1 --gtest_repeat=10 --gtest_filter=*increment"
 # The test that has to notice the fault.
 declare -A notices=(
-    [free_extension]=gains_nothing
-    [endless_extension]=gains_nothing
-    [ahead_of_time]=when_the_transaction_asks
+    [free_extension]=gains_no_time
+    [endless_extension]=gains_no_time
+    [ahead_of_time]=when_the_transaction_requests
     [no_release]=until_the_commit
     [no_wait]=until_the_commit
-    [same_weight]=runs_on_gets_less
+    [same_weight]=deferring_loser_gets_less
     [ignores_ends]=ends_with_the_winners_thread
     [deaf_to_signals]=a_signal_ends
     [one_map_for_all]=garbage
@@ -74,5 +74,5 @@ sh /serve.sh no_fault well sh /workloads.sh ${*:2}
 sh /serve.sh no_fault killed $increments
 sh /serve.sh no_fault less $increments
 sh /serve.sh no_fault more $increments
-sh /serve.sh moves_inside ill $program --gtest_brief=1 --gtest_filter=processors.nobody_moves*
+sh /serve.sh moves_inside ill $program --gtest_brief=1 --gtest_filter=processors.threads_do_not_migrate*
 END

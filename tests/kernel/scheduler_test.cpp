@@ -1,8 +1,8 @@
 // The sched_ext program, seen from a program that it serves. A waiter leaves the processor, for no longer than
-// necessary. A transaction pays back time beyond its slice. Garbage harms only its writer.
+// necessary. A transaction returns time beyond its slice. Garbage harms only its writer.
 //
-// Guests of the tests named `scheduler_connection` count instructions instead of time, so other work of this machine does not show
-// in them. Tests named `processors` need two processors, which use this machine's time, so these tests measure no
+// Guests of the tests named `scheduler` count instructions instead of time, so other work of this machine does not
+// show in them. Tests named `processors` need two processors, which use this machine's time, so these tests measure no
 // times.
 #include <gtest/gtest.h>
 #include <sched.h>
@@ -184,7 +184,7 @@ TEST(scheduler, a_program_has_one_connection) {
 }
 
 // The thread gets extensions all the time, each of a bounded length, and has to pay for them.
-TEST(scheduler, to_claim_a_transaction_gains_nothing) {
+TEST(scheduler, claiming_a_transaction_gains_no_time) {
     std::chrono::nanoseconds longest{0};
     std::uint64_t extensions = 0;
     const double part = share(
@@ -195,7 +195,7 @@ TEST(scheduler, to_claim_a_transaction_gains_nothing) {
             spin(stop);
             extensions = read_once(me.slot().extended);
             me.end();
-            EXPECT_EQ(read_once(me.slot().extended), 0u) << "it has paid back";
+            EXPECT_EQ(read_once(me.slot().extended), 0u) << "it has returned the extension";
         },
         [&](const std::atomic<bool>& stop) {
             moment last = now();
@@ -212,14 +212,14 @@ TEST(scheduler, to_claim_a_transaction_gains_nothing) {
     EXPECT_LT(part, 0.55);
 }
 
-TEST(scheduler, extends_when_the_transaction_asks_for_it) {
-    const auto extensions_from = [](std::chrono::nanoseconds longer_from) {
+TEST(scheduler, extends_when_the_transaction_requests_it) {
+    const auto extensions_from = [](std::chrono::nanoseconds extend_from) {
         std::uint64_t extensions = 0;
         share(
             300ms,
             [&](const std::atomic<bool>& stop) {
                 const sched_slot_thread me;
-                write_once(me.entry().extend_from_ns, static_cast<__u64>(longer_from.count()));
+                write_once(me.entry().extend_from_ns, static_cast<__u64>(extend_from.count()));
                 me.begin(1);
                 spin(stop);
                 extensions = read_once(me.slot().extended);
@@ -232,7 +232,7 @@ TEST(scheduler, extends_when_the_transaction_asks_for_it) {
     EXPECT_EQ(extensions_from(now().time_since_epoch() + 1h), 0u);
 }
 
-TEST(scheduler, a_loser_that_runs_on_gets_less) {
+TEST(scheduler, a_deferring_loser_gets_less_time) {
     const sched_slot_thread winner;
     std::atomic<std::uint64_t> running{1};
     winner.begin(1);
@@ -284,7 +284,7 @@ TEST(scheduler, no_winner_lowers_a_weight_for_long) {
     for (;;) {
         const auto value = random() % 4 == 0 ? random() : random() % 70;
         write_once(words[random() % (sizeof(tutti_shared) / sizeof *words)], value);
-        // The thread has a seat in between.
+        // The thread has a slot in between.
         if (random() % 64 == 0) write_once(me.slot().tid, me.tid());
         if (random() % 64 == 0) relax();
         if (random() % 512 == 0) ::sched_yield();
@@ -292,7 +292,7 @@ TEST(scheduler, no_winner_lowers_a_weight_for_long) {
 }
 
 // Another user's process writes garbage on the processor of one of this test's threads, while other threads continue.
-TEST(scheduler, garbage_harms_who_writes_it) {
+TEST(scheduler, garbage_harms_only_its_writer) {
     int ready[2];
     ASSERT_EQ(::pipe(ready), 0);
     const pid_t child = ::fork();
@@ -334,14 +334,14 @@ TEST(scheduler, garbage_harms_who_writes_it) {
     beside.join();
     // Its fair share is a third.
     EXPECT_GT(took * 100 / (now() - begin), 27);
-    EXPECT_EQ(::waitpid(child, nullptr, WNOHANG), 0) << "it is at it still";
+    EXPECT_EQ(::waitpid(child, nullptr, WNOHANG), 0) << "it still writes";
     ::kill(child, SIGKILL);
     ::waitpid(child, nullptr, 0);
 }
 
 TEST(processors, loses_no_wake_up) {
     const sched_slot_thread winner;
-    std::atomic<std::uint64_t> running{0}, seen{0}, slept{0}, outlasted{0};
+    std::atomic<std::uint64_t> running{0}, seen{0}, slept{0}, timed_out{0};
     std::atomic<bool> stop{false};
     std::thread loser{[&] {
         const sched_slot_thread me;
@@ -356,7 +356,7 @@ TEST(processors, loses_no_wake_up) {
             seen = t;
             me.wait_for(winner.number(), t);
             slept = read_once(me.entry().slept);
-            outlasted = read_once(me.entry().timed_out);
+            timed_out = read_once(me.entry().timed_out);
         }
     }};
     std::mt19937 random{1};
@@ -373,11 +373,11 @@ TEST(processors, loses_no_wake_up) {
     loser.join();
     EXPECT_GE(slept, 100u);
     // Sometimes the winner is off its processor for that long, or the guest's processor off this machine's.
-    EXPECT_LE(outlasted, slept / 10 + 5);
+    EXPECT_LE(timed_out, slept / 10 + 5);
 }
 
 // Six threads on two processors.
-TEST(processors, nobody_moves_inside_a_transaction) {
+TEST(processors, threads_do_not_migrate_inside_transactions) {
     std::atomic<bool> stop{false};
     std::atomic<unsigned> moved{0}, transactions{0};
     std::vector<std::thread> all;

@@ -24,9 +24,9 @@ public:
             const registered_thread me{of};
             tid_ = ::gettid();
             do {
-                const __u32 slept = read_once(me.entry().slept), outlasted = read_once(me.entry().timed_out);
+                const __u32 slept = read_once(me.entry().slept), timed_out = read_once(me.entry().timed_out);
                 error_ = me.wait_for(winner, 1, ns);
-                woken_ = read_once(me.entry().slept) != slept && read_once(me.entry().timed_out) == outlasted;
+                woken_ = read_once(me.entry().slept) != slept && read_once(me.entry().timed_out) == timed_out;
             } while (error_ == ETIMEDOUT);
         }};
     }
@@ -41,8 +41,8 @@ public:
             std::ifstream{where} >> function;  // "0" while it runs, nothing once it has ended
         }
     }
-    /// Returns 1 if the thread was told that the transaction is over, and did not find out by its own check. In a slow
-    /// guest some threads may find out that way, but not all.
+    /// Returns 1 if a wake-up ended the thread's wait, instead of its own check. In a slow guest, the checks of some
+    /// threads may end their waits, but not all.
     int woken() {
         thread_.join();
         EXPECT_EQ(error_, 0);
@@ -97,7 +97,7 @@ void meet_on_two_processors(const device& d, __u64 rounds, End&& end, Lose&& los
             begun = n;
             end(me);
             while (back < n) std::this_thread::yield();
-            EXPECT_EQ(d.call(TUTTI_WAKE_WAITERS), 0) << "and nothing of this round is left for the next";
+            EXPECT_EQ(d.call(TUTTI_WAKE_WAITERS), 0) << "nothing of this round is left for the next";
         }
     }};
     std::thread loser{[&] {
@@ -161,9 +161,9 @@ TEST(serialization, interrupts_a_winner_whose_end_may_not_show_yet) {
             EXPECT_EQ(sees_the_loser ? d.call(TUTTI_WAKE_WAITERS) : 0, 0);
         },
         [&](const registered_thread& me, unsigned winner, __u64 n) {
-            const __u32 outlasted = read_once(me.entry().timed_out);
+            const __u32 timed_out = read_once(me.entry().timed_out);
             while (me.wait_for(winner, n) == ETIMEDOUT) {}
-            lost += read_once(me.entry().timed_out) != outlasted;
+            lost += read_once(me.entry().timed_out) != timed_out;
         });
     EXPECT_LE(lost, 2u);
 }
@@ -314,7 +314,7 @@ TEST(serialization, refuses_invalid_arguments) {
         EXPECT_EQ(me.wait_for(~0U, 1, 1000, how), EINVAL);
         EXPECT_EQ(me.wait_for(me.number() + 1, 0, 1000, how), EINVAL);
         EXPECT_EQ(me.wait_for(me.number() + 1, 1, 0, how), EINVAL);
-        EXPECT_EQ(me.wait_for(me.number() + 1, 1, 1000, how), 0) << "nobody is there";
+        EXPECT_EQ(me.wait_for(me.number() + 1, 1, 1000, how), 0) << "no thread has that entry";
     }
 }
 

@@ -4,8 +4,8 @@
 # repeatedly, although the scheduler is killed meanwhile, or has to leave because the second processor goes or comes.
 build=$1 expected=$2
 shift 2
-trap 'cat /tmp/said >&2' EXIT
-"/$build/tutti-scheduler" --group other "/$build/scheduler.bpf.o" 2>/tmp/said &
+trap 'cat /tmp/messages >&2' EXIT
+"/$build/tutti-scheduler" --group other "/$build/scheduler.bpf.o" 2>/tmp/messages &
 scheduler=$!
 until [ -e /run/tutti/scheduler ]; do
     kill -0 $scheduler || exit 1
@@ -26,11 +26,11 @@ case $expected in
             more) echo 1 >$second ;;
         esac
         # Runs it once more with the kernel's own scheduler, which takes over after it has removed the killed one.
-        looks=0
+        checks=0
         until [ "$(cat /sys/kernel/sched_ext/state)" = disabled ]; do
             usleep 20000
-            looks=$((looks + 1))
-            [ $looks -lt 3000 ] || exit 1
+            checks=$((checks + 1))
+            [ $checks -lt 3000 ] || exit 1
         done
         wait $scheduler
         status=$?
@@ -38,7 +38,7 @@ case $expected in
         wait $program || exit 1
         [ "$expected" = killed ] && rm /run/tutti/scheduler && exit
         # A scheduler that was forced to leave prints the reason, and leaves nothing behind.
-        [ $status = 1 ] && [ ! -e /run/tutti/scheduler ] && grep -q 'ended the scheduler: .*cpu 1 going' /tmp/said
+        [ $status = 1 ] && [ ! -e /run/tutti/scheduler ] && grep -q 'ended the scheduler: .*cpu 1 going' /tmp/messages
         exit
         ;;
 esac

@@ -1,5 +1,5 @@
 // The kernel's own extension of a time slice (rseq, Linux 7), which policy `deadline` uses without the module and the
-// scheduler. The policy requests it only near a deadline. The kernel grants it, and a yield pays it back.
+// scheduler. The policy requests it only near a deadline. The kernel grants it, and a yield returns it.
 //
 // glibc before 2.41 registers an area for which the kernel grants nothing. This program therefore registers its own
 // area, and publishes its place instead of the C library. GLIBC_TUNABLES=glibc.pthread.rseq=0 keeps the C library from

@@ -12,9 +12,9 @@
 namespace kernel_test {
 namespace {
 
-/// A program whose first thread ticks at every return to its code. It reports that, and runs until it is told to end.
+/// A program whose first thread ticks at every return to its code. It reports that, and runs until it receives a byte.
 /// Its exit status is 0 if nothing was damaged.
-[[noreturn]] void tick_until_told(int say, int hear) {
+[[noreturn]] void tick_until_stopped(int out, int in) {
     device d;
     tutti_tick_register how = tick_registration(TUTTI_MIN_PERIOD_NS);
     if (d.allow_grind() != 0 || d.call(TUTTI_TICK_REGISTER, &how) != 0) ::_exit(2);
@@ -29,7 +29,7 @@ namespace {
     std::thread{[&] {
         while (read_once(e.redirected) == 0) std::this_thread::yield();
         char byte = 0;
-        stop = ::write(say, "x", 1) == 1 && ::read(hear, &byte, 1) == 1;
+        stop = ::write(out, "x", 1) == 1 && ::read(in, &byte, 1) == 1;
     }}.detach();
     ::_exit(grind(&stop) == 0 && read_once(e.redirected) != 0 ? 0 : 1);
 }
@@ -41,7 +41,7 @@ protected:
         ASSERT_EQ(::pipe(to_), 0);
         child_ = ::fork();
         ASSERT_GE(child_, 0);
-        if (child_ == 0) tick_until_told(from_[1], to_[0]);
+        if (child_ == 0) tick_until_stopped(from_[1], to_[0]);
         char byte = 0;
         ASSERT_EQ(::read(from_[0], &byte, 1), 1);
         ASSERT_EQ(::ptrace(PTRACE_SEIZE, child_, nullptr, nullptr), 0);
@@ -136,7 +136,7 @@ TEST(compat_calls, are_refused) {
     void* const page = ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
     ASSERT_NE(page, MAP_FAILED);
     const int known = call_of_32_bits(d.fd(), 0x5421 /* FIONBIO, which every file takes */, page);
-    if (known == ENOSYS) GTEST_SKIP() << "this kernel has no such door";
+    if (known == ENOSYS) GTEST_SKIP() << "this kernel has no 32-bit system calls";
     EXPECT_EQ(known, 0);
     auto& how = *new (page) tutti_tick_register(tick_registration());
     for (const unsigned long what : std::initializer_list<unsigned long>{
@@ -144,7 +144,7 @@ TEST(compat_calls, are_refused) {
              TUTTI_TX_UNREGISTER, TUTTI_AWAIT, TUTTI_DEFER, TUTTI_RESUME, TUTTI_WAKE_WAITERS}) {
         EXPECT_EQ(call_of_32_bits(d.fd(), what, &how), ENOTTY) << what;
     }
-    EXPECT_EQ(d.call(TUTTI_TICK_UNREGISTER), ESRCH) << "it has joined all the same";
+    EXPECT_EQ(d.call(TUTTI_TICK_UNREGISTER), ESRCH) << "it is registered nevertheless";
     ::munmap(page, 4096);
 }
 

@@ -139,8 +139,8 @@ void asleep() {
     other.join();
 }
 
-/// The child's thread is the one that goes on to sleep. Its registrations no longer exist, so it looks again, and later
-/// sleepers are counted from zero.
+/// The child's thread is the one that is about to sleep. Its registrations no longer exist, so it checks again, and
+/// later sleepers are counted from zero.
 void on_its_way_to_sleep() {
     tutti::var<bool> rung{false};
     pid_t child = -1;

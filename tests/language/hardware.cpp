@@ -38,8 +38,8 @@ bool processor_has_rtm() {
 // Asked once: a virtual machine traps every CPUID, which takes some 50 us.
 const bool may_ask = processor_has_rtm();
 bool expects_hardware() {
-    const char* const wish = std::getenv("TUTTI_HARDWARE");
-    return may_ask && wish != nullptr && std::string_view{wish} == "auto";
+    const char* const value = std::getenv("TUTTI_HARDWARE");
+    return may_ask && value != nullptr && std::string_view{value} == "auto";
 }
 
 TUTTI_PURE bool runs_in_hardware() {
@@ -49,7 +49,7 @@ TUTTI_PURE bool runs_in_hardware() {
 }
 
 template <class F>
-void crew(unsigned threads, F work) {
+void run_threads(unsigned threads, F work) {
     std::vector<std::thread> all;
     for (unsigned i = 0; i < threads; ++i) all.emplace_back([&work, i] { work(i); });
     for (std::thread& t : all) t.join();
@@ -114,7 +114,7 @@ void meets() {
     constexpr unsigned threads = 4;
     constexpr long rounds = 40000;
     std::atomic<long> in_hardware{0}, torn{0};
-    crew(threads, [&](unsigned me) {
+    run_threads(threads, [&](unsigned me) {
         std::uint32_t dice = me + 1;
         for (long i = 0; i < rounds; ++i) {
             dice = dice * 1664525 + 1013904223;

@@ -21,7 +21,7 @@ namespace language {
 inline int certainly = 1;  // hidden from the compiler
 
 template <class F>
-void run_worker_group(int threads, F body) {
+void run_threads(int threads, F body) {
     std::vector<std::thread> crew;
     for (int t = 0; t != threads; ++t) crew.emplace_back(body, t);
     for (std::thread& t : crew) t.join();

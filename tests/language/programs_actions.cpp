@@ -22,7 +22,7 @@ void commit_order() {
     constexpr int each = 5000;
     committed.reserve(4 * each);
     static long ticket = 0;
-    run_worker_group(4, [](int) {
+    run_threads(4, [](int) {
         for (int i = 0; i != each; ++i) {
             __transaction_atomic {
                 const long mine = ++ticket;

@@ -15,7 +15,7 @@ namespace language {
 void turns() {
     static long count = 0;
     std::atomic<int> turn{0};
-    run_worker_group(3, [&](int me) {
+    run_threads(3, [&](int me) {
         for (int seen = turn; seen < me; seen = turn) turn.wait(seen);
         for (int i = 0; i != 40000; ++i) {
             if (i == 20000) {
@@ -40,7 +40,7 @@ long pair_b = 0;
 
 /// Code without clones runs alone: no other block sees or changes its intermediate states.
 void synchronized_blocks() {
-    run_worker_group(4, [](int me) {
+    run_threads(4, [](int me) {
         for (int i = 0; i != 300; ++i) {
             if ((i + me) % 3 == 0) {
                 synchronized {
@@ -74,7 +74,7 @@ made_once& the_one() {
 
 void static_initialisation() {
     std::atomic<long> letters{0};
-    run_worker_group(4, [&](int) {
+    run_threads(4, [&](int) {
         long here = 0;
         synchronized { here = static_cast<long>(the_one().name.size()); }
         letters += here;

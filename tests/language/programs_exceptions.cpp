@@ -159,7 +159,7 @@ void exceptions_that_are_over() {
 void exceptions_under_contention() {
     static long count = 0;
     std::atomic<long> caught{0};
-    run_worker_group(4, [&](int) {
+    run_threads(4, [&](int) {
         for (int i = 0; i != 500; ++i) {
             try {
                 __transaction_atomic { ++count; throw_text(); }

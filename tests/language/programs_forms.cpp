@@ -51,7 +51,7 @@ void restarted_within() {
 /// Expressions, whole functions, and the blocks of the technical specification, in several threads at once.
 void forms() {
     restarted_within();
-    run_worker_group(4, [](int) {
+    run_threads(4, [](int) {
         for (int i = 0; i != 500; ++i) {
             const long before = next();
             EXPECT(next_relaxed() > before);
@@ -77,7 +77,7 @@ void thrown_out_of_noexcept() {
 
 /// A block of one language calls a function with a clone in the other, which has blocks of its own.
 void two_languages() {
-    run_worker_group(4, [](int) {
+    run_threads(4, [](int) {
         for (int i = 0; i != 500; ++i) {
             raise_in_c();
             __transaction_atomic { add_in_c(&value, 1); add_in_c(&value, -7); ++value; }

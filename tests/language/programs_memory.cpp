@@ -98,7 +98,7 @@ TUTTI_PURE void* _ITM_memmoveRnWt(void*, const void*, std::size_t);
 
 /// Values that are copied as a whole: a commit validates a copy's reads, and overlapping copies work as memmove does.
 void copies() {
-    run_worker_group(4, [](int) {
+    run_threads(4, [](int) {
         for (int i = 0; i != 100; ++i) {
             __transaction_atomic {
                 wide mine;
@@ -120,7 +120,7 @@ void copies() {
 
 /// Neighbours in one word, including bit fields. (GCC 12 reads fields that share a byte without a barrier.)
 void bit_fields() {
-    run_worker_group(2, [](int me) {
+    run_threads(2, [](int me) {
         for (unsigned i = 0; i != 20000; ++i) {
             __transaction_atomic {
                 if (me == 0) { bits[1].d = (bits[1].d + 1) & 511; }

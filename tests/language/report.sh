@@ -117,13 +117,13 @@ sed 's/"executions":[0-9]*/"executions":-1/' "$good" >negative.json
 echo '[]' >list.json
 refuse 1 "cut.json is not JSON: " report cut.json
 refuse 1 "newer.json is not a report of a program: 'version' is not 4" report newer.json
-refuse 1 "astray.json is not .*: 'with' is not the number of anything" report astray.json
+refuse 1 "astray.json is not .*: 'with' is not the index of an element" report astray.json
 refuse 1 "lacking.json is not .*: it lacks 'executions'" report lacking.json
 refuse 1 "negative.json is not .*: 'executions' is not a whole number" report negative.json
 refuse 1 "list.json is not .*: it lacks 'format'" report list.json
 refuse 1 "none.json cannot be read: No such file" report none.json
 refuse 2 "--html: /nonexistent/page.html cannot be written: No such file" report "$good" --html=/nonexistent/page.html
-refuse 127 "./none: there is no such file" run -- ./none
-refuse 127 "no folder of PATH has such a program" run -- tutti-no-such-program
+refuse 127 "./none: No such file or directory" run -- ./none
+refuse 127 "command not found in PATH" run -- tutti-no-such-program
 refuse 126 "list.json is not a file that may be executed" run -- ./list.json
-refuse 2 "which program" run --report
+refuse 2 "no program given" run --report

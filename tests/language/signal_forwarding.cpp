@@ -369,7 +369,7 @@ TUTTI_PURE void cancel_in_library() {
 }
 
 /// A block that keeps its barriers because the library may roll it back keeps them when it runs again.
-void rewound_where_it_may_be_taken_back() {
+void rolled_back_in_part() {
     __transaction_atomic { ++left; cancel_in_library(); }
     EXPECT(runs == 2 && written.first == 0 && written.second == 0);
 }
@@ -387,7 +387,7 @@ int main(int argc, char** argv) {
     else if (which == "overtaken-in-handler") overtaken_in_handler();
     else if (which == "alone-in-handler") alone_in_handler();
     else if (which == "fork-in-handler") fork_in_handler();
-    else if (which == "rewound") rewound_where_it_may_be_taken_back();
+    else if (which == "rolled-back-in-part") rolled_back_in_part();
     else if (which == "busy") busy_for_long();
     else return 2;
     return 0;

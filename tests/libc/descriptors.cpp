@@ -262,7 +262,7 @@ void sizes() {
     ::close(fd);
 }
 
-void named_lock_table_test() {
+void names() {
     for (const ending e : every_ending) {
         const folder here;
         fill("old", "text");
@@ -440,7 +440,7 @@ int main() {
     pipes();
     reading();
     sizes();
-    named_lock_table_test();
+    names();
     errors();
     short_transfers();
     crowd();

@@ -23,7 +23,7 @@ mode_t mode_of(const char* path) {
     return ::stat(path, &about) == 0 ? about.st_mode & 07777 : 0;
 }
 
-void named_lock_table_test() {
+void names() {
     for (const ending e : every_ending) {
         const folder here;
         fill("old", "text");
@@ -371,7 +371,7 @@ void errors() {
 }  // namespace
 
 int main() {
-    named_lock_table_test();
+    names();
     descriptors_mode();
     removals();
     whole_paths();

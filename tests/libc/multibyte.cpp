@@ -15,7 +15,7 @@ using namespace differential;
 
 // Offsets in the arena.
 constexpr std::size_t at_text = 0, at_wide = 128, at_state = 400, at_place = 416, at_output = 512;
-constexpr std::size_t most_pieces = 12;
+constexpr std::size_t max_pieces = 12;
 
 char* text(arena& a, std::size_t at = 0) { return &a.bytes[at_text + at]; }
 wchar_t* wide(arena& a, std::size_t at = 0) { return reinterpret_cast<wchar_t*>(&a.bytes[at_wide]) + at; }
@@ -39,12 +39,12 @@ arena memory() {
     const bool whole_ones = *rc::gen::arbitrary<bool>();
     const auto most = whole_ones ? 5 : 7;
     std::string bytes;
-    for (std::size_t n = *rc::gen::inRange<std::size_t>(0, most_pieces); n != 0; --n) {
+    for (std::size_t n = *rc::gen::inRange<std::size_t>(0, max_pieces); n != 0; --n) {
         bytes += pieces[*rc::gen::inRange(0, most)];
     }
     std::memcpy(text(a), bytes.c_str(), bytes.size() + 1);
     std::size_t end = 0;
-    for (std::size_t n = *rc::gen::inRange<std::size_t>(0, most_pieces); n != 0; --n) {
+    for (std::size_t n = *rc::gen::inRange<std::size_t>(0, max_pieces); n != 0; --n) {
         wide(a)[end++] = characters[*rc::gen::inRange(0, whole_ones ? 5 : 8)];
     }
     return a;

@@ -12,7 +12,7 @@ namespace {
 using namespace differential;
 
 constexpr std::size_t characters = 128;  // size of the text; output goes behind it
-constexpr std::size_t most_before = 8;   // limit for appended text
+constexpr std::size_t max_appended = 8;  // limit for appended text
 
 wchar_t* text(arena& a, std::size_t at = 0) { return reinterpret_cast<wchar_t*>(a.bytes) + at; }
 wchar_t* target(arena& a) { return text(a, characters); }
@@ -23,7 +23,7 @@ arena memory() {
     const std::wstring alphabet(L"aaabbAB,; \x00e9\x4e2d\0", 13);
     for (std::size_t i = 0; i != characters; ++i) text(a)[i] = *rc::gen::elementOf(alphabet);
     // Every string is short enough to fit behind the end of another one in the target (wcscat).
-    text(a)[characters - most_before] = text(a)[characters - 1] = 0;
+    text(a)[characters - max_appended] = text(a)[characters - 1] = 0;
     return a;
 }
 
@@ -60,7 +60,7 @@ void writes(const arena& w, std::size_t x, std::size_t y, std::size_t n, wchar_t
         CHECK_CALL(w, as_is{}, wcsxfrm, (target(a), text(a, x), characters));
     }
     arena ends = w;
-    target(ends)[n % most_before] = 0;
+    target(ends)[n % max_appended] = 0;
     CHECK_CALL(ends, as_is{}, wcscat, (target(a), text(a, x)));
     CHECK_CALL(ends, as_is{}, wcsncat, (target(a), text(a, x), n % 100));
 }

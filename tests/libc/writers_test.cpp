@@ -3,8 +3,8 @@
 // language may run without barriers. Its calls are then glibc's own, and another thread's call may come between two of
 // them.
 //
-// Catches a stream that is released before the commit, and one whose lock a transaction does not take. Catches a touch
-// that is undone although a restart came before it.
+// Catches a stream that is released before the commit, and one whose lock a transaction does not acquire. Catches a
+// restart before the ownership that undoes the stream nevertheless.
 #include <gtest/gtest.h>
 
 #include <string_view>
@@ -52,7 +52,7 @@ void run(void (*write_line)(FILE*, int), int buffering, bool has_outsider) {
     FILE* const f = std::tmpfile();
     std::setvbuf(f, nullptr, buffering, BUFSIZ);
     line_number = 0;
-    tutti::support::worker_group(threads, [=](unsigned t) {
+    tutti::support::run_threads(threads, [=](unsigned t) {
         for (std::size_t i = 0; i != lines; ++i) {
             if (t == 0 && has_outsider) std::fprintf(f, "from outside, in %s call\n", "one");
             else write_line(f, static_cast<int>(t));

@@ -30,7 +30,7 @@ static void* begin_one(void* argument) {
     return NULL;
 }
 
-static void run_worker_group(void* (*body)(void*)) {
+static void run_threads(void* (*body)(void*)) {
     pthread_t crew[threads];
     for (long i = 0; i < threads; i++) CHECK(pthread_create(&crew[i], NULL, body, (void*)i) == 0);
     for (int i = 0; i < threads; i++) pthread_join(crew[i], NULL);
@@ -126,7 +126,7 @@ static void counts(void) {
     }
     CHECK(references == rounds / 3);
     references = 0;
-    run_worker_group(refer);
+    run_threads(refer);
     CHECK(references == threads * rounds);
 }
 
@@ -167,7 +167,7 @@ static void* look(void* own) {
 }
 
 static void privatization(void) {
-    run_worker_group(look);
+    run_threads(look);
     CHECK(item.key == looks && item.value == looks);
 }
 
@@ -298,7 +298,7 @@ static void* lock_first(void* argument) {
 
 static void lock_order(void) {
     const long before = items;
-    run_worker_group(lock_first);
+    run_threads(lock_first);
     CHECK(chunks == threads * rounds && items == before + threads * rounds);
 }
 
@@ -322,7 +322,7 @@ static void* store_and_look(void* argument) {
     }
     return NULL;
 }
-static void granularity(void) { run_worker_group(store_and_look); }
+static void granularity(void) { run_threads(store_and_look); }
 
 /* ---- 12: a sum is updated at the commit, so blocks do not conflict over it */
 
@@ -353,7 +353,7 @@ static void* count_all(void* argument) {
     return NULL;
 }
 static void commuting(void) {
-    run_worker_group(count_all);
+    run_threads(count_all);
     CHECK(total == threads * rounds);
 }
 

@@ -37,7 +37,7 @@ TEST_P(abandoned_block_test, is_rolled_back) {
     if (GetParam().outer_commits && !library_sees_jumps)
         GTEST_SKIP() << "an unseen jump out of an inner block is only found when the outer one has ended";
     for (const char* const ticks : {"on-demand", "none"}) {
-        const support::watchdog dog{"left_behind"};
+        const support::watchdog dog{"abandoned block"};
         scheduler s{of_one_worker(ticks)};
         add_procedures(s);
         for (int i = 0; i < 4; ++i) {
@@ -49,14 +49,14 @@ TEST_P(abandoned_block_test, is_rolled_back) {
             s.drain();
             EXPECT_EQ(l.came_back, 1);
             EXPECT_EQ(l.undone, 1);
-            EXPECT_EQ(of.load(), 0) << "what the block wrote is seen";
+            EXPECT_EQ(of.load(), 0) << "the block's write is visible";
             const long before = GetParam().outer_commits ? 1 : 0;
             EXPECT_EQ(apart.load(), before);
             // The next one runs on the same context.
             ASSERT_TRUE(s.submit({jump_inside, &l, 1}));
             s.drain();
             EXPECT_EQ(l.came_back, 2);
-            EXPECT_EQ(of.load(), 1) << "what came after has not committed";
+            EXPECT_EQ(of.load(), 1) << "the next procedure has not committed";
             EXPECT_EQ(apart.load(), before + 1);
             dog.progress();
         }

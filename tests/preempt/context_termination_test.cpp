@@ -1,6 +1,6 @@
-// Procedures that outlast their time and are ended where they are. Catches a procedure that keeps its worker forever
-// because ticks find it in library code, or because it is not checked again. Catches a procedure that is terminated where
-// it must not be, and steps that end the process.
+// Procedures that exceed their time and are terminated in place. Catches a procedure that keeps its worker forever
+// because ticks find it in library code, or because it is not checked again. Catches a procedure that is terminated
+// where it must not be, and steps that end the process.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <unistd.h>
@@ -18,16 +18,16 @@ namespace {
 
 using namespace procedures;
 
-void submit(scheduler& s, void (*run)(void*) noexcept, endless_call& l, void*& carrier) {
+void submit(scheduler& s, void (*run)(void*) noexcept, endless_call& l, void*& slot) {
     ASSERT_TRUE(s.submit({.run = run,
                           .argument = &l,
                           .priority = 1,
-                          .context_slot = &carrier,
+                          .context_slot = &slot,
                           .on_termination = on_endless_call_terminated}));
     wait_until(l.has_started);
 }
 
-/// Expects that the procedure is ended once, and that the worker continues with other work.
+/// Expects that the procedure is terminated once, and that the worker continues with other work.
 void expect_end(scheduler& s, endless_call& l) {
     wait_for_count(l.terminations, 1);
     std::atomic<int> clock{0};
@@ -47,12 +47,12 @@ protected:
     }
 
     static void terminate(void (*run)(void*) noexcept, endless_call& l) {
-        const support::watchdog dog{"doomed"};
+        const support::watchdog dog{"context termination"};
         scheduler s{one_worker()};
         add_procedures(s);
-        void* carrier = nullptr;
-        submit(s, run, l, carrier);
-        s.terminate_in_place(carrier, &l);
+        void* slot = nullptr;
+        submit(s, run, l, slot);
+        s.terminate_in_place(slot, &l);
         expect_end(s, l);
     }
 };
@@ -64,7 +64,7 @@ TEST_P(context_termination_test, terminates_in_application_code) {
 
 // Catches an end or an interruption that arrives after its work has ended, and hits the next work on the same context.
 TEST_P(context_termination_test, does_not_hit_the_next_work_on_a_context) {
-    const support::watchdog dog{"doomed"};
+    const support::watchdog dog{"context termination"};
     scheduler s{one_worker()};
     add_procedures(s);
     endless_call first, second;
@@ -86,40 +86,40 @@ TEST_P(context_termination_test, does_not_hit_the_next_work_on_a_context) {
 
 // Catches a context that is still doomed when it is used again.
 TEST_P(context_termination_test, does_not_hit_the_next_call) {
-    const support::watchdog dog{"doomed"};
+    const support::watchdog dog{"context termination"};
     scheduler s{one_worker()};
     add_procedures(s);
     endless_call first, second;
     for (endless_call* const l : {&first, &second}) {
-        void* carrier = nullptr;
+        void* slot = nullptr;
         const std::uint64_t ended = s.statistics().finished;
-        submit(s, run_endlessly, *l, carrier);
+        submit(s, run_endlessly, *l, slot);
         std::this_thread::sleep_for(std::chrono::milliseconds{50});
         EXPECT_EQ(l->terminations, 0);
-        s.terminate_in_place(carrier, l);
+        s.terminate_in_place(slot, l);
         while (s.statistics().finished == ended) std::this_thread::yield();
         EXPECT_EQ(l->terminations, 1);
     }
 }
 
-// Catches an irrevocable transaction that is ended in its middle: its effects cannot be rolled back.
+// Catches an irrevocable transaction that is terminated in its middle: its effects cannot be rolled back.
 TEST_P(context_termination_test, waits_while_a_commit_is_certain) {
-    const support::watchdog dog{"doomed"};
-    static std::atomic<int> cut;
-    cut = 0;
+    const support::watchdog dog{"context termination"};
+    static std::atomic<int> terminations;
+    terminations = 0;
     var<int> x{0};
     orec_owner o{.of = &x, .adds = 1, .mode = mode::irrevocable, .ends_at_once = false};
     scheduler s{one_worker()};
     add_procedures(s);
-    void* carrier = nullptr;
+    void* slot = nullptr;
     ASSERT_TRUE(s.submit(
-        {.run = own, .argument = &o, .priority = 1, .context_slot = &carrier, .on_termination = [](void*) noexcept {
-             ++cut;
+        {.run = own, .argument = &o, .priority = 1, .context_slot = &slot, .on_termination = [](void*) noexcept {
+             ++terminations;
          }}));
     wait_for_count(o.attempts, 1);
-    s.terminate_in_place(carrier, &o);
+    s.terminate_in_place(slot, &o);
     std::this_thread::sleep_for(std::chrono::milliseconds{50});
-    EXPECT_EQ(cut, 0);
+    EXPECT_EQ(terminations, 0);
     o.go = true;
     s.drain();
     EXPECT_EQ(x.load(), 1);
@@ -167,9 +167,9 @@ TEST_P(context_termination_test, ends_no_thread_that_the_call_started) {
 }
 
 // The rest of the procedure is stepped through, up to the switch to its worker's loop.
-void end_in_steps(void* of_loiterer) noexcept {
+void end_in_steps(void* of_endless_call) noexcept {
     const context& mine = *scheduler::current();
-    on_endless_call_terminated(of_loiterer);
+    on_endless_call_terminated(of_endless_call);
     while (!mine.single_steps.is_active()) ::raise(tick_signal);
 }
 
@@ -177,18 +177,15 @@ void end_in_steps(void* of_loiterer) noexcept {
 // handler does not know its worker for some instructions there, and the trap would end the process.
 TEST(context_termination_in_steps, switches_in_the_middle_of_a_step) {
     if (!tls_block::is_available()) GTEST_SKIP() << "the base of FS cannot be set here";
-    const support::watchdog dog{"doomed"};
+    const support::watchdog dog{"context termination"};
     scheduler s{{.migrate = true}};
     add_procedures(s);
     endless_call l;
-    void* carrier = nullptr;
-    ASSERT_TRUE(s.submit({.run = run_endlessly,
-                          .argument = &l,
-                          .priority = 1,
-                          .context_slot = &carrier,
-                          .on_termination = end_in_steps}));
+    void* slot = nullptr;
+    ASSERT_TRUE(s.submit(
+        {.run = run_endlessly, .argument = &l, .priority = 1, .context_slot = &slot, .on_termination = end_in_steps}));
     wait_until(l.has_started);
-    s.terminate_in_place(carrier, &l);
+    s.terminate_in_place(slot, &l);
     expect_end(s, l);
 }
 
@@ -207,7 +204,7 @@ void miss_every_tick() {
     mine.descriptor->pending_tick.store(true);
 }
 
-void look_again() {
+void unblock_ticks() {
     sigset_t ticks;
     sigemptyset(&ticks);
     sigaddset(&ticks, tick_signal);
@@ -216,17 +213,17 @@ void look_again() {
 
 // Only this tick source sets its timer for other contexts.
 TEST(context_termination_on_demand, is_rechecked_after_a_barrier_moved_the_timer) {
-    const support::watchdog dog{"doomed"};
+    const support::watchdog dog{"context termination"};
     var<int> coins{0}, shared{0};
     consumer waits{&coins, std::chrono::hours{1}};
-    endless_call l{.call_away = miss_every_tick, .of = &shared, .call_back = look_again};
+    endless_call l{.call_away = miss_every_tick, .of = &shared, .call_back = unblock_ticks};
     scheduler s{{.tick_source = "on-demand"}};
     add_procedures(s);
     ASSERT_TRUE(s.submit({consume, &waits, 1}));
     while (s.statistics().parked == 0) std::this_thread::yield();
-    void* carrier = nullptr;
-    submit(s, call_away_and_read, l, carrier);
-    s.terminate_in_place(carrier, &l);
+    void* slot = nullptr;
+    submit(s, call_away_and_read, l, slot);
+    s.terminate_in_place(slot, &l);
     wait_for_count(l.terminations, 1);
     coins.store(1);
     s.drain();
@@ -234,15 +231,15 @@ TEST(context_termination_on_demand, is_rechecked_after_a_barrier_moved_the_timer
 }
 
 TEST_P(context_termination_test, waits_under_a_no_preemption_guard) {
-    const support::watchdog dog{"doomed"};
+    const support::watchdog dog{"context termination"};
     scheduler s{one_worker()};
     add_procedures(s);
     endless_call l;
-    void* carrier = nullptr;
-    submit(s, run_endlessly_unpreempted, l, carrier);
-    wait_for_progress(l.turns);  // before that, it may be ended
-    for (int look = 0; look < 5; ++look) {
-        s.terminate_in_place(carrier, &l);
+    void* slot = nullptr;
+    submit(s, run_endlessly_unpreempted, l, slot);
+    wait_for_progress(l.turns);  // before that, it may be terminated
+    for (int round = 0; round < 5; ++round) {
+        s.terminate_in_place(slot, &l);
         wait_for_progress(l.turns);
     }
     EXPECT_EQ(l.terminations, 0);

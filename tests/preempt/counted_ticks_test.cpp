@@ -32,11 +32,11 @@ TEST_P(counted_ticks_test, leave_no_trace) {
     scheduler s{{.workers = 1, .tick_source = GetParam()}};
     add_procedures(s);
     ASSERT_TRUE(s.submit({check_state, &low, 1}));
-    long handed_in = 0;
+    long submitted = 0;
     while (s.statistics().preemptions < ticks) {
         wait_for_progress(low.turns);
         ASSERT_TRUE(s.submit({disturb, &disturbed, 5}));
-        ++handed_in;
+        ++submitted;
         dog.progress();
     }
     low.stop = true;
@@ -44,8 +44,8 @@ TEST_P(counted_ticks_test, leave_no_trace) {
     const counts c = s.statistics();
     EXPECT_EQ(low.damage, 0u);
     EXPECT_EQ(low.error, 42);
-    EXPECT_EQ(disturbed.load(), handed_in);
-    std::printf("%llu ticks of the source %s, %llu of them redirections, in %llu turns\n",
+    EXPECT_EQ(disturbed.load(), submitted);
+    std::printf("%llu ticks of the source %s, %llu of them from the kernel module, in %llu rounds\n",
                 static_cast<unsigned long long>(c.preemptions), GetParam(),
                 static_cast<unsigned long long>(c.ticks_by_kernel), static_cast<unsigned long long>(low.turns.load()));
     EXPECT_EQ(c.ticks_by_kernel >= ticks, in_guest);

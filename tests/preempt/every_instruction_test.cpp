@@ -72,8 +72,8 @@ TEST(every_instruction, may_be_preempted_without_a_trace) {
 }
 
 // Hundreds of thousands of instructions. The test requires this number even under sanitizers, which execute more
-// instructions per turn, so it does not use rounds(). It has several parts, each with a time limit of its own. Guests
-// emulate each trap, and run a dozen turns.
+// instructions per run, so it does not use rounds(). It has several parts, each with a time limit of its own. Guests
+// emulate each trap, and do a dozen runs.
 class one_of_four_parts : public ::testing::TestWithParam<int> {};
 
 TEST_P(one_of_four_parts, may_be_preempted_tens_of_thousands_of_times) {

@@ -1,5 +1,5 @@
-// Other activities of idle workers. Catches work that waits although a worker is busy with such an activity or sleeps,
-// and a worker that is notified in vain.
+// Idle callbacks of workers. Catches work that waits although a worker runs its idle callback or sleeps, and a worker
+// that is notified without work.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -16,18 +16,19 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// An activity that a test describes.
+/// An idle callback that a test describes.
 struct test_idle_callback {
     std::function<bool(const std::function<bool()>& is_wanted, base::deadline until)> on_idle;
     std::function<void()> on_wake = [] {};
 
     idle_callback for_options() {
-        return {
-            this,
-            [](void* self, const std::atomic<std::uint32_t>& bell, std::uint32_t seen, base::deadline until) noexcept {
-                return static_cast<test_idle_callback*>(self)->on_idle([&] { return bell.load() != seen; }, until);
-            },
-            [](void* self) noexcept { static_cast<test_idle_callback*>(self)->on_wake(); }};
+        return {this,
+                [](void* self, const std::atomic<std::uint32_t>& wakeup_word, std::uint32_t seen,
+                   base::deadline until) noexcept {
+                    return static_cast<test_idle_callback*>(self)->on_idle([&] { return wakeup_word.load() != seen; },
+                                                                           until);
+                },
+                [](void* self) noexcept { static_cast<test_idle_callback*>(self)->on_wake(); }};
     }
 };
 
@@ -52,7 +53,7 @@ void await(const std::atomic<int>& what) {
 }
 
 TEST(idle_callback_test, returns_for_work_while_asleep) {
-    const support::watchdog dog{"pastime"};
+    const support::watchdog dog{"idle callback"};
     std::atomic<std::uint32_t> call{0};
     std::atomic<int> spent{0};
     test_idle_callback other;
@@ -79,7 +80,7 @@ TEST(idle_callback_test, returns_for_work_while_asleep) {
 // The submitting thread notifies one worker. The other worker is awake, and has to see the job that the first one
 // cannot reach.
 TEST(idle_callback_test, returns_for_work_while_awake) {
-    const support::watchdog dog{"pastime"};
+    const support::watchdog dog{"idle callback"};
     counted second;
     dependent first{second.runs};
     std::atomic<int> there{0};
@@ -111,7 +112,7 @@ TEST(idle_callback_test, returns_for_work_while_awake) {
 
 // The worker sleeps, so only `wake_worker` notifies it.
 TEST(idle_callback_test, does_not_keep_work_from_sleeping_workers) {
-    const support::watchdog dog{"pastime"};
+    const support::watchdog dog{"idle callback"};
     counted second;
     dependent first{second.runs};
     scheduler* all = nullptr;

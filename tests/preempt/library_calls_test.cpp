@@ -2,8 +2,8 @@
 // libraries that procedures depend on and that hold no lock.
 //
 // Catches a tick that is delayed until a timer happens to find the procedure's own code, and a switch that changes the
-// arguments of a call. Catches an interruption of a library that takes locks, and undisturbed calls that take ticks in
-// vain. Catches function addresses that differ between objects, and words that stay writable.
+// arguments of a call. Catches an interruption of a library that takes locks, and guarded calls that take ticks without
+// effect. Catches function addresses that differ between objects, and words that stay writable.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
@@ -83,7 +83,7 @@ TEST(library_calls, take_one_tick_under_a_guard) {
     s.drain();
     EXPECT_EQ(s.statistics().ticks_by_signal - before, 1u);
     EXPECT_EQ(urgent.at, 1);
-    EXPECT_EQ(s.statistics().preemptions, 1u) << "at the end of what was undisturbed";
+    EXPECT_EQ(s.statistics().preemptions, 1u) << "at the end of the guard";
 }
 
 // Catches a child that continues with the pending work of its parent.

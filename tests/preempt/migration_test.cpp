@@ -18,7 +18,7 @@ namespace {
 
 using namespace procedures;
 
-// In each round, the wanderer's worker gets work of a higher level, and the other worker becomes idle.
+// In each round, the worker of the migrating call gets work of a higher level, and the other worker becomes idle.
 TEST(migration, errno_and_thread_locals_stay_right) {
     if (!tls_block::is_available()) GTEST_SKIP() << "the base of FS cannot be set here";
     const support::watchdog dog{"migration"};
@@ -37,7 +37,7 @@ TEST(migration, errno_and_thread_locals_stay_right) {
         wait_until(high.back().started);
         before.stop = true;
         wait_for_progress(low.turns);
-        // One turn may have been in progress; the second one is on the other worker.
+        // One round of its loop may have been in progress; the second one is on the other worker.
         wait_for_progress(low.turns);
         ASSERT_EQ(low.moves, i + 1);
         dog.progress();

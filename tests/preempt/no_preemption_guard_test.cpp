@@ -29,23 +29,23 @@ void meet(void (*procedure)(void*) noexcept, std::mutex* guarded) {
     s.drain();
     EXPECT_TRUE(low.done);
     EXPECT_TRUE(high.done);
-    EXPECT_EQ(s.statistics().preemptions, 1u) << "the tick was kept, and served afterwards";
+    EXPECT_EQ(s.statistics().preemptions, 1u) << "the tick was deferred, and served afterwards";
 }
 
-TEST(undisturbed, protects_static_initialization) {
+TEST(no_preemption_guard_test, protects_static_initialization) {
     static bool initialized = false;
     if (std::exchange(initialized, true)) GTEST_SKIP() << "once in a process";
-    const support::watchdog dog{"undisturbed"};
+    const support::watchdog dog{"no preemption"};
     meet(initialize, nullptr);
 }
 
-TEST(undisturbed, protects_a_mutex) {
-    const support::watchdog dog{"undisturbed"};
+TEST(no_preemption_guard_test, protects_a_mutex) {
+    const support::watchdog dog{"no preemption"};
     std::mutex guarded;
     meet(lock_unpreempted, &guarded);
 }
 
-TEST(undisturbed, does_nothing_outside_of_a_scheduler) {
+TEST(no_preemption_guard_test, does_nothing_outside_of_a_scheduler) {
     const server::no_preemption_guard here;
     exclusive_call alone;
     std::mutex guarded;
@@ -57,7 +57,7 @@ TEST(undisturbed, does_nothing_outside_of_a_scheduler) {
 
 // Threads inherit blocked signals. The low job makes no transactional step, so only a signal interrupts it.
 TEST(tick_signal_test, reaches_workers_of_programs_that_block_it) {
-    const support::watchdog dog{"undisturbed"};
+    const support::watchdog dog{"no preemption"};
     sigset_t ticks, before;
     sigemptyset(&ticks);
     sigaddset(&ticks, tick_signal);

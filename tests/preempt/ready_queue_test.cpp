@@ -1,7 +1,7 @@
 // The queue of section III-C, compared with a model without lists, which examines all contexts and applies the rules.
 //
-// Catches standing contexts before active ones, a level that is not the highest, a wrong order of deadlines and arrival
-// within a level, and a promotion that is off by one.
+// Catches unstarted contexts before active ones, a level that is not the highest, a wrong order of deadlines and
+// arrival within a level, and a promotion that is off by one.
 #include "preempt/ready_queue.hpp"
 
 #include <gtest/gtest.h>
@@ -33,7 +33,7 @@ struct entry {
 };
 
 /// Returns true if a goes before b.
-bool goes_first(const entry& a, const entry& b) {
+bool is_before(const entry& a, const entry& b) {
     if (a.level != b.level) return a.level > b.level;
     if (a.hot != b.hot) return a.hot;
     if (a.who->due != b.who->due) {
@@ -53,7 +53,7 @@ public:
         const entry* found = nullptr;
         for (const entry& e : entries_) {
             const bool mine = !e.hot || migrates_ || e.worker == worker;
-            if (mine && (found == nullptr || goes_first(e, *found))) found = &e;
+            if (mine && (found == nullptr || is_before(e, *found))) found = &e;
         }
         return found;
     }
@@ -128,11 +128,11 @@ void compare(unsigned seed, bool migrates) {
     }
 }
 
-TEST(ready_queue_test, agrees_with_a_model_when_contexts_stay_with_their_worker) {
+TEST(ready_queue_test, agrees_with_a_model_without_migration) {
     for (unsigned seed = 0; seed < 20; ++seed) compare(seed, false);
 }
 
-TEST(ready_queue_test, agrees_with_a_model_when_contexts_migrate) {
+TEST(ready_queue_test, agrees_with_a_model_with_migration) {
     for (unsigned seed = 100; seed < 120; ++seed) compare(seed, true);
 }
 
@@ -149,30 +149,30 @@ std::vector<unsigned> levels_of(priority_boost how, unsigned born, int preemptio
     return levels;
 }
 
-TEST(priority_boost_test, the_threshold_sends_to_the_highest_level) {
+TEST(priority_boost_test, raises_to_the_highest_level_at_the_threshold) {
     EXPECT_EQ(levels_of({.max_preemptions = 1}, 1, 2), (std::vector<unsigned>{5, 5}));
     EXPECT_EQ(levels_of({.max_preemptions = 4}, 1, 5), (std::vector<unsigned>{1, 1, 1, 5, 5}));
 }
 
-TEST(priority_boost_test, lazy_goes_up_a_level_with_each_preemption_before_the_threshold) {
+TEST(priority_boost_test, lazy_raises_one_level_per_preemption) {
     EXPECT_EQ(levels_of({.max_preemptions = 3, .lazy = true}, 1, 4), (std::vector<unsigned>{2, 3, 5, 5}));
     EXPECT_EQ(levels_of({.max_preemptions = 8, .lazy = true}, 3, 4), (std::vector<unsigned>{4, 5, 5, 5}));
 }
 
 // Without this bound, promoted work would interrupt work of the highest level in use.
-TEST(priority_boost_test, ends_at_its_own_bound_and_takes_no_level_away) {
+TEST(priority_boost_test, never_exceeds_max_level_nor_lowers_a_level) {
     EXPECT_EQ(levels_of({.max_preemptions = 3, .lazy = true, .max_level = 4}, 1, 4),
               (std::vector<unsigned>{2, 3, 4, 4}));
     EXPECT_EQ(levels_of({.max_preemptions = 1, .max_level = 3}, 5, 2), (std::vector<unsigned>{5, 5}));
 }
 
-TEST(priority_boost_test, without_a_threshold_levels_stay_but_for_lazy_ones) {
+TEST(priority_boost_test, without_a_threshold_only_lazy_raises_levels) {
     EXPECT_EQ(levels_of({}, 2, 3), (std::vector<unsigned>{2, 2, 2}));
     EXPECT_EQ(levels_of({.lazy = true}, 2, 5), (std::vector<unsigned>{3, 4, 5, 5, 5}));
 }
 
 // Taking before putting back keeps a promoted context behind the one that preempted it.
-TEST(ready_queue_test, a_preempted_context_that_is_promoted_goes_after_the_one_that_preempted_it) {
+TEST(ready_queue_test, runs_a_promoted_context_after_its_preemptor) {
     ready_queue queue{1, highest, {.max_preemptions = 1}, false};
     auto contexts = some_contexts(2);
     context &low = *contexts[0], &high = *contexts[1];

@@ -20,7 +20,7 @@
 namespace {
 
 std::function<void()> before_it_is_taken;  // the test's thread calls it before it sets a real-time priority
-std::atomic<int> given_up{0};
+std::atomic<int> lowered{0};
 
 }  // namespace
 
@@ -29,7 +29,7 @@ extern "C" int sched_setscheduler(pid_t thread, int policy, const sched_param* h
     const bool taken = (policy & ~SCHED_RESET_ON_FORK) == SCHED_RR;
     if (taken && before_it_is_taken) std::exchange(before_it_is_taken, nullptr)();
     const long result = ::syscall(SYS_sched_setscheduler, thread, policy, how);
-    if (!taken) ++given_up;
+    if (!taken) ++lowered;
     return static_cast<int>(result);
 }
 
@@ -61,8 +61,8 @@ void wait_for_threads(const names& expected) {
     wait_for([&] { return support::realtime_threads() == expected; });
 }
 
-// Catches a worker that gets its priority only when it looks for new work. Catches one that keeps the priority for less
-// urgent work, or gets it for such work.
+// Catches a worker that gets its priority only when it checks for new work. Catches one that keeps the priority for
+// less urgent work, or gets it for such work.
 TEST_F(realtime_min_priority_test, lasts_from_arrival_to_end_of_urgent_work) {
     const support::watchdog dog{"scheduler"};
     std::mutex guarded;
@@ -93,7 +93,7 @@ TEST_F(realtime_min_priority_test, ends_without_work) {
     scheduler s{{.workers = 2, .realtime_min_priority = 3}};
     add_procedures(s);
     ASSERT_TRUE(s.submit({spin, &urgent, 3}));
-    EXPECT_EQ(support::realtime_threads(), names{one}) << "of two workers one has been called";
+    EXPECT_EQ(support::realtime_threads(), names{one}) << "one of two workers has been woken";
     urgent.stop = true;
     wait_for_threads({});
 }
@@ -112,7 +112,7 @@ TEST_F(realtime_min_priority_test, ends_if_another_worker_was_faster) {
     ASSERT_TRUE(s.submit({spin, &other, 2}));
     wait_for([&] { return other.started.load(); });
     ASSERT_TRUE(s.submit({spin, &urgent, 3}));
-    EXPECT_EQ(support::realtime_threads(), names{one}) << "the one that runs the least has been called";
+    EXPECT_EQ(support::realtime_threads(), names{one}) << "the worker with the lowest level has been woken";
     other.stop = true;
     wait_for([&] { return urgent.started.load(); });
     EXPECT_EQ(support::realtime_threads(), (names{one, one}));
@@ -123,8 +123,8 @@ TEST_F(realtime_min_priority_test, ends_if_another_worker_was_faster) {
     s.drain();
 }
 
-// Urgent work waits for a transaction of the lowest level. Catches a worker that runs this transaction at the lent
-// level without the priority, and one that keeps the priority after the loan.
+// Urgent work waits for a transaction of the lowest level. Catches a worker that runs this transaction at the
+// inherited level without the priority, and one that keeps the priority after the inheritance.
 TEST_F(realtime_min_priority_test, is_inherited_with_a_level) {
     const support::watchdog dog{"scheduler"};
     var<int> x{0};
@@ -148,12 +148,12 @@ TEST_F(realtime_min_priority_test, is_inherited_with_a_level) {
     EXPECT_EQ(support::realtime_threads(), (names{one, one}));
     low.first.go = true;
     wait_for([&] { return low.then.started.load(); });
-    EXPECT_EQ(support::realtime_threads(), names{one}) << "the one that runs what is more urgent than the waiter";
+    EXPECT_EQ(support::realtime_threads(), names{one}) << "the worker whose work is more urgent than the waiter";
     busy.stop = low.then.stop = true;
     s.drain();
 }
 
-// The submitting thread sets the priority late, when the worker has already given it up. Catches a thread that does not
+// The submitting thread sets the priority late, when the worker no longer needs it. Catches a thread that does not
 // check afterwards whether the priority is still due.
 TEST_F(realtime_min_priority_test, ends_although_the_setting_thread_is_late) {
     const support::watchdog dog{"scheduler"};
@@ -166,10 +166,10 @@ TEST_F(realtime_min_priority_test, ends_although_the_setting_thread_is_late) {
     wait_for([&] { return low.started.load(); });
     before_it_is_taken = [&] {
         low.stop = true;  // the worker finds the urgent work by itself
-        wait_for([&] { return given_up.load() != 0; });
+        wait_for([&] { return lowered.load() != 0; });
         EXPECT_EQ(urgent.at, 1);
     };
-    given_up = 0;
+    lowered = 0;
     ASSERT_TRUE(s.submit({mark, &urgent, 3}));
     EXPECT_EQ(before_it_is_taken, nullptr);
     EXPECT_EQ(support::realtime_threads(), names{});

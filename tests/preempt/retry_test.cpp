@@ -43,7 +43,7 @@ TEST(retry, releases_its_worker) {
     EXPECT_EQ(x.load(), 0);
 }
 
-// The wake-up may come between the transaction's last look and its sleep, and then finds no sleeper. Catches a sleep
+// The wake-up may come between the transaction's last check and its sleep, and then finds no sleeper. Catches a sleep
 // that does not check under the lock.
 TEST(retry, does_not_sleep_after_an_early_wakeup) {
     const support::watchdog dog{"waiting"};
@@ -62,7 +62,7 @@ TEST(retry, does_not_sleep_after_an_early_wakeup) {
     EXPECT_EQ(s.statistics().parkings, 0u);
 }
 
-/// Holds the first context that is about to be parked; its worker reports it before that.
+/// Blocks the first context that is about to be parked; its worker reports it before that.
 struct threshold {
     std::atomic<bool> is_reached{false}, is_open{false};
     static void report(void* of, context_event what, const context&, unsigned) noexcept {
@@ -88,7 +88,7 @@ TEST(retry, is_woken_before_its_worker_has_parked_it) {
     EXPECT_TRUE(c.got);
 }
 
-TEST(retry, is_woken_by_a_thread_that_is_no_worker) {
+TEST(retry, is_woken_by_a_thread_outside_of_the_scheduler) {
     const support::watchdog dog{"waiting"};
     var<int> x{0};
     scheduler s{{.workers = 2}};
@@ -106,13 +106,13 @@ TEST(retry, is_woken_by_a_thread_that_is_no_worker) {
 }
 
 /// Only reads, so that its commit wakes no sleeper.
-struct onlooker {
+struct reader {
     const var<int>* at;
     std::atomic<int> attempts{0};
 };
 
-void look(void* of_onlooker) noexcept {
-    auto& me = *static_cast<onlooker*>(of_onlooker);
+void read_until_set(void* of_reader) noexcept {
+    auto& me = *static_cast<reader*>(of_reader);
     atomically([&](tx& t) {
         const bool there = me.at->get(t) != 0;
         ++me.attempts;
@@ -120,26 +120,26 @@ void look(void* of_onlooker) noexcept {
     });
 }
 
-// Contexts and threads wait for one change, in turn. Catches a thread that is not woken because it waits behind
+// Contexts and threads wait alternately for one change. Catches a thread that is not woken because it waits behind
 // contexts, and the reverse.
 TEST(retry, wakes_contexts_and_threads_that_wait_together) {
     const support::watchdog dog{"waiting"};
     constexpr std::uint64_t of_each = 8;
     for (std::size_t i = 0; i < support::rounds(20); ++i) {
         var<int> x{0};
-        std::deque<onlooker> all;
+        std::deque<reader> all;
         std::deque<std::jthread> threads;
         scheduler s{{.workers = 1, .contexts = 64}};
         for (std::uint64_t c = 1; c <= of_each; ++c) {
-            ASSERT_TRUE(s.submit({look, &all.emplace_back(&x), 3}));
+            ASSERT_TRUE(s.submit({read_until_set, &all.emplace_back(&x), 3}));
             wait_for_parked(s, c);
-            threads.emplace_back([of = &all.emplace_back(&x)] { look(of); });
+            threads.emplace_back([of = &all.emplace_back(&x)] { read_until_set(of); });
             wait_for_count(all.back().attempts, 1);
         }
         x.store(1);
         threads.clear();
         s.drain();
-        for (const onlooker& o : all) EXPECT_GE(o.attempts, 2);
+        for (const reader& o : all) EXPECT_GE(o.attempts, 2);
     }
 }
 
@@ -306,7 +306,7 @@ TEST(retry, is_not_interrupted_while_another_worker_is_busy) {
     wait_for_count(producer.attempts, 1);
     s.end_waits();
     ASSERT_TRUE(s.submit({mark, &last, 3}));
-    while (s.statistics().finished == 0) std::this_thread::yield();  // counted when its worker looks for more work
+    while (s.statistics().finished == 0) std::this_thread::yield();  // counted when its worker checks for more work
     EXPECT_FALSE(sleeper.was_announced);
     producer.go = true;
     s.stop();
@@ -329,18 +329,18 @@ TEST(retry, is_not_interrupted_if_an_interrupted_one_wakes_it) {
     }
 }
 
-// Catches an interrupted sleeper that cannot be ended and stops sleeping: it occupies the only worker, which should run
-// the job that wakes it.
+// Catches an interrupted sleeper that cannot be terminated and stops sleeping: it occupies the only worker, which
+// should run the job that wakes it.
 TEST(retry, continues_to_sleep_if_uninterruptible) {
     const support::watchdog dog{"retry"};
     var<int> x{0};
     consumer undo{&x};
     orec_owner producer{.of = &x, .adds = 1};
     scheduler s{{.workers = 1}};
-    void* carrier = nullptr;
-    ASSERT_TRUE(s.submit({.run = consume_in_undo, .argument = &undo, .priority = 3, .context_slot = &carrier}));
+    void* slot = nullptr;
+    ASSERT_TRUE(s.submit({.run = consume_in_undo, .argument = &undo, .priority = 3, .context_slot = &slot}));
     wait_for_parked(s, 1);
-    s.interrupt(carrier, &undo);
+    s.interrupt(slot, &undo);
     ASSERT_TRUE(s.submit({own, &producer, 1}));
     s.drain();
     EXPECT_TRUE(undo.got);

@@ -40,7 +40,7 @@ TEST(scheduler_test, runs_all_accepted_work) {
     EXPECT_EQ(c.unstarted + c.active + c.parked + c.without_context, 0u);
 }
 
-// Catches a submission of several levels that calls workers only for the highest one.
+// Catches a submission of several levels that wakes workers only for the highest one.
 TEST(scheduler_test, wakes_workers_for_each_level_of_a_batch) {
     const support::watchdog dog{"scheduler"};
     spinner high, low;
@@ -62,7 +62,7 @@ TEST(scheduler_test, refuses_work_when_full) {
     ASSERT_TRUE(s.submit({spin, &busy, 5}));
     wait_until(busy.started);
     EXPECT_TRUE(s.submit({mark, &m[0], 1}));   // the second context
-    EXPECT_TRUE(s.submit({mark, &m[1], 1}));   // the backlog
+    EXPECT_TRUE(s.submit({mark, &m[1], 1}));   // the admission queue
     EXPECT_FALSE(s.submit({mark, &m[2], 5}));  // no room
     busy.stop = true;
     s.drain();
@@ -109,8 +109,8 @@ TEST(scheduler_test, ignores_foreign_signals_without_ticks) {
     {
         const support::watchdog dog{"scheduler"};
         var<int> x{0};
-        constexpr std::chrono::milliseconds patience{50};
-        consumer late{&x, patience};
+        constexpr std::chrono::milliseconds timeout{50};
+        consumer late{&x, timeout};
         spinner busy;
         scheduler s{{.workers = 1, .tick_source = "none"}};
         add_procedures(s);
@@ -119,7 +119,7 @@ TEST(scheduler_test, ignores_foreign_signals_without_ticks) {
         ASSERT_TRUE(s.submit({spin, &busy, 1}));
         wait_until(busy.started);
         const bool was_first = late.done;  // on a busy machine; then this run shows nothing
-        const auto until = base::now() + patience;
+        const auto until = base::now() + timeout;
         while (base::now() < until) {
             ::kill(::getpid(), tick_signal);
             std::this_thread::yield();
@@ -226,25 +226,25 @@ TEST_P(ticking, preempts_once_for_a_batch) {
 }
 
 // Jobs that have not begun exhaust the pool. Catches a scheduler in which they delay urgent work. Catches a scheduler
-// that forgets whose context it has taken, or changes that job's turn.
+// that forgets whose context it has taken, or changes that job's place in the queue.
 TEST_P(ticking, preempts_while_many_calls_are_unstarted) {
     const support::watchdog dog{"scheduler"};
     spinner busy;
     std::atomic<int> clock{0};
-    std::deque<marker> crowd;
+    std::deque<marker> unstarted;
     marker high{&clock};
     scheduler s{{.workers = 1, .contexts = 4, .tick_source = GetParam()}};
     add_procedures(s);
     ASSERT_TRUE(s.submit({spin, &busy, 2}));
     wait_until(busy.started);
-    for (int i = 0; i < 8; ++i) ASSERT_TRUE(s.submit({mark, &crowd.emplace_back(&clock), 1}));
+    for (int i = 0; i < 8; ++i) ASSERT_TRUE(s.submit({mark, &unstarted.emplace_back(&clock), 1}));
     EXPECT_EQ(s.statistics().unstarted_by_level[1], 8u);
     ASSERT_TRUE(s.submit({mark, &high, 3}));
     while (high.at == 0) std::this_thread::yield();
     EXPECT_EQ(s.statistics().unstarted_by_level[1], 8u);
     busy.stop = true;
     s.drain();
-    for (int i = 0; i < 8; ++i) EXPECT_EQ(crowd[static_cast<std::size_t>(i)].at, i + 2);
+    for (int i = 0; i < 8; ++i) EXPECT_EQ(unstarted[static_cast<std::size_t>(i)].at, i + 2);
 }
 
 // Every wave preempts the context that never ends, and finds it on the processor: it has made progress.
@@ -295,7 +295,7 @@ TEST_P(ticking, preemptions_nest) {
 
 // Catches preemption inside malloc or stdio: the second context finds the first one's lock taken forever, or the heap
 // half changed.
-TEST_P(ticking, malloc_and_stdio_can_be_hammered_from_both_sides) {
+TEST_P(ticking, malloc_and_stdio_survive_preemption) {
     const support::watchdog dog{"scheduler"};
     // No job sleeps here, so ticks need not become rarer: most of them find the C library.
     constexpr std::chrono::microseconds soon{50};

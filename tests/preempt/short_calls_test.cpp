@@ -64,7 +64,7 @@ TEST_P(short_calls_test, preempts_an_overdue_short_call) {
     s.drain();
 }
 
-// The brief job ends, and the worker finds the waiting work by itself.
+// The short job ends, and the worker finds the waiting work by itself.
 TEST_P(short_calls_test, patient_work_sends_no_tick) {
     const support::watchdog dog{"scheduler"};
     spinner busy;
@@ -85,39 +85,39 @@ TEST_P(short_calls_test, patient_work_sends_no_tick) {
 // Catches a tick for work that another worker has taken meanwhile.
 TEST_P(short_calls_test, patience_ends_when_another_worker_comes) {
     const support::watchdog dog{"scheduler"};
-    spinner spared, other;
+    spinner skipped, other;
     std::atomic<int> clock{0};
     marker patient{&clock};
     scheduler s{{.workers = 2, .tick_source = GetParam()}};
     add_procedures(s);
-    keep_busy(s, spared);
+    keep_busy(s, skipped);
     keep_busy(s, other);
     wait_patiently(s, patient);
     other.stop = true;
     while (patient.at == 0) std::this_thread::yield();
     s.tick_overdue();
     s.tick_overdue();
-    for (int i = 0; i < 10; ++i) wait_for_progress(spared.turns);
+    for (int i = 0; i < 10; ++i) wait_for_progress(skipped.turns);
     expect_no_tick(s);
-    spared.stop = true;
+    skipped.stop = true;
     s.drain();
 }
 
 // Catches a tick for the least urgent job although another worker, whatever it runs, will soon be free.
 TEST_P(short_calls_test, patient_work_waits_for_any_short_call) {
     const support::watchdog dog{"scheduler"};
-    spinner lasting, brief;
+    spinner lasting, short_call;
     std::atomic<int> clock{0};
     std::array<marker, 4> patient{marker{&clock}, marker{&clock}, marker{&clock}, marker{&clock}};
     scheduler s{{.workers = 2, .tick_source = GetParam()}};
     add_procedures(s);
     keep_busy_for_long(s, lasting);
-    keep_busy(s, brief);
+    keep_busy(s, short_call);
     for (marker& m : patient) wait_patiently(s, m);
     s.tick_overdue();
     for (int i = 0; i < 10; ++i) wait_for_progress(lasting.turns);
     EXPECT_EQ(clock, 0);
-    brief.stop = true;
+    short_call.stop = true;
     while (clock != 4) std::this_thread::yield();
     s.tick_overdue();
     for (int i = 0; i < 10; ++i) wait_for_progress(lasting.turns);
@@ -126,16 +126,16 @@ TEST_P(short_calls_test, patient_work_waits_for_any_short_call) {
     s.drain();
 }
 
-// Catches a worker that counts as late because it was spared for a job that another worker took long ago. It would be
-// interrupted for a job that has just come.
+// Catches a worker that counts as overdue because it was skipped for a job that another worker took long ago. It would
+// be interrupted for a job that has just come.
 TEST_P(short_calls_test, every_patient_call_waits) {
     const support::watchdog dog{"scheduler"};
-    spinner spared, other, third;
+    spinner skipped, other, third;
     std::atomic<int> clock{0};
     marker earlier{&clock}, later{&clock};
     scheduler s{{.workers = 2, .tick_source = GetParam()}};
     add_procedures(s);
-    keep_busy(s, spared);
+    keep_busy(s, skipped);
     keep_busy(s, other);
     wait_patiently(s, earlier);
     s.tick_overdue();
@@ -144,24 +144,24 @@ TEST_P(short_calls_test, every_patient_call_waits) {
     keep_busy(s, third);
     wait_patiently(s, later);
     s.tick_overdue();
-    for (int i = 0; i < 10; ++i) wait_for_progress(spared.turns);
+    for (int i = 0; i < 10; ++i) wait_for_progress(skipped.turns);
     EXPECT_EQ(later.at, 0);
     EXPECT_EQ(s.statistics().ticks_by_signal + s.statistics().ticks_by_kernel, 0u);
-    spared.stop = third.stop = true;
+    skipped.stop = third.stop = true;
     s.drain();
 }
 
-// Catches work that waits forever for the end of an equally urgent job that was expected to be brief.
+// Catches work that waits forever for the end of an equally urgent job that was expected to be short.
 TEST_P(short_calls_test, overdue_work_preempts_the_least_urgent) {
     const support::watchdog dog{"scheduler"};
-    spinner lasting, brief;
+    spinner lasting, short_call;
     std::atomic<int> clock{0};
     marker patient{&clock};
     scheduler s{{.workers = 2, .tick_source = GetParam()}};
     add_procedures(s);
     keep_busy_for_long(s, lasting);
-    ASSERT_TRUE(s.submit({.run = spin, .argument = &brief, .priority = 3, .is_short = true}));
-    wait_until(brief.started);
+    ASSERT_TRUE(s.submit({.run = spin, .argument = &short_call, .priority = 3, .is_short = true}));
+    wait_until(short_call.started);
     wait_patiently(s, patient);
     s.tick_overdue();
     EXPECT_TRUE(s.has_skipped_workers());
@@ -170,7 +170,7 @@ TEST_P(short_calls_test, overdue_work_preempts_the_least_urgent) {
     while (patient.at == 0) std::this_thread::yield();
     wait_for_progress(lasting.turns);
     EXPECT_EQ(s.statistics().preemptions, 1u);
-    lasting.stop = brief.stop = true;
+    lasting.stop = short_call.stop = true;
     s.drain();
 }
 

@@ -1,5 +1,5 @@
-// Stack overflows. The procedure ends, whatever it was doing, and nothing else does. Catches a server that dies of it,
-// a lost context, a transaction that stays open, and a roll-back over frames that no longer exist.
+// Stack overflows. The procedure ends, whatever it was doing, and nothing else does. Catches a server that crashes, a
+// lost context, a transaction that stays open, and a roll-back over frames that no longer exist.
 #include "preempt/stack_overflow.hpp"
 
 #include <gtest/gtest.h>
@@ -34,10 +34,10 @@ work terminable_work(void (*run)(void*) noexcept, deep_stack& d, unsigned level 
 
 class stack_overflow_test : public of_each_source {
 protected:
-    /// Runs one diver after another on the same few contexts, and other work after each of them.
+    /// Runs one procedure after another on the same few contexts, and other work after each of them.
     template <class F>
-    void overflow_often(void (*run)(void*) noexcept, F&& look) {
-        const support::watchdog dog{"overrun"};
+    void overflow_often(void (*run)(void*) noexcept, F&& check) {
+        const support::watchdog dog{"stack overflow"};
         scheduler s{small(GetParam())};
         add_procedures(s);
         tutti::var<int> shared{0};
@@ -53,9 +53,9 @@ protected:
             EXPECT_EQ(after.at, 1);
             EXPECT_EQ(d.ended, 0);
             EXPECT_EQ(shared.load(), 0);
-            // No orec is held, and nothing is counted twice.
+            // No orec is owned, and nothing is counted twice.
             tutti::atomically([&](tutti::tx& t) { shared.set(t, shared.get(t)); });
-            look(d);
+            check(d);
             dog.progress();
         }
         EXPECT_EQ(s.statistics().finished, 2 * count);
@@ -99,7 +99,7 @@ TEST_P(stack_overflow_test, rolls_back_nested_transactions_without_barriers) {
 }
 
 TEST_P(stack_overflow_test, leaves_other_contexts_alone) {
-    const support::watchdog dog{"overrun"};
+    const support::watchdog dog{"stack overflow"};
     scheduler s{small(GetParam())};
     add_procedures(s);
     std::atomic<bool> stop{false};
@@ -107,11 +107,11 @@ TEST_P(stack_overflow_test, leaves_other_contexts_alone) {
     ASSERT_TRUE(s.submit({keep, &low, 1}));
     tutti::var<int> shared{0};
     const std::string_view ticks = GetParam();
-    std::deque<deep_stack> divers;
+    std::deque<deep_stack> calls;
     const std::size_t count = ticks == "none" ? 0 : support::rounds(20);
     for (std::size_t i = 0; i < count; ++i) {
         wait_for_progress(low.turns);
-        deep_stack& d = divers.emplace_back();
+        deep_stack& d = calls.emplace_back();
         d.of = &shared;
         ASSERT_TRUE(s.submit(terminable_work(i % 2 == 0 ? recurse : recurse_owning, d, 2)));
         wait_for_count(d.terminations, 1);
@@ -125,10 +125,10 @@ TEST_P(stack_overflow_test, leaves_other_contexts_alone) {
 const char* floor_of_this_context() { return scheduler::current()->stack_memory.bottom(); }
 
 // The kernel finds no room for the tick's signal frame.
-TEST_P(stack_overflow_test, lets_ticks_come_without_stack_room) {
+TEST_P(stack_overflow_test, accepts_ticks_without_stack_room) {
     const std::string_view ticks = GetParam();
     if (ticks == "none") GTEST_SKIP() << "it has none";
-    const support::watchdog dog{"overrun"};
+    const support::watchdog dog{"stack overflow"};
     scheduler s{small(GetParam())};
     add_procedures(s);
     for (int i = 0; i < 3; ++i) {
@@ -159,7 +159,7 @@ void open_page(int, siginfo_t* what, void*) {
 }
 
 TEST(stack_overflow_handler_test, forwards_other_faults) {
-    const support::watchdog dog{"overrun"};
+    const support::watchdog dog{"stack overflow"};
     closed_page = static_cast<char*>(::mmap(nullptr, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     struct sigaction mine{}, before{};
     mine.sa_sigaction = open_page;
@@ -178,11 +178,11 @@ TEST(stack_overflow_handler_test, forwards_other_faults) {
     EXPECT_EQ(opened, 2);
     struct sigaction after{};
     ::sigaction(SIGSEGV, &before, &after);
-    EXPECT_EQ(after.sa_sigaction, &open_page) << "it is put back";
+    EXPECT_EQ(after.sa_sigaction, &open_page) << "the handler is restored";
     ::munmap(closed_page, 4096);
 }
 
-// It is unknown which locks the C library holds between the frames of a procedure.
+// The C library may hold any lock between the frames of a procedure.
 TEST(stack_overflow_handler_test, never_skips_library_frames) {
     EXPECT_DEATH(
         {
@@ -191,7 +191,7 @@ TEST(stack_overflow_handler_test, never_skips_library_frames) {
             deep_stack d;
             if (s.submit(terminable_work(recurse_through_qsort, d))) s.drain();
         },
-        "has run over its stack, and over the reserve");
+        "has overflowed its stack and the reserve");
 }
 
 TEST(stack_overflow_handler_test, does_not_terminate_without_a_callback) {
@@ -202,7 +202,7 @@ TEST(stack_overflow_handler_test, does_not_terminate_without_a_callback) {
             deep_stack d;
             if (s.submit({recurse, &d, 1})) s.drain();
         },
-        "has run over its stack, and over the reserve");
+        "has overflowed its stack and the reserve");
 }
 
 }  // namespace

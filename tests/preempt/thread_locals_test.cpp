@@ -86,7 +86,7 @@ TEST(thread_locals, reject_work_without_a_lender_thread) {
     scheduler s{{.workers = 1, .contexts = 8}};
     add_procedures(s);
     std::deque<spinner> busy;
-    const auto hand_in = [&](unsigned level) {
+    const auto submit_work = [&](unsigned level) {
         ASSERT_TRUE(s.submit(
             {.run = spin, .argument = &busy.emplace_back(), .priority = level, .on_rejection = [](void*) noexcept {
                  ++turned_away;
@@ -96,12 +96,12 @@ TEST(thread_locals, reject_work_without_a_lender_thread) {
     unsigned level = 0;
     for (; turned_away == 0; ++level) {  // each job interrupts the previous one, as long as blocks are left
         ASSERT_LT(level, 6u);
-        hand_in(level);
+        submit_work(level);
         while (!busy.back().started && turned_away == 0) std::this_thread::yield();
     }
     EXPECT_GT(level, 1u) << "some are prepared at the start";
     no_more_threads = false;
-    hand_in(5);
+    submit_work(5);
     wait_until(busy.back().started);
     for (spinner& b : busy) b.stop = true;
     s.drain();

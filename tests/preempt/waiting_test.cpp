@@ -29,12 +29,12 @@ TEST(priority_inheritance_test, lower_owner_starts_over) {
     EXPECT_FALSE(low.done);
     low.go = true;
     s.drain();
-    EXPECT_EQ(low.attempts, 2) << "what it owned was taken";
+    EXPECT_EQ(low.attempts, 2) << "its orec was taken";
     EXPECT_EQ(x.load(), 11);
 }
 
 // Priority inversion: the owner has the lowest level, and a job of a middle level runs. The owner is irrevocable, so
-// its orec cannot be taken away. Catches a wait that does not lend its level.
+// its orec cannot be taken away. Catches a wait whose level is not inherited.
 TEST(priority_inheritance_test, owner_inherits_the_level_of_its_waiter) {
     const support::watchdog dog{"waiting"};
     var<int> x{0};
@@ -50,7 +50,7 @@ TEST(priority_inheritance_test, owner_inherits_the_level_of_its_waiter) {
     low.go = true;
     ASSERT_TRUE(s.submit({own, &high, 3}));
     wait_until(high.done);
-    // The loan covers its transaction, not the rest of it.
+    // The inheritance covers its transaction, not the rest of the job.
     EXPECT_EQ(x.load(), 11) << "while the one between still runs";
     EXPECT_EQ(low.attempts, 1);
     EXPECT_GE(s.statistics().priority_inheritances, 1u);
@@ -62,7 +62,7 @@ TEST(priority_inheritance_test, owner_inherits_the_level_of_its_waiter) {
 using owner_then_spinner = followed_by_spinner<orec_owner>;
 constexpr auto own_then_spin = &run_then_spin<orec_owner, own>;
 
-// After the transaction, the owner returns the lent level: the middle job runs before the rest of the owner.
+// After the transaction, the owner loses the inherited level: the middle job runs before the rest of the owner.
 TEST(priority_inheritance_test, ends_with_the_transaction) {
     const support::watchdog dog{"waiting"};
     var<int> x{0};
@@ -86,8 +86,9 @@ TEST(priority_inheritance_test, ends_with_the_transaction) {
     EXPECT_EQ(x.load(), 11);
 }
 
-// Work submitted while the owner runs at the lent level ticks no worker, but must do so when the loan is over. The
-// waiter is on the other worker, which is busy with more work, so nothing else makes the owner's worker look.
+// Work submitted while the owner runs at the inherited level ticks no worker, but must do so when the inheritance ends.
+// The waiter is on the other worker, which is busy with more work, so nothing else makes the owner's worker check the
+// queue.
 TEST(priority_inheritance_test, yields_afterwards_to_work_that_came_meanwhile) {
     const support::watchdog dog{"waiting"};
     var<int> x{0};
@@ -144,7 +145,7 @@ TEST(priority_inheritance_test, equal_waiter_leaves_its_worker) {
     EXPECT_FALSE(second.done);
     busy.stop = true;
     s.drain();
-    EXPECT_EQ(first.attempts, 1) << "nobody took what it owned";
+    EXPECT_EQ(first.attempts, 1) << "its orec was not taken";
     EXPECT_EQ(x.load(), 11);
 }
 

@@ -35,9 +35,11 @@ TEST(calls, priority_and_deadline_come_before_the_name) {
     EXPECT_EQ(ask({"CALL", "deadline", "1000000", "priority", "0", "--", "how"}), "(0 1)");
     EXPECT_EQ(ask({"CALL", "--", "how"}), "(2 0)");
     EXPECT_EQ(ask({"CALL", "PRIORITY", "7", "join", "-", "a", "b"}), "a-b");
-    EXPECT_EQ(ask({"CALL", "PRIORITY", "7", "--"}), "-ARGUMENT CALL needs the name of a procedure");
-    EXPECT_EQ(ask({"CALL", "PRIORITY"}), "-ARGUMENT PRIORITY is followed by nothing");
-    EXPECT_EQ(ask({"CALL", "PRIORITY", "7"}), "-ARGUMENT CALL needs the name of a procedure");
+    EXPECT_EQ(ask({"CALL", "PRIORITY", "7", "--"}),
+              "-ARGUMENT wrong number of arguments for 'call' command: the procedure is missing");
+    EXPECT_EQ(ask({"CALL", "PRIORITY"}), "-ARGUMENT PRIORITY needs a value");
+    EXPECT_EQ(ask({"CALL", "PRIORITY", "7"}),
+              "-ARGUMENT wrong number of arguments for 'call' command: the procedure is missing");
     EXPECT_EQ(ask({"CALL", "PRIORITY", "7", "priority", "8", "how"}), "-ARGUMENT PRIORITY is given twice");
 }
 
@@ -56,9 +58,9 @@ TEST(calls, a_procedure_limits_client_options) {
     bank_server bank;
     client ask{bank.port()};
     EXPECT_EQ(ask({"CALL", "PRIORITY", "3", "bounded"}), "(3 0)");
-    EXPECT_EQ(ask({"CALL", "PRIORITY", "4", "bounded"}), "-ARGUMENT bounded: clients may bring a PRIORITY from 0 to 3");
-    EXPECT_EQ(ask({"CALL", "bounded", "PRIORITY", "4"}), "-ARGUMENT bounded: clients may bring a PRIORITY from 0 to 3");
-    EXPECT_EQ(ask({"CALL", "DEADLINE", "5", "bounded"}), "-ARGUMENT bounded: clients may bring no DEADLINE");
+    EXPECT_EQ(ask({"CALL", "PRIORITY", "4", "bounded"}), "-ARGUMENT bounded: clients may set a PRIORITY from 0 to 3");
+    EXPECT_EQ(ask({"CALL", "bounded", "PRIORITY", "4"}), "-ARGUMENT bounded: clients may set a PRIORITY from 0 to 3");
+    EXPECT_EQ(ask({"CALL", "DEADLINE", "5", "bounded"}), "-ARGUMENT bounded: clients may not set a DEADLINE");
     EXPECT_EQ(answer_of(bank, "bounded", {.priority = 9}), "*2\r\n:9\r\n#f\r\n");
 }
 
@@ -69,8 +71,9 @@ TEST(calls, options_may_follow_a_fixed_number_of_arguments) {
     EXPECT_EQ(ask({"CALL", "how", "deadline", "1000000", "priority", "0"}), "(0 1)");
     EXPECT_EQ(ask({"CALL", "PRIORITY", "7", "how", "DEADLINE", "1000000"}), "(7 1)");
     EXPECT_EQ(ask({"CALL", "PRIORITY", "7", "how", "PRIORITY", "8"}), "-ARGUMENT PRIORITY is given twice");
-    EXPECT_EQ(ask({"CALL", "how", "x", "PRIORITY", "8"}), "-ARGUMENT how: it takes 0 arguments and was given 3");
-    EXPECT_EQ(ask({"CALL", "how", "PRIORITY"}), "-ARGUMENT PRIORITY is followed by nothing");
+    EXPECT_EQ(ask({"CALL", "how", "x", "PRIORITY", "8"}),
+              "-ARGUMENT how: wrong number of arguments: expected 0, got 3");
+    EXPECT_EQ(ask({"CALL", "how", "PRIORITY"}), "-ARGUMENT PRIORITY needs a value");
     EXPECT_EQ(ask({"CALL", "how", "PRIORITY", "32"}), "-ARGUMENT PRIORITY is from 0 to 31");
     EXPECT_EQ(ask({"CALL", "how", "PRIORITY", "x"}).substr(0, 9), "-ARGUMENT");
     EXPECT_EQ(ask({"CALL", "how", "DEADLINE", "-1"}).substr(0, 9), "-ARGUMENT");
@@ -80,9 +83,9 @@ TEST(calls, options_may_follow_a_fixed_number_of_arguments) {
 TEST(calls, errors_have_stable_codes) {
     bank_server bank;
     client ask{bank.port()};
-    EXPECT_EQ(ask({"CALL", "nothing"}), "-NOPROC there is no procedure 'nothing'");
-    EXPECT_EQ(ask({"CALL", "balance"}), "-ARGUMENT balance: it takes 1 arguments and was given 0");
-    EXPECT_EQ(ask({"CALL", "balance", "1", "2"}), "-ARGUMENT balance: it takes 1 arguments and was given 2");
+    EXPECT_EQ(ask({"CALL", "nothing"}), "-NOPROC unknown procedure 'nothing'");
+    EXPECT_EQ(ask({"CALL", "balance"}), "-ARGUMENT balance: wrong number of arguments: expected 1, got 0");
+    EXPECT_EQ(ask({"CALL", "balance", "1", "2"}), "-ARGUMENT balance: wrong number of arguments: expected 1, got 2");
     EXPECT_EQ(ask({"CALL", "balance", "1x"}), "-ARGUMENT balance: '1x' is not a whole number");
     EXPECT_EQ(ask({"CALL", "balance", "99999999999999999999"}).substr(0, 9), "-ARGUMENT");
     EXPECT_EQ(ask({"CALL", "balance", "1000"}), "-EXCEPTION balance: no such account");
@@ -379,7 +382,7 @@ TEST(calls, clients_are_listed_and_killed) {
     EXPECT_EQ(ask({"CLIENT", "KILL", "ID", other({"CLIENT", "ID"})}), "1");
     EXPECT_EQ(other.receive(), "closed");
     EXPECT_EQ(ask({"CLIENT", "KILL", "SKIPME", "YES"}), "0");
-    EXPECT_EQ(ask({"CLIENT", "KILL", "127.0.0.1:1"}), "-ERR no such client");
+    EXPECT_EQ(ask({"CLIENT", "KILL", "127.0.0.1:1"}), "-ERR No such client");
     for (const char* const unknown : {"NO-EVICT", "TRACKING", "PAUSE"})
         EXPECT_EQ(ask({"CLIENT", unknown, "ON"}).substr(0, 4), "-ERR");
     const std::string address = own.substr(own.find("addr=") + 5, own.find(" name=") - own.find("addr=") - 5);
@@ -539,7 +542,7 @@ TEST(calls, exec_with_an_id_runs_once) {
 TEST(calls, ids_have_at_most_128_bytes) {
     bank_server bank;
     client ask{bank.port()};
-    const std::string longest(128, 'k'), refused = "-ARGUMENT ID is followed by a key of 1 to 128 bytes";
+    const std::string longest(128, 'k'), refused = "-ARGUMENT ID needs a key of 1 to 128 bytes";
     const auto several = [&](const std::string& key) {
         EXPECT_EQ(ask({"MULTI"}), "OK");
         EXPECT_EQ(ask({"CALL", "count"}), "QUEUED");
@@ -582,7 +585,7 @@ TEST(calls, a_unix_socket_serves_too) {
     EXPECT_NE(::access(path.c_str(), F_OK), 0) << "it leaves nothing behind";
 }
 
-TEST(registration, mistakes_are_named) {
+TEST(registration, names_mistakes) {
     service bank{{}};
     const auto refusal = [&](auto f) -> std::string {
         try {
@@ -599,7 +602,7 @@ TEST(registration, mistakes_are_named) {
     EXPECT_NE(refusal([&] { bank.procedures().add("p", {.max_client_priority = 32}, [] {}); }).find("32"),
               std::string::npos);
     EXPECT_EQ(refusal([&] { bank.procedures().add("deadline", {}, [] {}); }),
-              "procedure 'deadline' is named like an option of a call");
+              "procedure 'deadline' has the name of an option of CALL");
     EXPECT_NE(refusal([&] { bank.load("/nonexistent/app.so"); }).find("/nonexistent/app.so cannot be loaded"),
               std::string::npos);
     EXPECT_NE(refusal([&] { bank.load("/proc/self/exe"); }), "none");

@@ -1,5 +1,5 @@
 // Clients that leave while their calls run. Catches a call that keeps waiting after its client has left. Such a call
-// keeps a place forever, and takes the coin of the next call.
+// occupies the queue forever, and takes the coin of the next call.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -69,7 +69,7 @@ TEST(client_disconnect_test, half_closed_clients_get_an_error) {
     bare_socket leaving{bank.port()};
     leaving.send(wire({"CALL", "noop"}) + wire({"CALL", "take"}));
     leaving.half_close();
-    EXPECT_EQ(leaving.receive_all(), "+OK\r\n-CLIENTGONE take: its client has gone, and it was waiting in `retry`\r\n");
+    EXPECT_EQ(leaving.receive_all(), "+OK\r\n-CLIENTGONE take: its client disconnected while it waited in `retry`\r\n");
 }
 
 // An interruption is an exception. Catches an interruption that ends the process at a noexcept function.
@@ -81,7 +81,7 @@ TEST(client_disconnect_test, ends_a_waiting_noexcept_call) {
             bare_socket leaving{bank.port()};
             leaving.send(wire({"CALL", name}));
             leaving.half_close();
-            const std::string expected = "-CLIENTGONE " + name + ": its client has gone, ";
+            const std::string expected = "-CLIENTGONE " + name + ": its client disconnected ";
             EXPECT_EQ(leaving.receive_all().substr(0, expected.size()), expected);
         }
         EXPECT_EQ(stays({"CALL", "put", "1"}), "OK");

@@ -1,5 +1,5 @@
 // How a server divides memory, attention, connections and logins among greedy clients. Catches silent clients that make
-// the calls of other clients BUSY, commands that delay calls, and strangers that lock an operator out.
+// the calls of other clients BUSY, commands that delay calls, and unknown clients that lock an admin out.
 
 #include <crypt.h>
 #include <gtest/gtest.h>
@@ -50,7 +50,7 @@ settings with_callers(settings how) {
 }
 
 /// Returns a request of which `bytes` bytes have arrived, but not all.
-std::string unfinished_calls(std::size_t bytes) {
+std::string unfinished_request(std::size_t bytes) {
     return "*3\r\n$4\r\nCALL\r\n$5\r\nlarge\r\n$" + std::to_string(bytes + 1000) + "\r\n" + std::string(bytes, 'x');
 }
 
@@ -74,7 +74,7 @@ TEST(eviction, spares_principals_within_their_share) {
     EXPECT_EQ(std::ranges::count(chosen, 1000U), 0) << "though its connection is the largest of all";
 }
 
-TEST(eviction, evicts_by_priority_and_spares_operators) {
+TEST(eviction, evicts_by_priority_and_spares_admins) {
     const principal low{"low", 1, false}, high{"high", 32, false}, chief{"chief", 1, true};
     const std::vector<client_memory> all{{100, &high}, {10, &low}, {1000, &chief}};
     EXPECT_EQ(choose_evicted(all, 1100), std::vector<std::size_t>{1});
@@ -88,7 +88,8 @@ TEST(fairness, silent_clients_do_not_make_other_calls_busy) {
     std::deque<bare_socket> silent;
     constexpr std::size_t many = 12;
     for (std::size_t i = 0; i < many; ++i) {
-        silent.emplace_back(bank.port()).send(unfinished_calls(900'000));  // false: the server has closed it meanwhile
+        silent.emplace_back(bank.port())
+            .send(unfinished_request(900'000));  // false: the server has closed it meanwhile
         EXPECT_EQ(other({"CALL", "noop"}), "OK");
     }
     // Three of them fit into the bound of 3,000,000 bytes.
@@ -118,24 +119,24 @@ TEST(fairness, all_bytes_of_a_client_count) {
 
 // ---- memory of accepted calls
 
-/// Returns true if the call is counted, in whichever part of its principal.
-bool accepts_arguments(call_budget& all, principal& whose, std::size_t bytes, int priority = 0) {
+/// Returns true if the budget accepts the call.
+bool acquires(call_budget& all, principal& whose, std::size_t bytes, int priority = 0) {
     return all.try_acquire(whose, bytes, priority) != call_budget::share_kind::none;
 }
 
 TEST(call_budget, bounds_a_principal_by_its_share_of_free_bytes) {
     call_budget all{1200};
     principal a{"a", 1, false}, b{"b", 1, false}, c{"c", 1, false};
-    for (int i = 0; i < 6; ++i) EXPECT_TRUE(accepts_arguments(all, a, 100));
-    EXPECT_FALSE(accepts_arguments(all, a, 1));
+    for (int i = 0; i < 6; ++i) EXPECT_TRUE(acquires(all, a, 100));
+    EXPECT_FALSE(acquires(all, a, 1));
     EXPECT_EQ(all.held(), 600U) << "what was refused does not count";
-    for (int i = 0; i < 4; ++i) EXPECT_TRUE(accepts_arguments(all, b, 50));
-    EXPECT_FALSE(accepts_arguments(all, b, 1)) << "400 are free, for two";
-    EXPECT_TRUE(accepts_arguments(all, c, 100));
-    EXPECT_FALSE(accepts_arguments(all, c, 1)) << "300 are free, for three";
-    EXPECT_FALSE(accepts_arguments(all, a, 1));
+    for (int i = 0; i < 4; ++i) EXPECT_TRUE(acquires(all, b, 50));
+    EXPECT_FALSE(acquires(all, b, 1)) << "400 are free, for two";
+    EXPECT_TRUE(acquires(all, c, 100));
+    EXPECT_FALSE(acquires(all, c, 1)) << "300 are free, for three";
+    EXPECT_FALSE(acquires(all, a, 1));
     for (int i = 0; i < 6; ++i) all.release(a, 100, call_budget::share_kind::regular);
-    EXPECT_TRUE(accepts_arguments(all, b, 50)) << "850 are free, for two";
+    EXPECT_TRUE(acquires(all, b, 50)) << "850 are free, for two";
     EXPECT_EQ(all.held(), 350U);
 }
 
@@ -145,8 +146,8 @@ TEST(call_budget, has_room_for_one_more_principal) {
         std::deque<principal> crowd;
         for (std::size_t n = 1; n <= 15; ++n) {
             principal& one = crowd.emplace_back("one", 1, false);
-            EXPECT_TRUE(accepts_arguments(all, one, 100, priority)) << n;
-            while (accepts_arguments(all, one, 10, priority)) {}
+            EXPECT_TRUE(acquires(all, one, 100, priority)) << n;
+            while (acquires(all, one, 10, priority)) {}
             const std::size_t left = 1'000'000 / (n + 1);
             EXPECT_LE(all.held(), 1'000'000 - (priority == 0 ? left : left / (n + 1)));
         }
@@ -156,11 +157,11 @@ TEST(call_budget, has_room_for_one_more_principal) {
 TEST(call_budget, accepts_a_lone_call_of_any_length) {
     call_budget all{1000};
     principal a{"a", 1, false}, b{"b", 1, false};
-    EXPECT_TRUE(accepts_arguments(all, a, 5000));
-    EXPECT_FALSE(accepts_arguments(all, a, 1));
-    EXPECT_FALSE(accepts_arguments(all, b, 1));
+    EXPECT_TRUE(acquires(all, a, 5000));
+    EXPECT_FALSE(acquires(all, a, 1));
+    EXPECT_FALSE(acquires(all, b, 1));
     all.release(a, 5000, call_budget::share_kind::regular);
-    EXPECT_TRUE(accepts_arguments(all, b, 1));
+    EXPECT_TRUE(acquires(all, b, 1));
 }
 
 TEST(call_budget, refuses_calls_of_lower_priority_first) {
@@ -169,10 +170,10 @@ TEST(call_budget, refuses_calls_of_lower_priority_first) {
     // Each priority finds room that all lower ones together could not take.
     std::size_t before = 0;
     for (int p = 0; p <= highest_priority; ++p) {
-        while (accepts_arguments(all, a, 1, p)) {}
+        while (acquires(all, a, 1, p)) {}
         EXPECT_GT(all.held(), before) << p;
         before = all.held();
-        for (int lower = 0; lower <= p; ++lower) EXPECT_FALSE(accepts_arguments(all, a, 1, lower)) << lower;
+        for (int lower = 0; lower <= p; ++lower) EXPECT_FALSE(acquires(all, a, 1, lower)) << lower;
     }
     EXPECT_EQ(before, 9000U) << "half by the bound, and half of the rest by the urgent part";
 }
@@ -183,11 +184,11 @@ TEST(call_budget, leaves_room_for_more_urgent_calls) {
     std::deque<principal> crowd;
     for (std::size_t n = 1; n <= 10; ++n) {
         principal& one = crowd.emplace_back("one", 1, false);
-        while (accepts_arguments(all, one, 10)) {}
+        while (acquires(all, one, 10)) {}
     }
-    for (principal& one : crowd) EXPECT_FALSE(accepts_arguments(all, one, 10));
-    for (principal& one : crowd) EXPECT_TRUE(accepts_arguments(all, one, 1000, highest_priority));
-    for (principal& one : crowd) EXPECT_FALSE(accepts_arguments(all, one, 10));
+    for (principal& one : crowd) EXPECT_FALSE(acquires(all, one, 10));
+    for (principal& one : crowd) EXPECT_TRUE(acquires(all, one, 1000, highest_priority));
+    for (principal& one : crowd) EXPECT_FALSE(acquires(all, one, 10));
 }
 
 TEST(call_budget, accepts_again_after_a_release) {
@@ -207,7 +208,7 @@ TEST(call_budget, accepts_again_after_a_release) {
 TEST(call_budget, refuses_nothing_without_a_limit) {
     call_budget all{call_budget::unlimited};
     principal a{"a", 1, false};
-    for (const int p : {0, 1, highest_priority}) EXPECT_TRUE(accepts_arguments(all, a, std::size_t{1} << 40, p)) << p;
+    for (const int p : {0, 1, highest_priority}) EXPECT_TRUE(acquires(all, a, std::size_t{1} << 40, p)) << p;
 }
 
 TEST(principals, keep_an_address_with_accepted_calls) {
@@ -261,7 +262,7 @@ TEST(fairness, calls_of_closed_clients_do_not_make_others_busy) {
     client clerk{bank.port()};
     EXPECT_EQ(clerk({"AUTH", "clerk", "secret"}), "OK");
     EXPECT_EQ(clerk({"CALL", "join", "-", std::string(bytes, 'x')}).substr(0, 38),
-              "-BUSY accepted calls of user 'clerk' h");
+              "-BUSY accepted calls of user 'clerk' f");
     teller.send({"CALL", "join", "-", std::string(bytes, 'y')});
     ASSERT_TRUE(await_calls(clients * calls + 2));
     chief.send({"CALL", "join", "-", std::string(2 * bytes, 'z')});
@@ -306,8 +307,8 @@ TEST(fairness, an_urgent_call_is_accepted_beyond_the_share) {
     wait_for([&] { return figure("buffered_bytes_of_calls") == 0; });
 }
 
-// An operator's call is accepted and begins even if the server holds its maximum.
-TEST(fairness, calls_of_operators_run_without_free_memory) {
+// An admin's call is accepted and begins even if the server holds its maximum.
+TEST(fairness, calls_of_admins_run_without_free_memory) {
     bank_server bank{with_callers({.workers = 1, .max_buffered_bytes = 2'000'000, .max_buffered_bytes_clients = 0})};
     client chief{bank.port()}, clerk{bank.port()};
     EXPECT_EQ(chief({"AUTH", "chief", "more"}), "OK");
@@ -327,7 +328,7 @@ TEST(fairness, an_unfinished_request_ends_its_connection) {
     client other{bank.port()};
     bare_socket slow{bank.port()};
     slow.send(wire({"PING"}) + "*2\r\n$4\r\nECHO\r\n$5\r\nhel");
-    EXPECT_EQ(slow.receive_all(), "+PONG\r\n-ERR protocol: the rest of a request did not come within 50 ms\r\n");
+    EXPECT_EQ(slow.receive_all(), "+PONG\r\n-ERR Protocol error: the request was not complete within 50 ms\r\n");
     const std::string info = other({"INFO"});
     EXPECT_EQ(number_of(info, "requests_timed_out"), 1U);
     EXPECT_NE(info.find("latest_eviction:a client at 127.0.0.1:"), std::string::npos);
@@ -433,7 +434,7 @@ TEST(fairness, connections_of_one_principal_take_turns) {
 
 // ---- places
 
-TEST(fairness, an_operator_connects_at_the_client_limit) {
+TEST(fairness, an_admin_connects_at_the_client_limit) {
     bank_server bank{with_operator({.max_clients = 2, .reserved_clients = 2, .login_timeout = 0ms})};
     client one{bank.port()}, two{bank.port()};
     EXPECT_EQ(one({"AUTH", "clerk", "secret"}), "OK");
@@ -446,14 +447,14 @@ TEST(fairness, an_operator_connects_at_the_client_limit) {
     client chief{bank.port()};
     EXPECT_EQ(chief({"AUTH", "chief", "more"}), "OK");
     EXPECT_EQ(chief({"CALL", "PRIORITY", "31", "noop"}), "OK");
-    // The operator's connection stays, however many others come.
+    // The admin's connection stays, however many others come.
     for (int i = 0; i < 50; ++i) silent.emplace_back(bank.port());
     wait_for([&] { return number_of(chief({"INFO"}), "clients_displaced") >= 90; });
     EXPECT_EQ(one({"ACL", "WHOAMI"}), "clerk");
 }
 
-// If the password is the only credential, every client that knows it is an operator.
-TEST(fairness, a_client_with_the_password_displaces_strangers) {
+// If the password is the only credential, every client that knows it is an admin.
+TEST(fairness, a_client_with_the_password_displaces_clients_without) {
     bank_server bank{{.password = "open", .max_clients = 2, .reserved_clients = 2, .login_timeout = 0ms}};
     std::deque<bare_socket> silent;
     for (int i = 0; i < 20; ++i) silent.emplace_back(bank.port());
@@ -466,7 +467,7 @@ TEST(fairness, a_client_with_the_password_displaces_strangers) {
     EXPECT_EQ(one({"PING"}), "PONG");
 }
 
-TEST(client_directory, displaces_from_the_largest_address_and_operators_last) {
+TEST(client_directory, displaces_from_the_largest_address_and_admins_last) {
     struct nowhere final : client_directory::client_owner {
         void check_killed() noexcept override {}
     } home;
@@ -495,7 +496,7 @@ TEST(client_directory, displaces_from_the_largest_address_and_operators_last) {
     EXPECT_FALSE(all.displace());
 }
 
-// ---- the door
+// ---- logins
 
 /// Records the order in which logins are given back.
 class recording_owner final : public request_owner {

@@ -80,7 +80,7 @@ TEST(health, names_stuck_calls_and_fails_if_all_are_stuck) {
     bank_server bank{with_pages({.stuck_after = 30ms, .workers = 2})};
     client one{bank.port()};
     one.send({"CALL", "gate"});
-    await(bank, alive, 200, "a worker of 2 has been kept for");
+    await(bank, alive, 200, "a worker of 2 has been blocked for");
     EXPECT_TRUE(says(http_get(bank->metrics_port(), alive), 200, "by procedure 'gate', priority 31\n"));
     bank->call_raw("gate", {}, {}, [](std::string_view) {});  // called by the program, so another thread watches it
     await(bank, alive, 503, "\r\n\r\nstuck\n");
@@ -96,7 +96,7 @@ TEST(health, not_ready_while_a_call_would_be_refused) {
     bank.held.await(1);
     EXPECT_TRUE(says(http_get(bank->metrics_port(), ready), 200, "ready"));
     waiting.send({"CALL", "noop"});
-    await(bank, ready, 503, "busy: as many calls wait as may");
+    await(bank, ready, 503, "busy: queued calls have reached --max-queued-calls");
     EXPECT_EQ(client{bank.port()}({"CALL", "noop"}).find("-BUSY"), 0U) << "or it is not what it says";
     bank.held.open();
     EXPECT_EQ(waiting.receive(), "OK");
@@ -108,7 +108,7 @@ TEST(health, not_ready_while_a_client_would_be_refused) {
     {
         client only{bank.port()};
         EXPECT_EQ(only({"PING"}), "PONG");
-        EXPECT_TRUE(says(http_get(bank->metrics_port(), ready), 503, "as many clients as may be"));
+        EXPECT_TRUE(says(http_get(bank->metrics_port(), ready), 503, "max number of clients reached"));
     }
     await(bank, ready, 200, "ready");
 }
@@ -119,7 +119,7 @@ TEST(health, not_ready_while_memory_is_full) {
     constexpr std::size_t bytes = 20'000'000;
     bare_socket greedy{bank.port(), 4096};
     greedy.send(wire({"CALL", "large", std::to_string(bytes)}));
-    await(bank, ready, 503, "busy: as many bytes");
+    await(bank, ready, 503, "busy: requests and answers have reached");
     greedy.receive(bytes);
     await(bank, ready, 200, "ready");
 }
@@ -131,7 +131,7 @@ TEST(health, not_ready_but_alive_at_shutdown) {
     bank.held.await(1);
     const std::uint16_t port = bank->metrics_port();
     std::thread ends{[&] { bank->drain(); }};
-    await(bank, ready, 503, "ending: no new calls are taken");
+    await(bank, ready, 503, "ending: the server is shutting down");
     await(bank, alive, 200, "alive, ending");
     EXPECT_TRUE(says(http_get(port, "/metrics"), 200, "tutti_clients 1")) << "its figures are there to its end";
     bank.held.open();

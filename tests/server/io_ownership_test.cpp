@@ -1,5 +1,5 @@
-// The I/O ownership of an I/O thread. Catches two owners at the same time, a worker's place that stays empty, and a thread that
-// sleeps on when a worker has gone.
+// The I/O ownership of an I/O thread. Catches two owners at the same time, a worker's place that stays empty, and a
+// thread that sleeps on when a worker has gone.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -48,7 +48,7 @@ TEST(io_ownership_test, is_reclaimed_from_an_absent_worker) {
 
 // The thread never wakes by itself while a worker waits for clients. Without the wake-up this test hangs.
 TEST(io_ownership_test, wakes_the_thread_when_a_worker_leaves_late) {
-    const support::watchdog dog{"helm"};
+    const support::watchdog dog{"I/O ownership"};
     for (int round = 0; round < 3; ++round) {
         io_ownership h;
         h.offer();
@@ -112,7 +112,7 @@ TEST(duration_estimator_test, counts_the_workers_that_may_become_free) {
     duration_estimator p{1, brief, 4};
     for (int i = 0; i < 100; ++i) p.record(0, 79us);
     EXPECT_TRUE(p.frees_worker_soon(0));
-    EXPECT_FALSE(p.is_short(0)) << "a worker that stands in keeps its thread's part for all of it";
+    EXPECT_FALSE(p.is_short(0)) << "a worker that owns the I/O keeps it for all of it";
     for (int i = 0; i < 3; ++i) p.record(0, 80us);
     EXPECT_FALSE(p.frees_worker_soon(0));
 }

@@ -212,7 +212,7 @@ TEST(client_timeouts_test, recent_clients_may_have_a_request_in_flight) {
     EXPECT_FALSE(may_have_request_in_flight(*fresh, start + 10ms, start + 100ms)) << "it has been silent";
     fresh->last_request = start + 60ms;
     EXPECT_TRUE(may_have_request_in_flight(*fresh, start + 10ms, start + 109ms));
-    EXPECT_FALSE(may_have_request_in_flight(*fresh, start + 10ms, start + 110ms)) << "it could go on for ever";
+    EXPECT_FALSE(may_have_request_in_flight(*fresh, start + 10ms, start + 110ms)) << "it could go on forever";
     fresh->got_shutdown_error = true;
     EXPECT_FALSE(may_have_request_in_flight(*fresh, start + 10ms, start + 61ms));
 }

@@ -1,4 +1,4 @@
-// The messages of a server to its operator. Catches
+// The lines of a server's log. Catches
 //   - a caller that waits for the reader of the lines, or for the end of the process
 //   - lines that are lost silently, or losses that are reported while no line gets through
 //   - lines out of order

@@ -290,13 +290,13 @@ TEST(pressure, a_malformed_request_ends_only_its_connection) {
         bare_socket sender{bank.port()};
         sender.send(wire({"CALL", "balance", "1"}) + bad + wire({"CALL", "count"}));
         const std::string answers = sender.receive_all();
-        EXPECT_EQ(answers.substr(0, 22), ":1000\r\n-ERR protocol: ") << answers;
+        EXPECT_EQ(answers.substr(0, 28), ":1000\r\n-ERR Protocol error: ") << answers;
         EXPECT_EQ(answers.find("\r\n:"), std::string::npos) << "what follows is not understood any more";
         EXPECT_EQ(bystander({"PING"}), "PONG");
     }
     bare_socket long_line{bank.port()};
     long_line.send(std::string(5000, 'x'));
-    EXPECT_EQ(long_line.receive_all().substr(0, 14), "-ERR protocol:");
+    EXPECT_EQ(long_line.receive_all().substr(0, 20), "-ERR Protocol error:");
     EXPECT_EQ(bystander({"CALL", "count"}), "1");
     EXPECT_EQ(number_of(bystander({"INFO"}), "malformed_requests"), 5U);
 }
@@ -305,7 +305,7 @@ TEST(pressure, memory_for_clients_without_login_is_bounded) {
     bank_server bank{{.password = "p", .login_timeout = 0ms}};
     bare_socket stranger{bank.port()};
     stranger.send("*1\r\n$100000\r\n");
-    EXPECT_EQ(stranger.receive_all().substr(0, 14), "-ERR protocol:");
+    EXPECT_EQ(stranger.receive_all().substr(0, 20), "-ERR Protocol error:");
 }
 
 TEST(pressure, clients_without_login_are_closed) {

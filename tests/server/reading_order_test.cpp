@@ -32,7 +32,7 @@ TEST(reading_turn, orders_by_priority_then_by_last_read) {
     idle.record_command();
     EXPECT_TRUE(first(urgent, other));
     EXPECT_TRUE(first(other, urgent, true));
-    EXPECT_TRUE(first(fresh, urgent)) << "an operator may have come";
+    EXPECT_TRUE(first(fresh, urgent)) << "the new client may be an admin";
     EXPECT_TRUE(first(other, idle)) << "commands are no more urgent than a call without a priority";
     other.record_call(5);
     EXPECT_TRUE(first(other, urgent));

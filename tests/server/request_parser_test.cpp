@@ -73,7 +73,7 @@ TEST(request_parser_test, reports_malformed_requests) {
           "*1\r\n$00000000000000000000000000000000001\r\n", "*1\r\n$9223372036854775807\r\n"}) {
         EXPECT_TRUE(feed_whole(bytes).error) << bytes;
     }
-    EXPECT_EQ(feed_whole("*1\r\n$-1\r\n").error, "a word's length is negative");
+    EXPECT_EQ(feed_whole("*1\r\n$-1\r\n").error, "invalid bulk length: negative");
 }
 
 TEST(request_parser_test, enforces_limits_before_the_bytes_arrive) {

@@ -60,7 +60,7 @@ TEST(strangers, requests_of_web_pages_are_not_run) {
         bare_socket page{bank.port()};
         ASSERT_TRUE(page.send(head + "CALL count\r\n"));
         const std::string answer = page.receive_all();
-        EXPECT_TRUE(answer.starts_with("-ERR protocol: ")) << answer;
+        EXPECT_TRUE(answer.starts_with("-ERR Protocol error: ")) << answer;
         EXPECT_EQ(answer.find('\n'), answer.size() - 1) << "one answer: " << answer;
     }
     client c{bank.port()};
@@ -71,7 +71,7 @@ TEST(strangers, requests_of_web_pages_are_not_run) {
     EXPECT_NE(lines[0].find("possible attack from a web page: the client 127.0.0.1:"), std::string::npos) << lines[0];
 }
 
-TEST(strangers, the_operator_is_warned_once_a_minute) {
+TEST(strangers, warnings_are_logged_once_a_minute) {
     http_warning alarm;
     std::vector<std::string> lines;
     const auto note = [&](std::chrono::seconds at) {

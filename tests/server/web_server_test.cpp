@@ -47,7 +47,7 @@ TEST(web_server, answers_invalid_requests) {
     web_server pages{"127.0.0.1", 0, {{"/bad", []() -> page { throw std::runtime_error{"broken"}; }}}};
     EXPECT_TRUE(http_get(pages.port(), "/bad").starts_with("HTTP/1.1 500 "));
     EXPECT_TRUE(http_get(pages.port(), "/bad", "POST").starts_with("HTTP/1.1 405 "));
-    EXPECT_TRUE(http_get(pages.port(), "/none").ends_with("there is no such page; there are /bad\n"));
+    EXPECT_TRUE(http_get(pages.port(), "/none").ends_with("no such page; available are /bad\n"));
     bare_socket long_head{pages.port()};
     static_cast<void>(long_head.send("GET / HTTP/1.1\r\nCookie: " + std::string(100'000, 'x')));
     EXPECT_TRUE(long_head.receive(20).starts_with("HTTP/1.1 431 "));

@@ -1,5 +1,5 @@
-// Workers that replace the I/O thread while calls are brief. Catches a call that blocks other clients because it was
-// expected to be brief. Catches losses when a client or the server goes while a worker stands in.
+// Workers that own the I/O thread's connections while calls are short. Catches a call that blocks other clients because
+// it was expected to be short. Catches losses when a client leaves or the server ends while a worker owns the I/O.
 #include <gtest/gtest.h>
 
 #include <future>
@@ -17,7 +17,7 @@ using namespace std::chrono_literals;
 /// Longer than any step here takes, even on a busy machine, so that a hanging server fails the test.
 constexpr auto timeout = 20s;
 
-/// A server with a procedure that is brief or lasts until the test releases it, depending on its argument.
+/// A server with a procedure that is short or lasts until the test releases it, depending on its argument.
 class worker_io_server {
 public:
     explicit worker_io_server(settings how = {}, std::chrono::milliseconds time_limit = {}) : service_{prepared(how)} {
@@ -41,7 +41,7 @@ public:
     [[nodiscard]] std::uint16_t port() const noexcept { return service_.port(); }
     void release() { let_go_.store(true); }
 
-    /// Makes brief calls in a closed loop until a worker replaces the I/O thread.
+    /// Makes short calls in a closed loop until a worker owns the I/O.
     void await_worker_io(client& by) {
         const std::size_t before = number_of(by({"INFO"}), "io_handoffs");
         const auto until = std::chrono::steady_clock::now() + timeout;
@@ -58,7 +58,7 @@ public:
 private:
     static settings prepared(settings how) {
         how.port = 0;
-        // With this limit, a call also counts as brief on a busy machine or in a sanitizer build.
+        // With this limit, a call also counts as short on a busy machine or in a sanitizer build.
         if (how.short_call_limit.count() != 0) how.short_call_limit = 5ms;
         if (std::getenv("TUTTI_TEST_THREADS") != nullptr) how.executor = execution::threads;
         return how;
@@ -101,7 +101,7 @@ TEST(worker_io_test, is_off_with_real_time_priorities) {
     EXPECT_EQ(number_of(one({"INFO"}), "io_handoffs"), 0U);
 }
 
-// The call was expected to be brief, but keeps the only worker, which has read it in place of the I/O thread.
+// The call was expected to be short, but blocks the only worker, which has read it in place of the I/O thread.
 TEST(worker_io_test, returns_to_the_thread_during_a_long_call) {
     worker_io_server server{{.workers = 1}};
     client one{server.port()}, other{server.port()};

@@ -28,7 +28,7 @@ public:
         argv.push_back(nullptr);
         const pid_t parent = ::getpid();
         id_ = ::fork();
-        if (id_ < 0) throw std::runtime_error{"no process can be started"};
+        if (id_ < 0) throw std::runtime_error{"cannot start a process"};
         if (id_ != 0) return;
         // Only functions that are safe between fork and exec: other threads of the parent may have held locks.
         ::prctl(PR_SET_PDEATHSIG, SIGKILL);

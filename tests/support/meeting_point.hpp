@@ -10,7 +10,7 @@ namespace tutti::support {
 
 /// Waits for an event of another thread, but only as long as a busy machine may need to run that thread. An engine may
 /// run one transaction at a time, or make one wait for the other before its body, and then the two never meet. After a
-/// few waits in vain, the further ones are short.
+/// few waits without a meeting, further waits are short.
 class bounded_wait {
 public:
     template <class Found>

@@ -13,7 +13,7 @@ namespace tutti::support {
 /// Runs `part(i)` for i in [0, size) on as many threads, which start together. Returns when all have ended, and
 /// rethrows the first exception that left a thread, so that the test reports it.
 template <class F>
-void worker_group(unsigned size, F part) {
+void run_threads(unsigned size, F part) {
     std::latch together{static_cast<std::ptrdiff_t>(size)};
     std::mutex guard;
     std::exception_ptr first;
@@ -32,10 +32,10 @@ void worker_group(unsigned size, F part) {
                 } catch (const std::exception& failure) {
                     // Printed at once: the other threads may wait for this one, and then the exception is never
                     // rethrown.
-                    std::fprintf(stderr, "crew: thread %u ended by an exception: %s\n", i, failure.what());
+                    std::fprintf(stderr, "run_threads: thread %u ended by an exception: %s\n", i, failure.what());
                     keep(std::current_exception());
                 } catch (...) {
-                    std::fprintf(stderr, "crew: thread %u ended by an exception\n", i);
+                    std::fprintf(stderr, "run_threads: thread %u ended by an exception\n", i);
                     keep(std::current_exception());
                 }
             });

@@ -1,4 +1,4 @@
-// A sign of life for each thread: its current activity, and since when.
+// The current activity of each thread, and the time of its last record.
 #pragma once
 
 #include <atomic>
@@ -32,7 +32,7 @@ public:
         last_.store(clock::now().time_since_epoch().count(), std::memory_order_relaxed);
     }
 
-    /// Returns a line for every thread if one of them has had no beat for very long; otherwise an empty string.
+    /// Returns a line for every thread if one of them has recorded nothing for very long; otherwise an empty string.
     static std::string find_standstill() {
         const std::lock_guard hold{guard()};
         bool stands = false;

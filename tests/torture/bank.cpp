@@ -95,7 +95,8 @@ private:
         how.jumps = false;  // strings have destructors
         const std::string expected = run(how, {.name = "bank memo"}, [&](tx& t) {
             const long number = written_.get(t);
-            if (memo_.get(t) != std::to_string(number)) violated(name(), "the memo is not of its time");
+            if (memo_.get(t) != std::to_string(number))
+                violated(name(), "the memo differs from the number of transfers");
             move(t, a, b, 1);
             written_.set(t, number + 1);
             memo_.set(t, std::to_string(number + 1));

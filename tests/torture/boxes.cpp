@@ -1,5 +1,5 @@
 // Boxes of plain memory. One transaction makes a box private, its thread changes it directly, and another transaction
-// puts it back. Transactions change shared boxes word by word, in every width.
+// returns it. Transactions change shared boxes word by word, in every width.
 #include <array>
 #include <cstring>
 
@@ -57,7 +57,7 @@ public:
 
     std::string audit() override {
         for (const auto* b : shelf_) {
-            if (b == nullptr) return "a box was not put back";
+            if (b == nullptr) return "a box was not returned";
             if (!b->sound()) return "a box is torn";
         }
         return {};

@@ -26,10 +26,10 @@ public:
         else take(how, dice.below(lanes), true);
     }
 
-    // Residents wait without a limit. Consumers wait only while all lanes are empty, and producers only while their
-    // lane is full, so at least one can always continue.
-    [[nodiscard]] unsigned residents() const override { return 4; }
-    void reside(unsigned index, support::random& dice) override {
+    // Dedicated threads wait without a limit. Consumers wait only while all lanes are empty, and producers only while
+    // their lane is full, so at least one can always continue.
+    [[nodiscard]] unsigned dedicated_threads() const override { return 4; }
+    void run_dedicated(unsigned index, support::random& dice) override {
         const manner how = waiting_manner(dice);
         if (index % 2 == 0) put(how, lanes_[dice.below(lanes)], false);
         else take(how, dice.below(lanes), false);
@@ -79,7 +79,7 @@ private:
                     return;
                 }
                 require(l->slots[static_cast<std::size_t>(number) % capacity].get(t) == number,
-                        "a token is not the one whose turn it is");
+                        "a token is out of order");
                 l->out.set(t, number + 1);
             };
         };

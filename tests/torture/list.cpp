@@ -74,7 +74,7 @@ private:
     var<node*>& find(tx& t, list& l, long key) {
         var<node*>* link = &l.head;
         for (node* n = link->get(t); n != nullptr && n->key < key; n = link->get(t)) {
-            require(n->check == ~n->key, "a block came upon a destroyed node");
+            require(n->check == ~n->key, "a block found a destroyed node");
             link = &n->next;
         }
         return *link;
@@ -105,7 +105,7 @@ private:
             last = n->key;
             ++size;
         }
-        require(size == l.size.get(t), "a list is longer or shorter than it says");
+        require(size == l.size.get(t), "the length of a list differs from its stored size");
     }
 
     std::array<list, 3> lists_;

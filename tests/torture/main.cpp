@@ -45,11 +45,12 @@ int main(int argc, char** argv) {
     arguments given;
     given.seed = std::random_device{}();
     CLI::App app{"Runs random transactions of all kinds on many threads and checks invariants all the time."};
-    app.add_option("--minutes", given.minutes, "how long, all algorithms together")->check(CLI::PositiveNumber);
-    app.add_option("--threads", given.threads, "worker threads; more than there are processors")
+    app.add_option("--minutes", given.minutes, "duration of the run, of all algorithms together")
+        ->check(CLI::PositiveNumber);
+    app.add_option("--threads", given.threads, "number of worker threads; more than there are processors")
         ->check(CLI::Range(1, 10000));
-    app.add_option("--algorithm", given.algorithm, "a name, or all, one after the other");
-    app.add_option("--seed", given.seed, "repeats the same random steps, though not the same interleaving");
+    app.add_option("--algorithm", given.algorithm, "name of an algorithm; all: each in turn");
+    app.add_option("--seed", given.seed, "seed of the random steps; interleavings still differ");
     CLI11_PARSE(app, argc, argv);
 
     if (given.algorithm == "all") return run_each_algorithm(given);
@@ -62,6 +63,6 @@ int main(int argc, char** argv) {
         std::fprintf(stderr, "tutti-torture: %s\n", failure.what());
         return 1;
     }
-    std::puts("nothing was violated");
+    std::puts("no invariant was violated");
     return 0;
 }

@@ -41,15 +41,15 @@ public:
     /// Runs a few blocks. May throw bad_alloc, cancelled or staged_failure: then the step had no effect, or the effect
     /// of all of its blocks before the failed one. Must not wait for another step longer than a moment.
     virtual void step(support::random& dice) = 0;
-    /// Returns the number of dedicated threads, which live from start to end and run `reside` repeatedly. `reside` may
-    /// wait without a limit, except for `stopping`.
-    [[nodiscard]] virtual unsigned residents() const { return 0; }
-    virtual void reside(unsigned /*index*/, support::random& /*dice*/) {}
+    /// Returns the number of dedicated threads, which live from start to end and run `run_dedicated` repeatedly.
+    /// `run_dedicated` may wait without a limit, except for `stopping`.
+    [[nodiscard]] virtual unsigned dedicated_threads() const { return 0; }
+    virtual void run_dedicated(unsigned /*index*/, support::random& /*dice*/) {}
     /// Checks the data while no step runs. Returns the error, or an empty string.
     virtual std::string audit() = 0;
 };
 
-/// true from the time at which waiting steps have to give up
+/// True from the time at which waiting steps have to end.
 inline var<bool> stopping{false};
 
 /// Prints the violation and the seed, and ends the program with status 1.

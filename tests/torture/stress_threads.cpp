@@ -70,28 +70,28 @@ void run_worker_lives(shared_state& s, unsigned index) {
     activity_record mine{"worker", index};
     support::random dice{s.parameters.seed * 1000 + index};
     while (!s.over.load()) {
-        struct incarnation {
+        struct worker_life {
             shared_state& s;
             activity_record& mine;
             support::random& dice;
         } one{s, mine, dice};
         pthread_t id = {};
         const auto start = [](void* p) -> void* {
-            auto& i = *static_cast<incarnation*>(p);
+            auto& i = *static_cast<worker_life*>(p);
             run_one_life(i.s, i.mine, i.dice);
             return nullptr;
         };
-        if (pthread_create(&id, nullptr, start, &one) != 0) violated("crowd", "no thread could be made");
+        if (pthread_create(&id, nullptr, start, &one) != 0) violated("threads", "no thread could be started");
         pthread_join(id, nullptr);
     }
 }
 
-void reside(shared_state& s, scenario& where, unsigned index) {
+void run_dedicated_thread(shared_state& s, scenario& where, unsigned index) {
     activity_record mine{where.name(), index};
     support::random dice{s.parameters.seed * 1000 + 500 + index};
     while (!s.over.load()) {
         mine.record(where.name());
-        where.reside(index, dice);
+        where.run_dedicated(index, dice);
         ++s.count.steps;
     }
 }
@@ -100,7 +100,7 @@ void reside(shared_state& s, scenario& where, unsigned index) {
 void kill_transactions(shared_state& s) {
     support::random dice{s.parameters.seed * 1000 + 999};
     while (!s.over.load()) {
-        const std::uint32_t known = memory::status_records();
+        const std::uint32_t known = memory::status_record_count();
         for (int i = 0; i < 8 && known != 0; ++i) {
             memory::status_record& victim = memory::status_record_of(static_cast<std::uint32_t>(dice.below(known)));
             const auto seen = victim.state.load(std::memory_order_acquire);
@@ -123,7 +123,7 @@ void print_progress(const shared_state& s, std::chrono::duration<double> elapsed
 }
 
 /// Prints progress, checks that all threads are alive, and returns when the time is up.
-void oversee(const shared_state& s) {
+void supervise(const shared_state& s) {
     using clock = std::chrono::steady_clock;
     const auto start = clock::now();
     auto next_line = start + std::chrono::seconds{5};
@@ -135,7 +135,7 @@ void oversee(const shared_state& s) {
         if (const std::string stuck = activity_record::find_standstill(); !stuck.empty()) {
             std::fprintf(stderr, "%s", stuck.c_str());
             support::watchdog::dump_threads();
-            violated("crowd", "a thread makes no progress");
+            violated("threads", "a thread makes no progress");
         }
     }
     print_progress(s, clock::now() - start);
@@ -173,16 +173,16 @@ void torture(const plan& p) {
     for (unsigned i = 0; i < p.threads; ++i) threads.emplace_back([&s, i] { run_worker_lives(s, i); });
     unsigned index = 0;
     for (auto& chosen : s.scenarios) {
-        for (unsigned i = 0; i < chosen->residents(); ++i) {
-            threads.emplace_back([&s, &chosen, n = index++] { reside(s, *chosen, n); });
+        for (unsigned i = 0; i < chosen->dedicated_threads(); ++i) {
+            threads.emplace_back([&s, &chosen, n = index++] { run_dedicated_thread(s, *chosen, n); });
         }
     }
     threads.emplace_back([&s] { kill_transactions(s); });
-    oversee(s);
+    supervise(s);
     s.over = true;
     stopping.store(true);
     {
-        const support::watchdog ending{"the end of the torture", std::chrono::seconds{20}};
+        const support::watchdog ending{"the end of the stress test", std::chrono::seconds{20}};
         threads.clear();
     }
     for (auto& chosen : s.scenarios) {

@@ -15,7 +15,9 @@
 namespace tpcc {
 namespace {
 
-const profile_tally& tally(const run_result& r, profile p) { return r.profiles[static_cast<std::size_t>(p)]; }
+const profile_statistics& statistics_of(const run_result& r, profile p) {
+    return r.profiles[static_cast<std::size_t>(p)];
+}
 
 std::size_t order_count(const database& db) {
     std::size_t orders = 0;
@@ -47,10 +49,10 @@ void run_and_check(int warehouses, const profile_mix& mix) {
         run_mix(*db, {.threads = 4, .time = for_ever, .transactions = transactions(), .mix = mix, .seed = 7});
 
     EXPECT_EQ(violated(*db), std::set<int>{});
-    EXPECT_EQ(order_count(*db), orders + tally(result, profile::new_order).commits);
-    EXPECT_EQ(payment_count(*db), payments + tally(result, profile::payment).commits);
+    EXPECT_EQ(order_count(*db), orders + statistics_of(result, profile::new_order).commits);
+    EXPECT_EQ(payment_count(*db), payments + statistics_of(result, profile::payment).commits);
     for (std::size_t p = 0; p < profile_count; ++p) {
-        const profile_tally& counted = result.profiles[p];
+        const profile_statistics& counted = result.profiles[p];
         EXPECT_EQ(counted.commits + counted.rolled_back, 4 * transactions() / 100 * static_cast<std::uint64_t>(mix[p]))
             << profile_names[p];
         EXPECT_EQ(counted.commits > 0, mix[p] > 0) << profile_names[p];
@@ -108,7 +110,7 @@ TEST(tpcc_concurrency, the_mix_is_exact_in_every_hundred) {
         run_mix(*db, {.threads = 1, .time = std::chrono::duration<double>{0.2}, .mix = {10, 20, 30, 0, 40}, .seed = 7});
     EXPECT_GE(result.seconds, 0.2);
     std::uint64_t all = 0;
-    for (const profile_tally& t : result.profiles) all += t.commits + t.rolled_back;
+    for (const profile_statistics& t : result.profiles) all += t.commits + t.rolled_back;
     const std::array<std::uint64_t, profile_count> share{10, 20, 30, 0, 40};
     for (std::size_t p = 0; p < profile_count; ++p) {
         const std::uint64_t count = result.profiles[p].commits + result.profiles[p].rolled_back;

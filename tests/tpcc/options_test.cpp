@@ -80,7 +80,7 @@ TEST(tpcc_options, refuse_in_one_line) {
 TEST(tpcc_report, shows_what_was_counted) {
     run_result result;
     result.seconds = 2;
-    profile_tally& t = result.profiles[0];
+    profile_statistics& t = result.profiles[0];
     t.commits = 1000;
     t.rolled_back = 10;
     t.restarts = 500;

@@ -29,7 +29,7 @@ bool forbid_futexes() {
 }
 
 // Catches a release that makes a wake-up call although no thread sleeps.
-TEST(abstract_locks_test, are_released_without_a_system_call_while_nobody_sleeps) {
+TEST(abstract_locks_test, release_without_system_call_if_no_thread_sleeps) {
     EXPECT_EXIT(
         {
             bool forbidden = false;

@@ -142,7 +142,7 @@ TEST_F(serialised_site_test, defeats_no_execution) {
     const auto each = static_cast<long>(support::rounds(2000));
     var<long> x;
     std::atomic<long> attempts{0};
-    support::worker_group(threads, [&](unsigned) {
+    support::run_threads(threads, [&](unsigned) {
         for (long i = 0; i < each; ++i) {
             atomically(adaptive_block, [&](tx& t) {
                 attempts.fetch_add(1, std::memory_order_relaxed);

@@ -51,7 +51,7 @@ class bias_test : public ::testing::Test {
 protected:
     void SetUp() override {
         if (detail::current_or_attach(); descriptor::of(*detail::current_transaction).algorithm->one_at_a_time)
-            GTEST_SKIP() << "under this algorithm everybody runs alone";
+            GTEST_SKIP() << "this algorithm runs every transaction alone";
         revoke_any_bias();
     }
     void TearDown() override { revoke_any_bias(); }

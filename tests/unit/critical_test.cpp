@@ -13,10 +13,10 @@
 namespace tutti::core {
 namespace {
 
-struct tally {
+struct tick_counts {
     std::atomic<int> allowed{0}, postponed{0}, served{0}, served_inside{0};
 };
-tally ticks;
+tick_counts ticks;
 
 void on_signal(int) {
     auto& d = descriptor::of(*detail::current_transaction);

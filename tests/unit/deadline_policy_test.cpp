@@ -21,7 +21,7 @@ TEST(deadline_policy_test, uses_the_thresholds_of_the_paper) {
     EXPECT_EQ(plan.latest_start, due - 10ms);
 }
 
-TEST(deadline_policy_test, attempts_become_stricter_with_time) {
+TEST(deadline_policy_test, makes_attempts_stricter_over_time) {
     const auto plan = make_schedule(due, 10ms, {});
     EXPECT_EQ(plan.mode_at(start), status::active);
     EXPECT_EQ(plan.mode_at(due - 60ms - 1ns), status::active);
@@ -270,7 +270,7 @@ TEST(deadline_type_test, takes_durations_and_points_in_time) {
     EXPECT_GT(deadline{std::chrono::steady_clock::time_point::max()}.value(), 100h * 24 * 365);
 }
 
-TEST(driven_clock_test, stands_still_until_it_is_moved) {
+TEST(driven_clock_test, stays_unchanged_until_it_is_moved) {
     {
         base::manual_clock clock{start};
         EXPECT_EQ(base::now(), start);

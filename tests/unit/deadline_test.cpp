@@ -87,7 +87,7 @@ TEST_F(deadline_test, makes_restarts_stricter_as_time_runs_out) {
     EXPECT_EQ(outcome.left, 25ms);
 }
 
-TEST_F(deadline_test, a_write_switches_in_place) {
+TEST_F(deadline_test, switches_the_mode_in_place_at_a_write) {
     practise("in place", 10ms);
     int attempts = 0;
     run({.name = "in place", .deadline = 100ms}, [&](tx& t) {
@@ -107,7 +107,7 @@ TEST_F(deadline_test, a_write_switches_in_place) {
     EXPECT_EQ(y_.load(), 3);
 }
 
-TEST_F(deadline_test, a_write_that_comes_late_makes_irrevocable) {
+TEST_F(deadline_test, becomes_irrevocable_at_a_late_write) {
     practise("late write", 10ms);
     int attempts = 0;
     run({.name = "late write", .deadline = 100ms}, [&](tx& t) {
@@ -121,7 +121,7 @@ TEST_F(deadline_test, a_write_that_comes_late_makes_irrevocable) {
 }
 
 // Stale reads cannot be kept, so the switch is a restart.
-TEST_F(deadline_test, a_switch_does_not_keep_invalid_reads) {
+TEST_F(deadline_test, drops_invalid_reads_at_a_switch) {
     practise("invalid", 10ms);
     std::vector<status> modes;
     run({.name = "invalid", .deadline = 100ms}, [&](tx& t) {
@@ -155,7 +155,7 @@ TEST_F(deadline_test, continues_unchanged_without_a_free_slot) {
     release_descriptor(holder);
 }
 
-TEST_F(deadline_test, leaves_a_hopeless_attempt_alone) {
+TEST_F(deadline_test, leaves_an_attempt_alone_that_cannot_succeed) {
     practise("too late", 10ms);
     run({.name = "too late", .deadline = 100ms}, [&](tx& t) {
         clock_.advance(95ms);
@@ -207,7 +207,7 @@ TEST_F(deadline_test, does_not_block_others_when_running_anyway) {
     EXPECT_EQ(outcome.left, -203ms);
 }
 
-TEST_F(deadline_test, the_quality_of_service_is_the_percentile) {
+TEST_F(deadline_test, uses_the_quality_of_service_as_percentile) {
     // 90 short executions and 10 long ones
     for (int i = 0; i < 100; ++i) {
         run({.name = "qos", .deadline = 1h}, [&](tx& t) {
@@ -220,7 +220,7 @@ TEST_F(deadline_test, the_quality_of_service_is_the_percentile) {
 }
 
 // Under permanent conflict no attempt commits, so no duration is sampled. The site learns from the failures.
-TEST_F(deadline_test, a_site_without_a_sample_learns_from_what_was_rolled_back) {
+TEST_F(deadline_test, learns_first_from_rolled_back_attempts) {
     std::vector<status> modes;
     run({.name = "unknown", .deadline = 100ms}, [&](tx& t) {
         modes.push_back(mode_of(t));
@@ -233,7 +233,7 @@ TEST_F(deadline_test, a_site_without_a_sample_learns_from_what_was_rolled_back) 
     EXPECT_EQ(modes, expected);
 }
 
-TEST_F(deadline_test, commits_are_sampled_by_the_mode_that_they_ran_in) {
+TEST_F(deadline_test, samples_commits_by_mode) {
     run({.name = "sampled", .deadline = 1h}, [&](tx&) { clock_.advance(10ms); });
     run({.name = "sampled", .mode = mode::visible, .deadline = 1h}, [&](tx&) { clock_.advance(20ms); });
     run({.name = "sampled", .mode = mode::irrevocable, .deadline = 1h}, [&](tx&) { clock_.advance(30ms); });
@@ -248,7 +248,7 @@ TEST_F(deadline_test, commits_are_sampled_by_the_mode_that_they_ran_in) {
 }
 
 // The attempt ran in both modes, so its duration represents neither.
-TEST_F(deadline_test, a_commit_that_changed_its_mode_is_not_sampled) {
+TEST_F(deadline_test, ignores_commits_that_changed_their_mode) {
     practise("changes", 10ms);
     const std::size_t before = sample_of("changes").size();
     deadline_outcome outcome;
@@ -261,7 +261,7 @@ TEST_F(deadline_test, a_commit_that_changed_its_mode_is_not_sampled) {
     EXPECT_TRUE(sample_of("changes", status::irrevocable).empty());
 }
 
-TEST_F(deadline_test, only_the_committed_attempt_is_sampled) {
+TEST_F(deadline_test, samples_only_the_committed_attempt) {
     run({.name = "attempts", .deadline = 1h}, [&](tx& t) {
         clock_.advance(t.attempt() == 1 ? 500ms : 10ms);
         if (t.attempt() == 1) restart(t);
@@ -283,14 +283,14 @@ TEST_F(deadline_test, ignores_attempts_that_were_switched_away) {
 
 // --- sites use strict modes only if they help
 
-TEST_F(deadline_test, a_block_that_is_never_rolled_back_stays_optimistic) {
+TEST_F(deadline_test, leaves_a_block_without_roll_backs_optimistic) {
     practise("undisturbed", 10ms);
     for (const auto due : {11ms, 30ms, 50ms, 100ms}) {
         EXPECT_EQ(first_mode({.name = "undisturbed", .deadline = due}), status::active) << due.count();
     }
 }
 
-TEST_F(deadline_test, strict_commits_do_not_change_what_optimistic_ones_are_expected_to_take) {
+TEST_F(deadline_test, keeps_optimistic_estimates_apart_from_strict_commits) {
     practise("feedback", 1ms);
     for (int i = 0; i < 100; ++i) {
         run({.name = "feedback", .mode = mode::irrevocable, .deadline = 1h}, [&](tx&) { clock_.advance(20ms); });
@@ -302,7 +302,7 @@ TEST_F(deadline_test, strict_commits_do_not_change_what_optimistic_ones_are_expe
 }
 
 // The block's attempts are rolled back repeatedly, but the stricter modes would certainly be late.
-TEST_F(deadline_test, a_mode_that_takes_too_long_is_not_used) {
+TEST_F(deadline_test, skips_a_mode_that_takes_too_long) {
     const auto site = [&](const char* name, std::chrono::nanoseconds strictly) {
         practise_in_vain(name, 10ms);
         for (const mode m : {mode::visible, mode::irrevocable}) {
@@ -325,7 +325,7 @@ TEST_F(deadline_test, ignores_one_outlier) {
     EXPECT_NO_THROW(run({.name = "outlier", .deadline = 10ms, .when_missed = missed_deadline::refuse}, [](tx&) {}));
 }
 
-TEST_F(deadline_test, a_site_that_is_no_longer_contended_recovers) {
+TEST_F(deadline_test, recovers_after_contention) {
     practise_in_vain("recovering", 10ms);
     EXPECT_NE(first_mode({.name = "recovering", .deadline = 30ms}), status::active);
     practise("recovering", 10ms);
@@ -334,7 +334,7 @@ TEST_F(deadline_test, a_site_that_is_no_longer_contended_recovers) {
 }
 
 // Refused blocks add nothing to the sample.
-TEST_F(deadline_test, a_site_whose_blocks_are_refused_recovers) {
+TEST_F(deadline_test, recovers_after_refusals) {
     practise("refused", 10ms);
     const auto runs = [&] {
         bool ran = false;
@@ -350,7 +350,7 @@ TEST_F(deadline_test, a_site_whose_blocks_are_refused_recovers) {
 }
 
 // Blocks that avoid a mode because it once took long add nothing to its sample either.
-TEST_F(deadline_test, a_mode_that_took_too_long_is_tried_again) {
+TEST_F(deadline_test, retries_a_mode_that_took_too_long) {
     practise_in_vain("tried again", 10ms);
     for (int i = 0; i < 3; ++i) {
         for (const mode m : {mode::visible, mode::irrevocable}) {
@@ -398,16 +398,16 @@ TEST_F(deadline_test, avoids_strictness_where_it_does_not_pay) {
 
 // A body that is irrevocable only because of its deadline may still wait; a body that requested irrevocability may not.
 TEST_F(deadline_test, leaves_strict_mode_at_retry) {
-    practise_in_vain("hurried", 10ms);
+    practise_in_vain("made_strict", 10ms);
     std::jthread producer;
-    run({.name = "hurried", .deadline = 30ms}, [&](tx& t) {
+    run({.name = "made_strict", .deadline = 30ms}, [&](tx& t) {
         EXPECT_EQ(mode_of(t), status::irrevocable);
         t.become_visible();  // it is already more than visible
         if (x_.get(t) != 0) return;
         if (!producer.joinable()) producer = std::jthread{[&] { x_.store(1); }};
         retry(t);
     });
-    EXPECT_THROW(run({.name = "hurried", .deadline = 30ms},
+    EXPECT_THROW(run({.name = "made_strict", .deadline = 30ms},
                      [&](tx& t) {
                          t.become_irrevocable("now it has to be");
                          restart(t);
@@ -415,7 +415,7 @@ TEST_F(deadline_test, leaves_strict_mode_at_retry) {
                  usage_error);
 }
 
-TEST_F(deadline_test, handlers_may_run_blocks_with_deadlines_of_their_own) {
+TEST_F(deadline_test, supports_deadlines_of_blocks_in_handlers) {
     practise("outer", 10ms);
     std::vector<status> modes;
     deadline_outcome outcome;
@@ -482,7 +482,7 @@ TEST_F(deadline_test, keeps_an_attempt_that_the_body_made_irrevocable) {
 
 // If an open nested block, or its undo, changes the reads of an optimistic attempt, that attempt starts over. So does
 // an attempt that is visible only because of its deadline.
-TEST_F(deadline_test, a_visible_attempt_whose_reads_an_undo_changes_starts_over) {
+TEST_F(deadline_test, restarts_if_an_undo_overwrites_visible_reads) {
     practise_in_vain("undone", 10ms);
     std::vector<status> modes;
     run({.name = "undone", .deadline = 50ms}, [&](tx& t) {
@@ -502,7 +502,7 @@ TEST_F(deadline_test, a_visible_attempt_whose_reads_an_undo_changes_starts_over)
     EXPECT_EQ(y_.load(), 1);
 }
 
-TEST_F(deadline_test, a_visible_attempt_whose_reads_a_step_changes_starts_over) {
+TEST_F(deadline_test, restarts_if_a_step_overwrites_visible_reads) {
     practise_in_vain("changed", 10ms);
     std::vector<status> modes;
     run({.name = "changed", .deadline = 50ms}, [&](tx& t) {

@@ -13,9 +13,9 @@ TEST(descriptors, reuse_those_of_ended_threads) {
     var<int> x;
     const auto run_a_thread = [&] { std::thread{[&] { atomically([&](tx& t) { x.set(t, x.get(t) + 1); }); }}.join(); };
     run_a_thread();
-    const auto before = memory::status_records();
+    const auto before = memory::status_record_count();
     for (int i = 0; i < 100; ++i) run_a_thread();
-    EXPECT_EQ(memory::status_records(), before);
+    EXPECT_EQ(memory::status_record_count(), before);
     EXPECT_EQ(x.load(), 101);
 }
 

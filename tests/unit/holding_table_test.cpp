@@ -101,7 +101,7 @@ TEST_F(holding_table_test, probes_do_not_grow_with_sharers) {
     }
 }
 
-TEST_F(holding_table_test, lists_exclusive_holdings_first_the_latest_at_the_front) {
+TEST_F(holding_table_test, lists_exclusive_and_latest_holdings_first) {
     const auto& sharer = insert(7);
     const auto& outer = insert(7, false);
     const auto& late_sharer = insert(7);
@@ -146,7 +146,7 @@ TEST_F(holding_table_test, finds_exactly_what_is_held) {
     }
 }
 
-TEST_F(holding_table_test, tells_names_with_the_same_hash_apart) {
+TEST_F(holding_table_test, distinguishes_names_with_the_same_hash) {
     abstract_holding other{.name = {nullptr, 7}, .shared = true, .holder = holder(1000), .age = 0};
     const auto& first = insert(7);
     table_.reserve_one();

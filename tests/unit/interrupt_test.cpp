@@ -99,7 +99,7 @@ TEST(interrupt, ends_a_loop_of_short_transactions) {
     }));
 }
 
-TEST(interrupt, is_noticed_by_a_sleep_that_begins_after_it) {
+TEST(interrupt, is_noticed_by_a_later_sleep) {
     const tutti::var<long> never{0};
     EXPECT_TRUE(interrupt(
         [&] {
@@ -111,7 +111,7 @@ TEST(interrupt, is_noticed_by_a_sleep_that_begins_after_it) {
 }
 
 // One interruption is enough. Catches a sleep that begins without a check.
-TEST(interrupt, ends_a_sleep_that_begins_after_the_only_one) {
+TEST(interrupt, ends_a_sleep_after_a_raised_interruption) {
     const tutti::support::watchdog dog{"a sleep after an interruption"};
     const tutti::var<long> never{0};
     tutti::interruption mine;

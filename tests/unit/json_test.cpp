@@ -16,7 +16,7 @@ using tutti::observe::json_writer;
 
 std::string written(double number) { return json_writer{}.value(number).text(); }
 
-TEST(json, numbers_have_three_decimals) {
+TEST(json, writes_numbers_with_three_decimals) {
     EXPECT_EQ(written(0), "0.000");
     EXPECT_EQ(written(-1.0005), "-1.000");
     EXPECT_EQ(written(1234567.8916), "1234567.892");
@@ -24,7 +24,7 @@ TEST(json, numbers_have_three_decimals) {
 }
 
 /// A locale with a decimal comma, which the test builds from the system's definition.
-TEST(json, numbers_are_the_same_in_every_locale) {
+TEST(json, writes_the_same_numbers_in_every_locale) {
     const std::string folder = testing::TempDir() + "tutti-locale-" + std::to_string(::getpid());
     std::filesystem::create_directory(folder);
     const std::string make = "localedef -i sv_SE -f UTF-8 " + folder + "/sv_SE.UTF-8 2>&1";
@@ -40,7 +40,7 @@ TEST(json, numbers_are_the_same_in_every_locale) {
     EXPECT_EQ(number, "2.500");
 }
 
-TEST(json, bytes_that_are_no_utf8_are_written_as_of_latin_1) {
+TEST(json, writes_invalid_utf_8_as_latin_1) {
     EXPECT_EQ(json_writer{}.value("a\"\n\xe5\xc3\xa5").text(), "\"a\\\"\\u000a\\u00e5\xc3\xa5\"");
 }
 

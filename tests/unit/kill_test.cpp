@@ -15,7 +15,7 @@ namespace {
 /// Runs `body` on another thread up to its call of `pause()`, calls `meanwhile(descriptor)`, and then lets it continue.
 template <class Body, class Meanwhile>
 void interrupted(Body body, Meanwhile meanwhile) {
-    std::latch there{1}, go_on{1};
+    std::latch there{1}, proceed{1};
     descriptor* victim = nullptr;
     std::thread other{[&] {
         bool paused = false;
@@ -24,12 +24,12 @@ void interrupted(Body body, Meanwhile meanwhile) {
             paused = true;
             victim = &descriptor::of(*detail::current_transaction);
             there.count_down();
-            go_on.wait();
+            proceed.wait();
         });
     }};
     there.wait();
     meanwhile(*victim);
-    go_on.count_down();
+    proceed.count_down();
     other.join();
 }
 

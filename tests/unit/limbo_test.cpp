@@ -36,7 +36,7 @@ TEST_F(limbo_test, destroys_at_once_without_running_transactions) {
 }
 
 // Catches a limbo that ignores running transactions, and one that only checks whether any transaction runs.
-TEST_F(limbo_test, waits_for_a_transaction_that_was_running_and_not_for_its_successor) {
+TEST_F(limbo_test, waits_for_running_transactions_but_not_successors) {
     reader_.state.store(make_state(1, status::active), std::memory_order_relaxed);
     retire(3);
     limbo_.collect(self_);
@@ -57,14 +57,14 @@ TEST_F(limbo_test, waits_anew_for_later_retired_objects) {
     reader_.state.store(make_state(2, status::active), std::memory_order_relaxed);
     retire(1);
     limbo_.collect(self_);
-    EXPECT_EQ(destroyed, 1) << "the second object was retired under the eyes of transaction 2";
+    EXPECT_EQ(destroyed, 1) << "the second object was retired while transaction 2 ran";
     reader_.state.store(make_state(2, status::idle), std::memory_order_relaxed);
     limbo_.collect(self_);
     EXPECT_EQ(destroyed, 2);
 }
 
 // Its frames may still access the objects that it has read while they unwind.
-TEST_F(limbo_test, waits_for_a_transaction_that_is_being_rolled_back) {
+TEST_F(limbo_test, waits_for_a_transaction_in_roll_back) {
     reader_.state.store(make_state(1, status::aborting), std::memory_order_relaxed);
     retire(1);
     limbo_.collect(self_);

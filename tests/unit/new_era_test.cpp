@@ -51,7 +51,7 @@ protected:
     }
 };
 
-TEST_F(new_era_test, begins_when_the_clock_is_late_and_not_before) {
+TEST_F(new_era_test, begins_only_when_the_clock_is_late) {
     var<long> v{0};
     const core::word before = era_number();
     for (int i = 0; i != 1000; ++i) v.store(i);
@@ -64,9 +64,9 @@ TEST_F(new_era_test, begins_when_the_clock_is_late_and_not_before) {
     EXPECT_EQ(v.load(), 7);
 }
 
-// All ways of reading and writing meet versions that the new clock has not reached. An access never takes its time from
-// such a version.
-TEST_F(new_era_test, keeps_values_whose_versions_are_of_the_old_one) {
+// All ways of reading and writing handle versions that the new clock has not reached. An access never takes its time
+// from such a version.
+TEST_F(new_era_test, keeps_values_with_versions_of_the_old_era) {
     constexpr long count = 64;
     std::vector<var<long>> all(count);
     std::vector<long> plain(count);
@@ -125,7 +125,7 @@ TEST_F(new_era_test, renews_old_versions_before_loads_outside) {
 }
 
 TEST_F(new_era_test, waits_for_transactions_a_bounded_time) {
-    if (one_at_a_time()) GTEST_SKIP() << "nobody else commits meanwhile";
+    if (one_at_a_time()) GTEST_SKIP() << "no other transaction commits meanwhile";
     const support::watchdog dog{"a new era"};
     var<long> v{0};
     var<long> other{0};
@@ -187,38 +187,38 @@ TEST_F(new_era_test, wakes_transactions_in_retry) {
 }
 
 TEST_F(new_era_test, resets_quiescence_results) {
-    if (one_at_a_time()) GTEST_SKIP() << "there is nothing to settle";
+    if (one_at_a_time()) GTEST_SKIP() << "there is no quiescence to wait for";
     const support::watchdog dog{"a new era"};
     long plain = 0;
     var<long> v{0};
-    const auto settle = [&] {
+    const auto quiesce = [&] {
         for (int i = 0; i != 300; ++i) {
             atomically([&](tx& t) { store(t, &plain, load(t, &plain) + 1); });
             atomically(reading, [&](tx& t) { return load(t, &plain); });
         }
     };
-    settle();
+    quiesce();
     EXPECT_GT(core::quiesced_up_to.load(std::memory_order_relaxed), 0U);
     advance_clock_to(version_clock::late);
-    std::latch settling{1};
+    std::latch waiting{1};
     std::latch tried{1};
-    std::thread settler{[&] {
+    std::thread waiter{[&] {
         core::begin_quiescence_wait(mine());
-        settling.count_down();
+        waiting.count_down();
         tried.wait();
         core::end_quiescence_wait(mine());
     }};
-    settling.wait();
+    waiting.wait();
     const core::word before = era_number();
     for (int i = 0; i != 10'000'000 && failed_advances() < 2; ++i) v.store(i);
     EXPECT_EQ(era_number(), before);
     EXPECT_EQ(failed_advances(), 2U);
     tried.count_down();
-    settler.join();
+    waiter.join();
     ASSERT_TRUE(commit_into_the_next(v));
     EXPECT_LT(memory::time_of(core::quiesced_up_to.load(std::memory_order_relaxed)), version_clock_time());
     EXPECT_LT(memory::time_of(mine().quiescing.received_up_to), version_clock_time());
-    settle();
+    quiesce();
     EXPECT_EQ(mine().pending_quiescence_waits.load(std::memory_order_relaxed), 0U);
 }
 

@@ -32,7 +32,7 @@ TEST(partial_rollback_predictor_test, recovers_after_long_failure) {
     EXPECT_EQ(tries_in(r, 100), 100);
 }
 
-TEST(partial_rollback_predictor_test, gives_up_after_long_success) {
+TEST(partial_rollback_predictor_test, stops_after_failures_despite_long_success) {
     partial_rollback_predictor r;
     for (int i = 0; i < 1000; ++i) r.note_commit();
     for (int i = 0; i < 9; ++i) r.note_failure();

@@ -40,13 +40,13 @@ tutti::policy number_of(const policy& p) {
     return static_cast<tutti::policy>(at - all().begin() + 1);
 }
 
-TEST(policies, the_table_is_in_the_order_of_the_enumeration) {
+TEST(policies, have_a_table_in_enumeration_order) {
     EXPECT_EQ(policies::number(tutti::policy::patient).name, "patient");
     EXPECT_EQ(policies::number(tutti::policy::serialize_soft).name, "serialize-soft");
     EXPECT_EQ(static_cast<std::size_t>(tutti::policy::serialize_soft_kernel), all().size());
 }
 
-TEST(policies, an_unknown_name_lists_the_valid_ones) {
+TEST(policies, list_the_valid_names_for_an_unknown_one) {
     const std::string before{policy_in_force()};
     try {
         use_policy("polite");
@@ -57,7 +57,7 @@ TEST(policies, an_unknown_name_lists_the_valid_ones) {
     EXPECT_EQ(policy_in_force(), before);
 }
 
-TEST(policies, are_put_in_force_by_name) {
+TEST(policies, are_chosen_by_name) {
     const std::string before{policy_in_force()};
     for (const auto& [name, summary] : available_policies()) {
         use_policy(name);
@@ -74,7 +74,7 @@ TEST(policies, keep_every_increment) {
     for (const policy* p : all()) {
         SCOPED_TRACE(p->name);
         var<long> first, second;
-        support::worker_group(threads, [&](unsigned me) {
+        support::run_threads(threads, [&](unsigned me) {
             const options how{.mode = me % 3 == 0 ? mode::visible : mode::optimistic,
                               .policy = number_of(*p),
                               .priority = static_cast<int>(me % 2)};
@@ -210,7 +210,7 @@ outcome resolve_conflict(const options& first, const options& second) {
         wake_sleepers(d);  // clears the mark that an earlier sleeper may have left
         x.set(t, 1);
         owned.count_down();
-        // Until this one is killed, or the other one gives up: it then sleeps for this one, or has started over.
+        // Until this one is killed, or the other one rolls back: it then sleeps for this one, or has started over.
         while (!d.kill_requested() && (d.sleepers.load(std::memory_order_relaxed) & 1) == 0 && second_attempts < 2) {
             std::this_thread::yield();
         }
@@ -220,14 +220,14 @@ outcome resolve_conflict(const options& first, const options& second) {
     return o;
 }
 
-TEST(policies, priority_kills_the_lower) {
+TEST(policies, let_the_higher_priority_kill) {
     constexpr auto p = tutti::policy::priority;
     EXPECT_EQ(resolve_conflict({.policy = p, .priority = 1}, {.policy = p, .priority = 2}).first_attempts, 2U);
     EXPECT_EQ(resolve_conflict({.policy = p, .priority = 2}, {.policy = p, .priority = 1}).first_attempts, 1U);
     EXPECT_EQ(resolve_conflict({.policy = p, .priority = 0}, {.policy = p, .priority = -1}).first_attempts, 1U);
 }
 
-TEST(policies, aggressive_kills_and_suicide_does_not) {
+TEST(policies, kill_under_aggressive_and_not_under_suicide) {
     EXPECT_EQ(resolve_conflict({}, {.policy = tutti::policy::aggressive}).first_attempts, 2U);
     EXPECT_EQ(resolve_conflict({}, {.policy = tutti::policy::suicide}).first_attempts, 1U);
 }
@@ -262,9 +262,9 @@ TEST(wait_for_commit_test, outlives_the_winners_restarts) {
     runner.join();
 }
 
-TEST(wait_for_commit_test, ends_when_the_winner_gives_up) {
+TEST(wait_for_commit_test, ends_when_the_winner_fails) {
     var<int> x;
-    std::latch begun{1}, go_on{1};
+    std::latch begun{1}, proceed{1};
     descriptor* winner = nullptr;
     word state = 0;
     std::thread runner{[&] {
@@ -272,7 +272,7 @@ TEST(wait_for_commit_test, ends_when_the_winner_gives_up) {
                          winner = &descriptor::of(t);
                          state = winner->state.load(std::memory_order_relaxed);
                          begun.count_down();
-                         go_on.wait();
+                         proceed.wait();
                          throw std::runtime_error{"dead"};
                      }),
                      std::runtime_error);
@@ -280,12 +280,12 @@ TEST(wait_for_commit_test, ends_when_the_winner_gives_up) {
         for (int i = 0; i < 1000; ++i) atomically([&](tx& t) { x.set(t, i); });
     }};
     begun.wait();
-    go_on.count_down();
+    proceed.count_down();
     wait_for_commit(attach(), *winner, state, true);
     runner.join();
 }
 
-TEST(scheduling, a_lowered_priority_can_be_restored) {
+TEST(scheduling, restores_a_lowered_priority) {
     std::thread{[] {
         const std::optional<int> nice = base::lower_priority();
         if (!nice) return;  // not allowed here, so nothing has happened

@@ -50,17 +50,17 @@ TEST(quiescence_set, contains_users_of_plain_memory) {
 }
 
 TEST(quiescence_set, drops_ended_threads) {
-    std::vector<std::thread> crowd;
+    std::vector<std::thread> threads;
     std::atomic<unsigned> there{0};
     constexpr unsigned size = 200;
     for (unsigned i = 0; i < size; ++i) {
-        crowd.emplace_back([&there] {
+        threads.emplace_back([&there] {
             use_plain_memory_once();
             ++there;
             while (there.load() < size) std::this_thread::yield();  // so that no thread takes over another's descriptor
         });
     }
-    for (std::thread& t : crowd) t.join();
+    for (std::thread& t : threads) t.join();
     EXPECT_GE(members(), size);
     commit_often();
     EXPECT_EQ(members(), 1U) << "the caller";
@@ -143,7 +143,7 @@ TEST(quiescence_set, contains_language_blocks_at_every_attempt) {
 TEST(quiescence_set, contains_quiescing_commits) {
     if (!descriptor::of(detail::current_or_attach()).algorithm->privatizes_by_waiting)
         GTEST_SKIP() << "one transaction at a time";
-    const support::watchdog dog{"readers of who waits"};
+    const support::watchdog dog{"readers of a commit that waits"};
     std::uint64_t word = 0;
     var<int> taken{0};
     std::latch inside{1}, told{1}, over{1};

@@ -18,7 +18,7 @@ TEST(reservoir_test, is_empty_at_first) {
     EXPECT_TRUE(r.sample().empty());
 }
 
-TEST(reservoir_test, keeps_everything_while_there_is_room) {
+TEST(reservoir_test, keeps_everything_until_it_is_full) {
     reservoir r{100};
     for (std::uint64_t i = 1; i <= 100; ++i) r.add(i);
     auto all = r.sample();
@@ -136,7 +136,7 @@ TEST(reservoir_test, serves_several_threads) {
     reservoir r{32};
     const std::size_t each = support::rounds(20'000);
     std::atomic<int> wrong{0};
-    support::worker_group(4, [&](unsigned me) {
+    support::run_threads(4, [&](unsigned me) {
         for (std::size_t i = 0; i < each; ++i) {
             r.add(me + 1);
             const std::uint64_t p = r.percentile(0.9);

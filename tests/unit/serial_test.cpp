@@ -35,7 +35,7 @@ class serial_test : public ::testing::Test {
 protected:
     void SetUp() override {
         if (descriptor::of(detail::current_or_attach()).algorithm->one_at_a_time)
-            GTEST_SKIP() << "under this algorithm everybody runs alone";
+            GTEST_SKIP() << "this algorithm runs every transaction alone";
     }
 };
 
@@ -72,7 +72,7 @@ TEST_F(serial_test, runs_beside_no_other_transaction) {
     for (int me = 0; me != threads; ++me) {
         crew[me] = std::thread{[&, me] {
             for (int i = 0; i != updates; ++i) {
-                // From constant use, where all others stand still, to a share at which begins stop fencing.
+                // From constant use, where all other contexts are stopped, to a share at which begins stop fencing.
                 const bool rarely = i > updates / 2;
                 if (i % (rarely ? 6'000 : me + 1) == 0) alone([&] { ++count; });
                 else if (i % 7 == 0) atomically(irrevocable, [&](tx& t) { store(t, &count, load(t, &count) + 1); });

@@ -1,5 +1,5 @@
-// Waiting for a slot. Catches a departure that does not call a waiter, a waiter that gives up and loses its call, and a
-// waiter that is passed over forever. Each of them shows as a hang.
+// Waiting for a slot. Catches a departure that does not call a waiter, a waiter that stops waiting and loses its call,
+// and a waiter that is passed over forever. Each of them shows as a hang.
 #include "core/tokens/slots.hpp"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ namespace tutti::core {
 namespace {
 
 using support::rounds;
-using support::worker_group;
+using support::run_threads;
 
 class slots_by_mode_test : public testing::TestWithParam<status> {};
 
@@ -28,7 +28,7 @@ TEST_P(slots_by_mode_test, reach_every_waiter) {
     std::atomic<std::uint64_t> got{0};
     std::atomic<int> sitting{0}, too_many{0};
     const int most = GetParam() == status::irrevocable ? 1 : static_cast<int>(slot_count) - 1;
-    worker_group(32, [&](unsigned) {
+    run_threads(32, [&](unsigned) {
         descriptor& d = acquire_descriptor();
         for (std::size_t i = 0; i < each; ++i) {
             if (!wait_for_slot(d, GetParam())) continue;
@@ -44,12 +44,12 @@ TEST_P(slots_by_mode_test, reach_every_waiter) {
     EXPECT_EQ(too_many, 0);
 }
 
-// Half of them give up after some time, called or not. The others must find every remaining slot.
-TEST_P(slots_by_mode_test, survive_a_waiter_that_gives_up) {
+// Half of them stop waiting after some time, called or not. The others must find every remaining slot.
+TEST_P(slots_by_mode_test, survive_a_waiter_that_stops_waiting) {
     const support::watchdog dog{"slots"};
     const std::size_t each = rounds(400);
     std::atomic<std::uint64_t> got{0};
-    worker_group(32, [&](unsigned me) {
+    run_threads(32, [&](unsigned me) {
         descriptor& d = acquire_descriptor();
         support::random dice{me};
         for (std::size_t i = 0; i < each; ++i) {
@@ -68,7 +68,7 @@ TEST_P(slots_by_mode_test, survive_a_waiter_that_gives_up) {
     });
     EXPECT_EQ(got, 16 * each);
     descriptor& d = acquire_descriptor();
-    EXPECT_TRUE(take_slot(d, GetParam())) << "somebody who gave up still has one";
+    EXPECT_TRUE(take_slot(d, GetParam())) << "a waiter that stopped waiting still has one";
     release_slot(d);
     release_descriptor(d);
 }
@@ -102,7 +102,7 @@ TEST(slots_test, are_all_found_after_simultaneous_release) {
         full_house full{status::visible};
         const auto all = static_cast<unsigned>(full.sitting.size());
         std::atomic<unsigned> come{0}, found{0};
-        worker_group(all + 1, [&](unsigned me) {
+        run_threads(all + 1, [&](unsigned me) {
             if (me == all) {
                 while (come != all) std::this_thread::yield();
                 while (!full.sitting.empty()) full.leave_one();
@@ -119,15 +119,15 @@ TEST(slots_test, are_all_found_after_simultaneous_release) {
     }
 }
 
-// One slot is freed once. A waiter that gives up at that time may have been called for it.
-TEST(slots_test, pass_on_from_a_waiter_that_gives_up) {
+// One slot is freed once. A waiter that stops waiting at that time may have been called for it.
+TEST(slots_test, pass_on_from_a_waiter_that_stops_waiting) {
     const support::watchdog dog{"slots"};
     support::random dice{3};
     for (std::size_t i = 0; i < rounds(1000); ++i) {
         full_house full{status::irrevocable};
         const std::chrono::microseconds limit{dice.below(200)};
         std::atomic<unsigned> come{0};
-        worker_group(3, [&](unsigned me) {
+        run_threads(3, [&](unsigned me) {
             if (me == 2) {
                 while (come != 2) std::this_thread::yield();
                 const base::deadline then = base::now() + limit;
@@ -156,7 +156,7 @@ TEST_P(slots_by_mode_test, go_to_the_waiter_moved_forward) {
         std::array<std::atomic<descriptor*>, 2> waiting{};
         std::atomic<int> order{0};
         std::array<int, 2> place{};
-        worker_group(3, [&](unsigned me) {
+        run_threads(3, [&](unsigned me) {
             if (me == 2) {
                 for (const auto& w : waiting) {
                     while (w == nullptr || !move_waiter_forward(*full.sitting.back(), *w)) std::this_thread::yield();
@@ -175,14 +175,14 @@ TEST_P(slots_by_mode_test, go_to_the_waiter_moved_forward) {
     }
 }
 
-// Each calls another waiter forward, which may be waiting, may be about to give up, or neither.
+// Each calls another waiter forward, which may be waiting, may be about to stop waiting, or neither.
 TEST_P(slots_by_mode_test, survive_the_waiter_moved_forward) {
     const support::watchdog dog{"slots"};
     constexpr unsigned many = 24;
     const std::size_t each = rounds(400);
     std::array<std::atomic<descriptor*>, many> all{};
     std::atomic<std::uint64_t> got{0};
-    worker_group(many, [&](unsigned me) {
+    run_threads(many, [&](unsigned me) {
         descriptor& d = acquire_descriptor();
         all[me] = &d;
         support::random dice{me};

@@ -106,7 +106,7 @@ TEST_F(suspension_test, lets_the_irrevocable_transaction_evict) {
     };
     start(body);
     atomically({.mode = mode::irrevocable}, [&](tx& t) { x.set(t, x.get(t) + 10); });
-    EXPECT_EQ(x.load(), 10) << "it did not wait, and the suspended write is gone";
+    EXPECT_EQ(x.load(), 10) << "the transaction did not wait, and the suspended write was undone";
     EXPECT_EQ(worker_.donations, 0);
     resume_background();
     EXPECT_EQ(attempts, 2);
@@ -130,7 +130,7 @@ TEST_F(suspension_test, protects_a_suspended_language_block) {
     start(body);
     atomically({.mode = mode::irrevocable}, [&](tx& t) { x.set(t, x.get(t) + 10); });
     EXPECT_GE(worker_.donations, 1);
-    EXPECT_EQ(attempts, 2) << "it was asked to die, and noticed when it ran again";
+    EXPECT_EQ(attempts, 2) << "the transaction was asked to abort, and noticed that when it ran again";
     EXPECT_EQ(x.load(), 11);
 }
 

@@ -93,7 +93,7 @@ const std::vector<situation>& situations() {
          {.draws_age = 1},
          with({{"timestamp", W}, {"karma", W}, {"priority", W}, {"deadline", W}}),
          abort_cause::conflict_visible_read},
-        {"a writer meets a visible reader",
+        {"a writer finds a visible reader",
          {.draws_age = 1},
          {.draws_age = 2, .visible = true},
          with({{"timestamp", K}, {"karma", K}, {"priority", K}, {"deadline", K}}),

@@ -31,7 +31,7 @@ TEST(waiting, leaves_errno_alone) {
 }
 
 // Many sleepers wait for one transaction, many times: a sleeper that is not woken hangs the test.
-TEST(waiting, ends_for_all_at_the_end_of_a_transaction) {
+TEST(waiting, ends_for_all_when_the_transaction_ends) {
     constexpr int rounds = 200, sleepers = 4;
     for (int round = 0; round < rounds; ++round) {
         std::latch begun{1}, waiting{sleepers};
@@ -45,9 +45,9 @@ TEST(waiting, ends_for_all_at_the_end_of_a_transaction) {
                 waiting.wait();
             });
         }};
-        std::vector<std::thread> crowd;
+        std::vector<std::thread> threads;
         for (int i = 0; i < sleepers; ++i) {
-            crowd.emplace_back([&] {
+            threads.emplace_back([&] {
                 begun.wait();
                 descriptor& self = attach();
                 waiting.count_down();
@@ -55,12 +55,12 @@ TEST(waiting, ends_for_all_at_the_end_of_a_transaction) {
                 EXPECT_TRUE(is_over(*owner, state));
             });
         }
-        for (auto& t : crowd) t.join();
+        for (auto& t : threads) t.join();
         runner.join();
     }
 }
 
-TEST(waiting, a_transaction_is_over_when_its_context_runs_a_later_one) {
+TEST(waiting, ends_when_the_context_runs_a_later_transaction) {
     descriptor& d = descriptor::of(detail::current_or_attach());
     word earlier = 0;
     atomically([&](tx&) {
@@ -72,7 +72,7 @@ TEST(waiting, a_transaction_is_over_when_its_context_runs_a_later_one) {
 }
 
 // Catches a wait that continues with the defeats of a later execution, and would end with that execution.
-TEST(waiting, for_a_commit_ends_with_the_execution) {
+TEST(waiting, ends_with_the_execution_for_a_commit) {
     const support::watchdog dog{"waiting for a commit"};
     std::latch restarted{1}, found{1};
     descriptor* owner = nullptr;
@@ -128,7 +128,7 @@ TEST(waiting, wakes_a_sleeper_in_retry_once) {
 }
 
 // Catches a wake-up that is left to threads that are not asleep yet: code that they run on the way may wait.
-TEST(waiting, does_not_depend_on_a_waiter_not_yet_asleep) {
+TEST(waiting, does_not_depend_on_waiters_still_awake) {
     const support::watchdog dog{"on the way to sleep"};
     var<int> x{0};
     std::latch on_the_way{2}, woken{1};

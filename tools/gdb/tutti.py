@@ -3,7 +3,7 @@
 
 Nothing here runs code of the program, so core files will do, and a process that hangs. The command needs no debug
 information of the library: it reads the table `tutti_debug_layout` (src/api/debug_layout.cpp). The printers need that of
-the program. They look past the transactions: a variable that one is writing is marked, and shows what is in memory."""
+the program, and read memory directly: a variable that a transaction is writing is marked."""
 
 import re
 import struct
@@ -82,7 +82,7 @@ class Tutti(gdb.Command):
 class Transactions(gdb.Command):
     """tutti transactions [all]: what each context is doing.
 Those that run a block, wait or sleep in retry; with "all" also the idle ones. `age`: the smaller is the older, of those
-that have met others."""
+that were in a conflict."""
 
     def __init__(self):
         super().__init__("tutti transactions", gdb.COMMAND_STATUS)
@@ -106,7 +106,7 @@ that have met others."""
             if asleep:
                 says = "retry"
             elif says != "idle" and read_number(d + at["kill_request"]) == state >> 4:
-                says += ", asked to die"
+                says += ", asked to abort"
             if read_number(d + at["suspended"], 4):
                 says += ", suspended"
             thread = read_number(d + at["thread"], 4, True)

@@ -22,7 +22,7 @@ public:
         if (count_++ % of_ != part_) return;
         names_ << name;
         rows_.push_back([name, row](tx& t) { name.publish(t, row); });
-        if (rows_.size() == most) flush();
+        if (rows_.size() == max_rows) flush();
     }
     void flush() {
         if (rows_.empty()) return;
@@ -36,7 +36,7 @@ public:
     }
 
 private:
-    static constexpr std::size_t most = 50;  // within the limits of every engine
+    static constexpr std::size_t max_rows = 50;  // within the limits of every engine
 
     const tables& to_;
     const unsigned part_, of_;

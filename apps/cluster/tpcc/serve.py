@@ -15,7 +15,7 @@ import time
 
 
 class Failure(Exception):
-    """What the operator is told."""
+    """A failure, reported to the operator."""
 
 
 class Server:
@@ -46,11 +46,11 @@ class Server:
         """Once it serves."""
         while not self.port_file.exists():
             if self.process.poll() is not None:
-                raise Failure(f"a server did not start: {self.said()}")
+                raise Failure(f"a server did not start: {self.last_output()}")
             time.sleep(0.05)
         return f"127.0.0.1:{self.port_file.read_text(encoding='utf-8').strip()}"
 
-    def said(self):
+    def last_output(self):
         return self.log.read_text(encoding="utf-8", errors="replace").strip()
 
     def end(self):
@@ -59,7 +59,7 @@ class Server:
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
         if self.process.wait() != 0 and not killed:
-            raise Failure(f"a server ended with status {self.process.returncode}: {self.said()}")
+            raise Failure(f"a server ended with status {self.process.returncode}: {self.last_output()}")
 
     def discard(self):
         if self.process.poll() is None:

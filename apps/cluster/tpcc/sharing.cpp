@@ -15,7 +15,7 @@ namespace {
 using tutti::tx;
 
 /// A server that loads for longer than this is assumed to have failed.
-constexpr std::chrono::minutes patience{2};
+constexpr std::chrono::minutes load_timeout{2};
 
 /// Returns true if this server has a part to load.
 bool claim(const tables& to, const served::extent& how) {
@@ -40,14 +40,14 @@ bool claim(const tables& to, const served::extent& how) {
 void await_all(const tables& to) {
     const load_record now = tutti::atomically({.name = "await load"}, [&](tx& t) {
         const load_record record = to.record().read(t);
-        if (record.loaded < record.parts) tutti::retry_for(t, patience);
+        if (record.loaded < record.parts) tutti::retry_for(t, load_timeout);
         return record;
     });
     if (now.loaded >= now.parts) return;
     throw std::runtime_error{fmt::format(
         "TPC-C: {} of {} parts are loaded, and the others have not come in {} minutes: start all servers anew, over an "
         "engine with another prefix",
-        now.loaded, now.parts, patience.count())};
+        now.loaded, now.parts, load_timeout.count())};
 }
 
 }  // namespace

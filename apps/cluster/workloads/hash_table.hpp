@@ -18,7 +18,7 @@ private:
     bool add(tutti::tx& t, std::uint64_t key, std::uint64_t draw) override;
     bool remove(tutti::tx& t, std::uint64_t key) override;
     bool contains(tutti::tx& t, std::uint64_t key) override;
-    std::string walk(std::vector<std::uint64_t>& keys, std::uint64_t most) override;
+    std::string walk(std::vector<std::uint64_t>& keys, std::uint64_t max) override;
 
     [[nodiscard]] tutti::cluster::ref<bucket> of(std::uint64_t key) const {
         return object_at<bucket>(here(), kind::bucket, key % buckets_);

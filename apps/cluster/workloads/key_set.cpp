@@ -71,7 +71,7 @@ void key_set::run_one(random_source& dice) {
     balance_ += std::accumulate(changes.begin(), changes.end(), 0);
 }
 
-void key_set::settle() {
+void key_set::publish_counts() {
     const auto mine = object_at<std::int64_t>(here_, kind::balance, here_.number());
     atomically([&](tx& t) {  // several clients of an engine have the same number
         if (mine.find(t) == nullptr) mine.publish(t, balance_.load());

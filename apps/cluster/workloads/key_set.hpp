@@ -16,7 +16,7 @@ class key_set : public workload {
 public:
     void fill() override;
     void run_one(random_source& dice) override;
-    void settle() override;
+    void publish_counts() override;
     std::string check() override;
 
     /// Returns false if the key is already in the set. `draw` is random, but the same in every attempt.
@@ -24,9 +24,9 @@ public:
     /// Returns false if the key is not in the set.
     virtual bool remove(tutti::tx& t, std::uint64_t key) = 0;
     virtual bool contains(tutti::tx& t, std::uint64_t key) = 0;
-    /// Collects all keys, in any order. Returns the structure's error, or nothing. Gives up after more than `most`
+    /// Collects all keys, in any order. Returns the structure's error, or nothing. Stops after more than `max`
     /// keys.
-    virtual std::string walk(std::vector<std::uint64_t>& keys, std::uint64_t most) = 0;
+    virtual std::string walk(std::vector<std::uint64_t>& keys, std::uint64_t max) = 0;
 
 protected:
     key_set(std::uint64_t keys, const extent& size, tutti::cluster::node& here)

@@ -37,13 +37,13 @@ bool linked_list::remove(tx& t, std::uint64_t key) {
 
 bool linked_list::contains(tx& t, std::uint64_t key) { return at(before(t, key + 1)).read(t).next == key + 1; }
 
-std::string linked_list::walk(std::vector<std::uint64_t>& keys, std::uint64_t most) {
+std::string linked_list::walk(std::vector<std::uint64_t>& keys, std::uint64_t max) {
     return tutti::atomically([&](tx& t) -> std::string {
         keys.clear();
         std::uint64_t node = at(0).read(t).next;
         for (std::uint64_t last = 0; node != 0; node = at(node).read(t).next) {
             if (node <= last) return fmt::format("key {} comes after key {}", node - 1, last - 1);
-            if (node > most || at(node).find(t) == nullptr) return fmt::format("there is no key {}", node - 1);
+            if (node > max || at(node).find(t) == nullptr) return fmt::format("there is no key {}", node - 1);
             keys.push_back(node - 1);
             last = node;
         }

@@ -43,25 +43,25 @@ bool search_tree::remove(tx& t, std::uint64_t key) {
     const place p = find(t, key + 1);
     if (p.node == 0) return false;
     const tree_node gone = at(p.node).read(t);
-    std::uint64_t heir = gone.child[gone.child[left] == 0 ? right : left];
+    std::uint64_t replacement = gone.child[gone.child[left] == 0 ? right : left];
     if (gone.child[left] != 0 && gone.child[right] != 0) {
-        heir = take_successor(t, p.node);
-        at(heir).write(t).child = at(p.node).read(t).child;  // excluding the heir, if it was the child
+        replacement = take_successor(t, p.node);
+        at(replacement).write(t).child = at(p.node).read(t).child;  // excluding the replacement, if it was the child
     }
-    at(p.parent).write(t).child[p.on] = heir;
+    at(p.parent).write(t).child[p.on] = replacement;
     at(p.node).erase(t);
     return true;
 }
 
 bool search_tree::contains(tx& t, std::uint64_t key) { return find(t, key + 1).node != 0; }
 
-std::string search_tree::walk(std::vector<std::uint64_t>& keys, std::uint64_t most) {
+std::string search_tree::walk(std::vector<std::uint64_t>& keys, std::uint64_t max) {
     struct part {
         std::uint64_t node, above, below;  // its nodes are strictly between these
     };
     return tutti::atomically([&](tx& t) -> std::string {
         keys.clear();
-        std::vector<part> open{{at(0).read(t).child[right], 0, most + 1}};
+        std::vector<part> open{{at(0).read(t).child[right], 0, max + 1}};
         while (!open.empty()) {
             const part p = open.back();
             open.pop_back();

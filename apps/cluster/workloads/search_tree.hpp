@@ -29,7 +29,7 @@ private:
     bool add(tutti::tx& t, std::uint64_t key, std::uint64_t draw) override;
     bool remove(tutti::tx& t, std::uint64_t key) override;
     bool contains(tutti::tx& t, std::uint64_t key) override;
-    std::string walk(std::vector<std::uint64_t>& keys, std::uint64_t most) override;
+    std::string walk(std::vector<std::uint64_t>& keys, std::uint64_t max) override;
 
     [[nodiscard]] tutti::cluster::ref<tree_node> at(std::uint64_t node) const {
         return object_at<tree_node>(here(), kind::tree_node, node);

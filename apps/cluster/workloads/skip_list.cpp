@@ -53,7 +53,7 @@ bool skip_list::remove(tx& t, std::uint64_t key) {
 
 bool skip_list::contains(tx& t, std::uint64_t key) { return at(before(t, key + 1)[0]).read(t).next[0] == key + 1; }
 
-std::string skip_list::walk(std::vector<std::uint64_t>& keys, std::uint64_t most) {
+std::string skip_list::walk(std::vector<std::uint64_t>& keys, std::uint64_t max) {
     return tutti::atomically([&](tx& t) -> std::string {
         keys.clear();
         // Walks along the lowest level, with the next expected node on each higher level.
@@ -61,7 +61,7 @@ std::string skip_list::walk(std::vector<std::uint64_t>& keys, std::uint64_t most
         for (std::uint64_t last = 0; due[0] != 0;) {
             const std::uint64_t node = due[0];
             if (node <= last) return fmt::format("key {} comes after key {}", node - 1, last - 1);
-            const skip_node* const n = node > most ? nullptr : at(node).find(t);
+            const skip_node* const n = node > max ? nullptr : at(node).find(t);
             if (n == nullptr) return fmt::format("there is no key {}", node - 1);
             for (std::size_t level = 0; level < levels; ++level) {
                 if ((due[level] == node) != (level < n->height)) {

@@ -23,7 +23,7 @@ private:
     bool add(tutti::tx& t, std::uint64_t key, std::uint64_t draw) override;
     bool remove(tutti::tx& t, std::uint64_t key) override;
     bool contains(tutti::tx& t, std::uint64_t key) override;
-    std::string walk(std::vector<std::uint64_t>& keys, std::uint64_t most) override;
+    std::string walk(std::vector<std::uint64_t>& keys, std::uint64_t max) override;
 
     [[nodiscard]] tutti::cluster::ref<skip_node> at(std::uint64_t node) const {
         return object_at<skip_node>(here(), kind::skip_list_node, node);

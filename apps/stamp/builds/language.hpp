@@ -31,7 +31,7 @@ struct language : plain_build {
     }
 
     static void start_counting() { language_tally::all = 0; }
-    /// REQUIRES: the crew has ended. The ABI does not report rolled-back attempts.
+    /// REQUIRES: the worker group has ended. The ABI does not report rolled-back attempts.
     static counts counted() { return {.commits = language_tally::all, .aborts = std::nullopt}; }
 
 private:

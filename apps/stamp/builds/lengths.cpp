@@ -33,7 +33,7 @@ namespace {
 
 thread_local own_samples own;
 
-constexpr std::size_t most = 1 << 20;  // samples of a thread for each site
+constexpr std::size_t max_samples = 1 << 20;  // samples of a thread for each site
 
 double clock_cost() {
     auto least = std::chrono::nanoseconds::max();
@@ -46,10 +46,10 @@ double clock_cost() {
 
 }  // namespace
 
-void stopwatch::note(const char* site, std::chrono::nanoseconds took) {
+void stopwatch::record_duration(const char* site, std::chrono::nanoseconds took) {
     auto found = std::ranges::find_if(own.by_site, [&](const auto& s) { return s.first == site; });
     if (found == own.by_site.end()) found = own.by_site.emplace(own.by_site.end(), site, std::vector<float>{});
-    if (found->second.size() < most) found->second.push_back(static_cast<float>(took.count()));
+    if (found->second.size() < max_samples) found->second.push_back(static_cast<float>(took.count()));
 }
 
 void stopwatch::start() {

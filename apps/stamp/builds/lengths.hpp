@@ -19,7 +19,7 @@ struct site_lengths {
 class stopwatch {
 public:
     static void start();
-    /// Returns the lengths by name. Threads hand in their samples when they end.
+    /// Returns the lengths by name. Threads add their samples when they end.
     [[nodiscard]] static std::vector<site_lengths> stop();
     /// Returns the number of blocks, timed or not, from `start` to `stop`.
     [[nodiscard]] static std::uint64_t blocks() noexcept;
@@ -29,7 +29,7 @@ public:
         if (site_ != nullptr) began_ = std::chrono::steady_clock::now();
     }
     ~stopwatch() {
-        if (site_ != nullptr) note(site_, std::chrono::steady_clock::now() - began_);
+        if (site_ != nullptr) record_duration(site_, std::chrono::steady_clock::now() - began_);
     }
     stopwatch(const stopwatch&) = delete;
     stopwatch& operator=(const stopwatch&) = delete;
@@ -37,7 +37,7 @@ public:
 private:
     friend struct own_samples;
     static constexpr std::uint32_t one_in = 7;  // a prime, which does not divide the period of repeating patterns
-    static void note(const char* site, std::chrono::nanoseconds took);
+    static void record_duration(const char* site, std::chrono::nanoseconds took);
 
     static inline bool on_ = false;
     static inline thread_local std::uint64_t blocks_ = 0;

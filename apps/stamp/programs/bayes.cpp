@@ -9,8 +9,8 @@ const program bayes_program{.name = "bayes",
                             .unit = "records",
                             .usual = 250'000,
                             .quick = 4'000,
-                            .least = 2,
-                            .most = 100'000'000,
+                            .min_size = 2,
+                            .max_size = 100'000'000,
                             .sequential = bayes::run<sequential>,
                             .library = bayes::run<library>};
 

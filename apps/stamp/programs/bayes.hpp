@@ -85,7 +85,7 @@ std::string check(const records& data, const network<B>& found) {
         total += with_all;
         std::string wrong;
         for_each(parents, [&](unsigned p) {
-            if (data.score(v, parents & ~only(p)) > with_all + 2 * network<B>::least_gain) {
+            if (data.score(v, parents & ~only(p)) > with_all + 2 * network<B>::min_gain) {
                 wrong = fmt::format("it would be better without the edge from {} to {}", p, v);
             }
         });

@@ -15,7 +15,7 @@
 namespace stamp::bayes {
 
 inline constexpr unsigned variables = 32;
-inline constexpr unsigned most_parents = 4;
+inline constexpr unsigned max_parents = 4;
 
 /// A bit for each variable.
 using variable_set = std::uint32_t;
@@ -37,8 +37,8 @@ public:
         for (auto& c : columns_) c.resize((count + 63) / 64);
         for (unsigned v = 0; v < variables; ++v) {
             variable_set parents = 0;
-            for (unsigned i = 0; i < std::min(v, most_parents - 1); ++i) parents |= only(random.below(v));
-            std::array<unsigned, 1u << most_parents> percent;
+            for (unsigned i = 0; i < std::min(v, max_parents - 1); ++i) parents |= only(random.below(v));
+            std::array<unsigned, 1u << max_parents> percent;
             for (unsigned& p : percent) p = 5 + random.below(91u);
             for (std::size_t r = 0; r < count; ++r) {
                 unsigned states = 0;
@@ -51,7 +51,7 @@ public:
     /// Returns the log-likelihood of v given its parents, minus the cost of the parents (Schwarz, "Estimating the
     /// Dimension of a Model", Annals of Statistics 6(2), 1978).
     [[nodiscard]] TUTTI_STAMP_PURE double score(unsigned v, variable_set parents) const {
-        std::array<const std::uint64_t*, most_parents> of{};
+        std::array<const std::uint64_t*, max_parents> of{};
         unsigned n = 0;
         for_each(parents, [&](unsigned p) { of[n++] = columns_[p].data(); });
         const unsigned states = 1u << n;

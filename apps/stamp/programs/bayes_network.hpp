@@ -36,7 +36,7 @@ public:
         const double now = data_.score(child, parents);
         proposal best;
         const auto consider = [&](change what, unsigned parent, double gain) {
-            if (gain > best.gain && gain > least_gain) {
+            if (gain > best.gain && gain > min_gain) {
                 best = {what, parent, child, parents_[parent].get(t), parents, gain};
             }
         };
@@ -85,7 +85,7 @@ public:
     [[nodiscard]] double total() const { return total_.load(); }
 
     /// Smaller gains may be rounding errors.
-    static constexpr double least_gain = 1e-3;
+    static constexpr double min_gain = 1e-3;
 
 private:
     struct set_of_ancestors {
@@ -102,7 +102,7 @@ private:
         }
         return found;
     }
-    static bool may_add(variable_set parents) { return std::popcount(parents) < static_cast<int>(most_parents); }
+    static bool may_add(variable_set parents) { return std::popcount(parents) < static_cast<int>(max_parents); }
 
     const records& data_;
     std::array<shared<variable_set>, variables> parents_;

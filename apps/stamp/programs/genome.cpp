@@ -9,8 +9,8 @@ const program genome_program{.name = "genome",
                              .unit = "letters",
                              .usual = 120'000,
                              .quick = 3'000,
-                             .least = 2 * genome::segment_length,
-                             .most = 10'000'000,
+                             .min_size = 2 * genome::segment_length,
+                             .max_size = 10'000'000,
                              .sequential = genome::run<sequential>,
                              .library = genome::run<library>};
 

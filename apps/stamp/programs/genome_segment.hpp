@@ -13,7 +13,7 @@ namespace stamp::genome {
 inline constexpr std::size_t segment_length = 64;
 /// Neighbours in the gene have at least this many letters in common. Two places of the gene practically never have this
 /// many letters in common by chance.
-inline constexpr std::size_t least_overlap = 32;
+inline constexpr std::size_t min_overlap = 32;
 
 /// Two bits for each letter, the first letter in the highest two bits.
 __extension__ using segment = unsigned __int128;
@@ -42,7 +42,7 @@ struct sample {
     std::vector<segment> segments;  // of random places, many of them several times
 };
 
-/// Every letter of the gene is in the sample, and neighbours overlap by at least least_overlap.
+/// Every letter of the gene is in the sample, and neighbours overlap by at least min_overlap.
 [[nodiscard]] inline sample make_sample(std::size_t length, std::size_t count, std::uint64_t seed) {
     random_source random{seed};
     sample s;
@@ -58,7 +58,7 @@ struct sample {
     read(places - 1);
     while (s.segments.size() < count) read(random.below(places));
     for (std::size_t place = 0, last = 0; place < places; ++place) {
-        if (!is_read[place] && place - last == segment_length - least_overlap) read(place);
+        if (!is_read[place] && place - last == segment_length - min_overlap) read(place);
         if (is_read[place]) last = place;
     }
     random.shuffle(s.segments);

@@ -9,8 +9,8 @@ const program intruder_program{.name = "intruder",
                                .unit = "flows",
                                .usual = 60'000,
                                .quick = 1'500,
-                               .least = 1,
-                               .most = 10'000'000,
+                               .min_size = 1,
+                               .max_size = 10'000'000,
                                .sequential = intruder::run<sequential>,
                                .library = intruder::run<library>};
 

@@ -30,8 +30,8 @@
 namespace stamp::intruder {
 
 inline constexpr unsigned attack_percent = 10;
-inline constexpr std::size_t longest_flow = 128;  // letters, without the signature
-inline constexpr std::size_t longest_signature = 24;
+inline constexpr std::size_t max_flow_length = 128;  // letters, without the signature
+inline constexpr std::size_t max_signature_length = 24;
 
 struct packet {
     std::uint64_t flow;
@@ -45,10 +45,10 @@ struct traffic {
     traffic(std::size_t flows, std::uint64_t seed) : texts(flows), is_attack(flows) {
         random_source random{seed};
         for (std::size_t i = 0; i < signatures; ++i)
-            known.push_back(letters(random, 8 + random.below(longest_signature - 7), 'A'));
+            known.push_back(letters(random, 8 + random.below(max_signature_length - 7), 'A'));
         for (std::size_t f = 0; f < flows; ++f) {
             // Harmless text has only small letters, so that it contains no signature by chance.
-            texts[f] = letters(random, 1 + random.below(longest_flow), 'a');
+            texts[f] = letters(random, 1 + random.below(max_flow_length), 'a');
             is_attack[f] = random.percent(attack_percent);
             if (is_attack[f]) texts[f].insert(random.below(texts[f].size() + 1), known[random.below(known.size())]);
             cut(f, random);
@@ -86,7 +86,7 @@ private:
 
 /// A complete flow, joined for the search.
 struct joined {
-    std::array<char, longest_flow + longest_signature> letters;
+    std::array<char, max_flow_length + max_signature_length> letters;
     std::size_t length = 0;
 
     [[nodiscard]] std::string_view view() const { return {letters.data(), length}; }

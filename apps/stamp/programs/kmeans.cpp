@@ -9,8 +9,8 @@ const program kmeans_low_program{.name = "kmeans-low",
                                  .unit = "points",
                                  .usual = 24'000,
                                  .quick = 1'000,
-                                 .least = 40,
-                                 .most = 100'000'000,
+                                 .min_size = 40,
+                                 .max_size = 100'000'000,
                                  .sequential = kmeans::run<sequential, 40>,
                                  .library = kmeans::run<library, 40>};
 
@@ -19,8 +19,8 @@ const program kmeans_high_program{.name = "kmeans-high",
                                   .unit = "points",
                                   .usual = 100'000,
                                   .quick = 1'000,
-                                  .least = 15,
-                                  .most = 100'000'000,
+                                  .min_size = 15,
+                                  .max_size = 100'000'000,
                                   .sequential = kmeans::run<sequential, 15>,
                                   .library = kmeans::run<library, 15>};
 

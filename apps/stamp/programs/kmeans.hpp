@@ -23,7 +23,7 @@
 namespace stamp::kmeans {
 
 inline constexpr std::size_t dimensions = 24;
-inline constexpr std::size_t most_rounds = 40;
+inline constexpr std::size_t max_rounds = 40;
 inline constexpr std::size_t few_moves = 2'000;  // the end is reached when at most one point in this number has moved
 
 using point = std::array<std::int32_t, dimensions>;
@@ -75,8 +75,8 @@ struct clustering {
 
     bool operator==(const clustering&) const = default;
     /// Returns true if another round is needed.
-    [[nodiscard]] bool goes_on(std::size_t moves) const {
-        return moves * few_moves > cluster_of.size() && rounds < most_rounds;
+    [[nodiscard]] bool continues(std::size_t moves) const {
+        return moves * few_moves > cluster_of.size() && rounds < max_rounds;
     }
 
     std::vector<point> centres;
@@ -88,7 +88,7 @@ struct clustering {
 [[nodiscard]] inline clustering expected(const std::vector<point>& points, std::size_t clusters) {
     clustering c{points, clusters};
     std::size_t moves = points.size();
-    while (c.goes_on(moves)) {
+    while (c.continues(moves)) {
         std::vector<sums> sum(clusters, sums{});
         std::vector<std::int64_t> members(clusters);
         moves = 0;
@@ -118,7 +118,7 @@ public:
     }
 
     void work(group_worker& me) {
-        while (result_.goes_on(moves_.load())) {
+        while (result_.continues(moves_.load())) {
             me.wait_for_all();  // all have checked the condition
             if (me.index == 0) start_round();
             me.wait_for_all();

@@ -9,8 +9,8 @@ const program labyrinth_program{.name = "labyrinth",
                                 .unit = "wires",
                                 .usual = 300,
                                 .quick = 50,
-                                .least = 1,
-                                .most = 100'000,
+                                .min_size = 1,
+                                .max_size = 100'000,
                                 .sequential = labyrinth::run<sequential>,
                                 .library = labyrinth::run<library>};
 

@@ -60,7 +60,7 @@ private:
         for (std::size_t layer = 0; layer < maze::layers; ++layer) {
             B::reading("labyrinth: copy", [&](context& t) {
                 for (cell_number c = layer * maze_.layer(); c < (layer + 1) * maze_.layer(); ++c) {
-                    search.look(c, owner_[c].get(t) == 0);
+                    search.set_cell(c, owner_[c].get(t) == 0);
                 }
             });
         }
@@ -93,7 +93,7 @@ std::string check(const maze& m, const router<B>& r, const std::vector<std::vect
             ++wires;
             taken += way.empty() ? 2 : way.size();
             if (way.empty()) {
-                for (cell_number c = 0; c < m.cells(); ++c) search.look(c, r.owner(c) == 0);
+                for (cell_number c = 0; c < m.cells(); ++c) search.set_cell(c, r.owner(c) == 0);
                 if (search.find(of)) return fmt::format("wire {} was not laid, though there is a way", of.number);
                 continue;
             }

@@ -65,7 +65,7 @@ public:
     explicit searcher(const maze& m) : maze_{m}, steps_(m.cells()) {}
 
     /// Sets whether a cell is free, before a search.
-    void look(cell_number c, bool free) { steps_[c] = free ? unknown : wall; }
+    void set_cell(cell_number c, bool free) { steps_[c] = free ? unknown : wall; }
 
     /// Finds a shortest way; both ends count as free. Returns true if there is one; way() returns it.
     bool find(const wire& w) {

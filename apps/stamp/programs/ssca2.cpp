@@ -9,8 +9,8 @@ const program ssca2_program{.name = "ssca2",
                             .unit = "nodes",
                             .usual = 300'000,
                             .quick = 3'000,
-                            .least = 1,
-                            .most = 100'000'000,
+                            .min_size = 1,
+                            .max_size = 100'000'000,
                             .sequential = ssca2::run<sequential>,
                             .library = ssca2::run<library>};
 

@@ -30,12 +30,12 @@ struct edge {
 
 /// Makes groups of nodes. Each node has edges to many others of its group; there are fewer edges between groups.
 [[nodiscard]] inline std::vector<edge> make_edges(std::size_t nodes, std::uint64_t seed) {
-    constexpr std::size_t largest_group = 32;
+    constexpr std::size_t max_group_size = 32;
     constexpr unsigned percent_between = 20;
     random_source random{seed};
     std::vector<edge> edges;
     for (std::size_t first = 0; first < nodes;) {
-        const std::size_t size = std::min(1 + random.below(largest_group), nodes - first);
+        const std::size_t size = std::min(1 + random.below(max_group_size), nodes - first);
         for (std::size_t i = 0; i < size * edges_for_each_node; ++i) {
             const std::size_t from = first + random.below(size);
             const std::size_t to = random.percent(percent_between) ? random.below(nodes) : first + random.below(size);

@@ -9,8 +9,8 @@ const program vacation_low_program{.name = "vacation-low",
                                    .unit = "transactions",
                                    .usual = 200'000,
                                    .quick = 6'000,
-                                   .least = 4,
-                                   .most = 100'000'000,
+                                   .min_size = 4,
+                                   .max_size = 100'000'000,
                                    .sequential = vacation::run_low<sequential>,
                                    .library = vacation::run_low<library>};
 
@@ -19,8 +19,8 @@ const program vacation_high_program{.name = "vacation-high",
                                     .unit = "transactions",
                                     .usual = 200'000,
                                     .quick = 6'000,
-                                    .least = 4,
-                                    .most = 100'000'000,
+                                    .min_size = 4,
+                                    .max_size = 100'000'000,
                                     .sequential = vacation::run_high<sequential>,
                                     .library = vacation::run_high<library>};
 

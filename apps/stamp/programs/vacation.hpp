@@ -21,7 +21,7 @@
 
 namespace stamp::vacation {
 
-inline constexpr unsigned most_queries = 4;
+inline constexpr unsigned max_queries = 4;
 
 struct mix {
     unsigned queries;        // maximum for a transaction
@@ -110,7 +110,7 @@ private:
     const mix how_;
     const std::size_t range_;
     random_source random_;
-    std::array<query, most_queries> queries_;
+    std::array<query, max_queries> queries_;
     unsigned count_ = 0;
     std::int64_t added_ = 0;
 };

@@ -9,8 +9,8 @@ const program yada_program{.name = "yada",
                            .unit = "points",
                            .usual = 500'000,
                            .quick = 8'000,
-                           .least = 1,
-                           .most = yada::most_points,
+                           .min_size = 1,
+                           .max_size = yada::max_points,
                            .sequential = yada::run<sequential>,
                            .library = yada::run<library>};
 

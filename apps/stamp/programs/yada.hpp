@@ -68,7 +68,7 @@ public:
 private:
     void refine(context& t, element* e) {
         again_.clear();
-        if (e->gone.get(t)) return B::destroy(t, e);
+        if (e->is_removed.get(t)) return B::destroy(t, e);
         e->waits.set(t, false);
         if (!insert_for(t, e)) return;
         for (element* f : tools_.fresh) {
@@ -117,7 +117,7 @@ template <class B>
 std::string check(const std::vector<triangle<B>*>& all) {
     std::int64_t covered = 0;
     for (const triangle<B>* e : all) {
-        if (e->gone.load()) return "a triangle that is gone is still in the mesh";
+        if (e->is_removed.load()) return "a removed triangle is still in the mesh";
         if (area(e->v[0], e->v[1], e->v[2]) <= 0) return "a triangle is not counter-clockwise";
         covered += area(e->v[0], e->v[1], e->v[2]);
         if (is_bad(e->v)) return fmt::format("an angle is too small, at {}, {}", e->v[0].x, e->v[0].y);

@@ -75,10 +75,10 @@ inline constexpr double worst_allowed = 0.93969262078590838;  // 20 degrees
     const auto cx = static_cast<double>(v[2].x - v[0].x), cy = static_cast<double>(v[2].y - v[0].y);
     const double twice = 2 * (bx * cy - by * cx), b = bx * bx + by * by, c = cx * cx + cy * cy;
     double dx = (cy * b - by * c) / twice, dy = (bx * c - cx * b) / twice;
-    const double most = 4.0 * static_cast<double>(side), far = std::max(std::abs(dx), std::abs(dy));
-    if (far > most) {
-        dx *= most / far;
-        dy *= most / far;
+    const double max_distance = 4.0 * static_cast<double>(side), far = std::max(std::abs(dx), std::abs(dy));
+    if (far > max_distance) {
+        dx *= max_distance / far;
+        dy *= max_distance / far;
     }
     return {v[0].x + static_cast<std::int64_t>(std::floor(dx + 0.5)),
             v[0].y + static_cast<std::int64_t>(std::floor(dy + 0.5))};

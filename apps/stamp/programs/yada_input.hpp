@@ -11,7 +11,7 @@
 
 namespace stamp::yada {
 
-inline constexpr std::size_t most_points = 4'000'000;  // more would be too near to each other for integer coordinates
+inline constexpr std::size_t max_points = 4'000'000;  // more would be too near to each other for integer coordinates
 
 /// Orders points so that each is near to the previous one: by rows, in alternating directions.
 inline void sort_by_rows(std::vector<point>::iterator first, std::vector<point>::iterator last) {

@@ -4,7 +4,7 @@
 //      refers back to this triangle. It is null if that edge is on the border of the square.
 //   2. No circle through the corners of a triangle has another corner inside.
 //   3. A triangle that leaves the mesh is destroyed. If it still waits for a thread to examine it, it is marked as
-//      gone, and that thread destroys it.
+//      removed, and that thread destroys it.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +27,7 @@ struct triangle {
     std::array<shared<triangle*>, 3> neighbour{shared<triangle*>{nullptr}, shared<triangle*>{nullptr},
                                                shared<triangle*>{nullptr}};
     shared<bool> waits{false};
-    shared<bool> gone{false};
+    shared<bool> is_removed{false};
 
     /// Returns the side whose edge begins at that corner.
     [[nodiscard]] std::size_t side_from(const point& a) const { return v[0] == a ? 0 : v[1] == a ? 1 : 2; }
@@ -123,7 +123,7 @@ public:
             }
         }
         for (element* e : w.cavity) {
-            if (e->waits.get(t)) e->gone.set(t, true);
+            if (e->waits.get(t)) e->is_removed.set(t, true);
             else B::destroy(t, e);
         }
     }

@@ -98,9 +98,9 @@ private:
     void take(instant until) {
         const auto left = std::max(until - clock::now(), clock::duration::zero());
         const auto whole = std::chrono::duration_cast<std::chrono::seconds>(left);
-        const timespec patience{static_cast<time_t>(whole.count()), static_cast<long>((left - whole).count())};
+        const timespec timeout{static_cast<time_t>(whole.count()), static_cast<long>((left - whole).count())};
         epoll_event ready[64];
-        const int n = ::epoll_pwait2(poll_, ready, 64, &patience, nullptr);
+        const int n = ::epoll_pwait2(poll_, ready, 64, &timeout, nullptr);
         for (int i = 0; i < n; ++i) {
             lane& l = *static_cast<lane*>(ready[i].data.ptr);
             l.wire.receive();
@@ -120,7 +120,7 @@ private:
         if (error && !std::string_view{got.str}.starts_with("BUSY") && result_.first_failure.empty())
             result_.first_failure = got.str;
         if (due < measured_from_) return;
-        load_tally& t = result_.profiles[static_cast<std::size_t>(l.serves)];
+        load_statistics& t = result_.profiles[static_cast<std::size_t>(l.serves)];
         if (error) {
             ++(std::string_view{got.str}.starts_with("BUSY") ? t.refused : t.failed);
             return;

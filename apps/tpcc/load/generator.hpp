@@ -27,7 +27,7 @@ struct load_settings {
     std::uint64_t seed = 7;
 };
 
-struct load_tally {
+struct load_statistics {
     std::uint64_t sent = 0;  ///< due in the measured time, as are all counts below
     std::uint64_t answered = 0;
     std::uint64_t refused = 0;  ///< BUSY
@@ -43,7 +43,7 @@ struct load_result {
     double seconds = 0;
     std::uint64_t answered_in_time = 0;  ///< replies that arrived within the measured time
     std::string first_failure;
-    std::array<load_tally, profile_count> profiles;
+    std::array<load_statistics, profile_count> profiles;
 };
 
 /// @throws std::runtime_error  if the server cannot be reached, does not serve TPC-C, or disconnects

@@ -19,13 +19,13 @@ double share(std::uint64_t of, std::uint64_t in) {
     return in == 0 ? 0.0 : static_cast<double>(of) / static_cast<double>(in);
 }
 double microseconds(std::uint64_t nanoseconds) { return static_cast<double>(nanoseconds) / 1000; }
-double mean(const load_tally& t) { return share(t.nanoseconds, t.answered) / 1000; }
+double mean(const load_statistics& t) { return share(t.nanoseconds, t.answered) / 1000; }
 
 void print_json(const load_result& r) {
     fmt::print("{{\"seconds\": {}, \"throughput\": {:.1f}, \"profiles\": [", r.seconds,
                static_cast<double>(r.answered_in_time) / r.seconds);
     for (std::size_t p = 0; p < profile_count; ++p) {
-        const load_tally& t = r.profiles[p];
+        const load_statistics& t = r.profiles[p];
         fmt::print(
             "{}{{\"name\": \"{}\", \"priority\": {}, \"sent\": {}, \"answered\": {}, \"refused\": {}, "
             "\"failed\": {}, \"executions\": {}, \"restarts\": {}, \"mean\": {:.2f}, \"turnarounds\": [",
@@ -45,7 +45,7 @@ void print_table(const load_result& r) {
     fmt::print("{:<14}{:>9}{:>10}{:>9}{:>9}{:>12}{:>12}{:>12}{:>12}{:>9}\n", "profile", "priority", "answered", "busy",
                "failed", "mean us", "p50 us", "p99 us", "p99.9 us", "aborts");
     for (std::size_t p = 0; p < profile_count; ++p) {
-        const load_tally& t = r.profiles[p];
+        const load_statistics& t = r.profiles[p];
         fmt::print("{:<14}{:>9}{:>10}{:>9}{:>9}{:>12.0f}{:>12.0f}{:>12.0f}{:>12.0f}{:>8.2f}%\n", profile_names[p],
                    priorities[p], t.answered, t.refused, t.failed, mean(t), microseconds(t.turnaround.percentile(0.5)),
                    microseconds(t.turnaround.percentile(0.99)), microseconds(t.turnaround.percentile(0.999)),
@@ -59,25 +59,27 @@ std::variant<program_options, cli::help_text> parse_command_line(int argc, const
                  "tutti-tpcc-load"};
     program_options options;
     load_settings& how = options.how;
-    app.add_option("--host", how.server.host, "Where the server listens")->capture_default_str();
-    app.add_option("--port", how.server.port, "Its port")->capture_default_str();
-    app.add_option("--rate", how.rate, "Calls a second, all profiles together")
+    app.add_option("--host", how.server.host, "Host of the server")->capture_default_str();
+    app.add_option("--port", how.server.port, "Port of the server")->capture_default_str();
+    app.add_option("--rate", how.rate, "Calls per second, of all profiles together")
         ->check(CLI::Range(0.1, 1e7))
         ->capture_default_str();
-    app.add_option("--closed", how.closed, "Keep so many calls under way instead of sending at a rate; 0: off")
+    app.add_option("--closed", how.closed, "Number of calls that are always in progress, instead of a rate; 0: off")
         ->check(CLI::Range(0, 100'000))
         ->capture_default_str();
-    app.add_option("--seconds", how.seconds, "To measure")->check(CLI::Range(0.01, 86'400.0))->capture_default_str();
-    app.add_option("--warm-up", how.warm_up, "Seconds before, unmeasured")
+    app.add_option("--seconds", how.seconds, "Seconds to measure")
+        ->check(CLI::Range(0.01, 86'400.0))
+        ->capture_default_str();
+    app.add_option("--warm-up", how.warm_up, "Seconds before the measurement")
         ->check(CLI::Range(0.0, 3600.0))
         ->capture_default_str();
-    app.add_option("--connections", how.connections, "For each profile")
+    app.add_option("--connections", how.connections, "Connections for each profile")
         ->check(CLI::Range(1, 1000))
         ->capture_default_str();
-    app.add_option("--districts", how.districts, "So many of each warehouse are asked for")
+    app.add_option("--districts", how.districts, "Number of districts of each warehouse that calls use")
         ->check(CLI::Range(1, districts_per_warehouse))
         ->capture_default_str();
-    app.add_option("--seed", how.seed, "Of inputs and arrivals")->capture_default_str();
+    app.add_option("--seed", how.seed, "Seed of inputs and arrivals")->capture_default_str();
     app.add_flag("--json", options.json, "Print JSON");
     if (const auto help = cli::parse(app, argc, argv, "tutti-tpcc-load --help lists the options")) return *help;
     return options;

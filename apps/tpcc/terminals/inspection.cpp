@@ -53,7 +53,7 @@ verdict shown_verdict(const redisReply& row) {
 
 }  // namespace
 
-std::optional<server_figures> look_at(const load::address& server) try {
+std::optional<server_figures> inspect_server(const load::address& server) try {
     server_figures f;
     const load::answer got = load::ask(server, {"INFO"});
     const std::string_view info{got->str, got->len};

@@ -22,7 +22,7 @@ struct server_figures {
 };
 
 /// Returns nothing if the server is unreachable.
-[[nodiscard]] std::optional<server_figures> look_at(const load::address& server);
+[[nodiscard]] std::optional<server_figures> inspect_server(const load::address& server);
 
 struct warehouse_counts {
     std::uint64_t orders = 0, payments = 0;

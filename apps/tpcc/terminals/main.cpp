@@ -28,20 +28,20 @@ std::variant<wanted_run, cli::help_text> plan_of(int argc, const char* const* ar
         "Terminals of TPC-C at servers that are nodes of a cluster: the standard mix, without think times; and\n"
         "whether what was acknowledged is there, and the consistency conditions hold.",
         "tutti-tpcc-terminals"};
-    app.footer("Exit status: 0 all is well, 1 a condition is broken or something went wrong, 2 bad usage.");
+    app.footer("Exit status: 0 all is well, 1 a condition is violated or the run failed, 2 bad usage.");
     wanted_run options;
     plan& how = options.how;
     std::vector<std::string> servers;
     app.add_option("server", servers, "HOST:PORT of every server")->required();
-    app.add_option("--terminals", how.of_warehouse, "Of each warehouse")
+    app.add_option("--terminals", how.of_warehouse, "Terminals of each warehouse")
         ->check(cli::within(1, 1000, "a number"))
         ->capture_default_str();
-    app.add_option("--seconds", how.seconds, "How long they ask")
+    app.add_option("--seconds", how.seconds, "Seconds to run")
         ->check(cli::within(0.01, 86'400.0, "a number"))
         ->capture_default_str();
     app.add_flag("--near", options.near,
-                 "Each asks the server that has its warehouse; otherwise they take turns, so most calls are forwarded");
-    app.add_option("--seed", how.seed, "Of the inputs")->capture_default_str();
+                 "Send each call to the server that has its warehouse. Otherwise most calls are forwarded");
+    app.add_option("--seed", how.seed, "Seed of the inputs")->capture_default_str();
     if (auto help = cli::parse(app, argc, argv, "tutti-tpcc-terminals --help")) return *help;
     for (const std::string& s : servers) how.servers.push_back(address_of(s));
     return options;
@@ -87,7 +87,7 @@ int run_terminals(wanted_run options) {
     const load::served_scale size = load::ask_scale(how.servers.front());
     std::vector<server_report> servers;
     for (const load::address& s : how.servers) {
-        servers.push_back({s, look_at(s), {}});
+        servers.push_back({s, inspect_server(s), {}});
         if (!servers.back().before) throw std::runtime_error{"the server cannot be reached at " + s.text()};
     }
     const auto places = places_of(how.servers.front(), size.warehouses);
@@ -98,7 +98,7 @@ int run_terminals(wanted_run options) {
     std::fflush(stdout);
 
     const result r = run(how, size);
-    for (server_report& s : servers) s.after = look_at(s.at);
+    for (server_report& s : servers) s.after = inspect_server(s.at);
     fmt::print("\n{}\n{}", profile_table(r, servers), server_table(servers));
     const bool well = inspect(how, r, servers, before);
     return well && r.unanswered == 0 ? cli::success : cli::failed;

@@ -11,7 +11,7 @@ double share(std::uint64_t of, std::uint64_t in) {
     return in == 0 ? 0 : static_cast<double>(of) / static_cast<double>(in);
 }
 
-std::uint64_t errors_of(const tally& t) {
+std::uint64_t errors_of(const call_statistics& t) {
     std::uint64_t all = 0;
     for (const auto& [code, count] : t.errors) all += count;
     return all;
@@ -44,7 +44,7 @@ std::string profile_table(const result& r, const std::vector<server_report>& ser
     std::uint64_t answered = 0;
     std::map<std::string, std::uint64_t> errors;
     for (std::size_t p = 0; p < profile_count; ++p) {
-        const tally& t = r.profiles[p];
+        const call_statistics& t = r.profiles[p];
         const std::uint64_t executions = growth(servers, [p](const server_figures& f) { return f.executions[p]; });
         const std::uint64_t restarts = growth(servers, [p](const server_figures& f) { return f.restarts[p]; });
         out += fmt::format("{:<14}{:>10}{:>13}{:>9}{:>11.0f}{:>11.0f}{:>11.0f}{:>11.0f}{:>18.4f}\n", profile_names[p],
@@ -54,7 +54,7 @@ std::string profile_table(const result& r, const std::vector<server_report>& ser
         answered += t.answered;
         for (const auto& [code, count] : t.errors) errors[code] += count;
     }
-    const tally& orders = r.profiles[static_cast<std::size_t>(profile::new_order)];
+    const call_statistics& orders = r.profiles[static_cast<std::size_t>(profile::new_order)];
     out += fmt::format("{:.0f} calls a second, {:.0f} New-Orders a minute (without think times, so not tpmC)\n",
                        static_cast<double>(answered) / r.seconds,
                        static_cast<double>(orders.answered - orders.rolled_back) * 60 / r.seconds);

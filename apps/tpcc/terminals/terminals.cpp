@@ -19,7 +19,7 @@ using clock = std::chrono::steady_clock;
 using instant = clock::time_point;
 
 constexpr std::chrono::milliseconds rest{10};       // pause after an error
-constexpr std::chrono::seconds patience{60};        // time to wait for replies after the end
+constexpr std::chrono::seconds reply_timeout{60};   // time to wait for replies after the end
 constexpr const char* unknown_outcome = "INDOUBT";  // the servers' error code
 
 struct terminal {
@@ -36,9 +36,9 @@ struct terminal {
     instant rests_until;
 };
 
-class crowd {
+class terminal_group {
 public:
-    crowd(const plan& how, const load::served_scale& of)
+    terminal_group(const plan& how, const load::served_scale& of)
         : how_{how},
           calls_{of, districts_per_warehouse, how.seed},
           random_{derive_seed(how.seed, purpose::worker, 3)},
@@ -56,11 +56,11 @@ public:
             }
         }
     }
-    ~crowd() { ::close(poll_); }
-    crowd(const crowd&) = delete;
-    crowd& operator=(const crowd&) = delete;
+    ~terminal_group() { ::close(poll_); }
+    terminal_group(const terminal_group&) = delete;
+    terminal_group& operator=(const terminal_group&) = delete;
 
-    result go() {
+    result run_all() {
         const instant begin = clock::now();
         const instant end =
             begin + std::chrono::duration_cast<clock::duration>(std::chrono::duration<double>{how_.seconds});
@@ -71,7 +71,8 @@ public:
             take(std::min(end, clock::now() + rest));
         }
         found_.seconds = std::chrono::duration<double>(clock::now() - begin).count();
-        for (const instant last = clock::now() + patience; waits() && clock::now() < last;) take(clock::now() + rest);
+        for (const instant last = clock::now() + reply_timeout; waits() && clock::now() < last;)
+            take(clock::now() + rest);
         for (terminal& t : all_) {
             if (!t.waits) continue;
             ++found_.unanswered;
@@ -119,7 +120,7 @@ private:
         } catch (const std::runtime_error&) {
             ++found_.servers_gone;
             if (t.waits) {
-                ++tally_of(t).errors["gone"];
+                ++statistics_of(t).errors["gone"];
                 doubt(t);
             }
             t.waits = false;
@@ -127,7 +128,9 @@ private:
         }
     }
 
-    [[nodiscard]] tally& tally_of(const terminal& t) { return found_.profiles[static_cast<std::size_t>(t.asked)]; }
+    [[nodiscard]] call_statistics& statistics_of(const terminal& t) {
+        return found_.profiles[static_cast<std::size_t>(t.asked)];
+    }
     [[nodiscard]] ledger& ledger_of(const terminal& t) {
         return found_.warehouses[static_cast<std::size_t>(t.warehouse - 1)];
     }
@@ -138,10 +141,10 @@ private:
     }
 
     void count(terminal& t, const redisReply& got) {
-        if (!t.waits) throw std::runtime_error{"an answer that nobody has asked for"};
+        if (!t.waits) throw std::runtime_error{"a server has sent a reply without a call"};
         const instant now = clock::now();
         t.waits = false;
-        tally& all = tally_of(t);
+        call_statistics& all = statistics_of(t);
         if (got.type == REDIS_REPLY_ERROR) {
             const std::string_view text{got.str};
             const std::string code{text.substr(0, text.find(' '))};
@@ -168,6 +171,6 @@ private:
 
 }  // namespace
 
-result run(const plan& how, const load::served_scale& of) { return crowd{how, of}.go(); }
+result run(const plan& how, const load::served_scale& of) { return terminal_group{how, of}.run_all(); }
 
 }  // namespace tpcc::terminals

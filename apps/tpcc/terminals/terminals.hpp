@@ -25,7 +25,7 @@ struct plan {
 };
 
 /// The results of the calls of one profile.
-struct tally {
+struct call_statistics {
     std::uint64_t answered = 0;
     std::uint64_t rolled_back = 0;                ///< of `answered`: New-Orders of an item that does not exist
     std::map<std::string, std::uint64_t> errors;  ///< by code
@@ -42,7 +42,7 @@ struct ledger {
 
 struct result {
     double seconds = 0;
-    std::array<tally, profile_count> profiles;
+    std::array<call_statistics, profile_count> profiles;
     std::vector<ledger> warehouses;  ///< from number 1 on
     std::uint64_t unanswered = 0;    ///< calls without a reply from a running server within a minute after the end
     std::uint64_t servers_gone = 0;  ///< terminals whose server became unreachable

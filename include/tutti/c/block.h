@@ -142,7 +142,7 @@ typedef struct tutti_site {
 
 /// Runs `body(tx, argument)` as a transaction: all of its transactional effects happen at one instant, or none do.
 /// Inside another transaction the block is nested (see tutti_nesting). A C++ exception that leaves the body rolls the
-/// block back and goes on to the caller. The library's own exceptions and std::bad_alloc become results instead.
+/// block back and continues to the caller. The library's own exceptions and std::bad_alloc become results instead.
 ///
 /// @param how  null for the defaults
 /// @return TUTTI_COMMITTED; TUTTI_CANCELLED after `tutti_cancel` or a participant's vote to cancel;

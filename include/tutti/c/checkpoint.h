@@ -29,7 +29,7 @@ TUTTI_C_BEGIN
 ///                threads must not reach the memory, and it must live until the call has returned.
 /// @param bytes   the size of `locals`, or 0. The copy is kept until the transaction ends.
 /// @return TUTTI_COMMITTED when `rest` is done; TUTTI_CANCELLED if `rest` called `tutti_cancel`; or the error of
-///         `rest`. In the last two cases `rest` had no effect, the transaction goes on, and `locals` holds the values
+///         `rest`. In the last two cases `rest` had no effect, the transaction continues, and `locals` holds the values
 ///         that `rest` left there.
 TUTTI_API int tutti_checkpoint(tutti_tx* tx, tutti_body* rest, void* argument, void* locals, size_t bytes);
 

@@ -30,9 +30,9 @@ struct forwarded_call {
     }
 };
 
-/// The fate of a forwarded call.
+/// How a forwarded call ended.
 enum class forwarded_outcome : std::uint8_t {
-    ran,        ///< the call ran, or was refused because it arrived after its deadline; `answer` is the client's reply
+    ran,        ///< the call ran, or was refused because it arrived after its deadline; `reply` is the client's reply
     declined,   ///< the call did not run: the node has no server, no such procedure, or no room
     elsewhere,  ///< the call did not run: node `owner` owns the object
 };
@@ -57,7 +57,7 @@ public:
     call_handler(const call_handler&) = delete;
     call_handler& operator=(const call_handler&) = delete;
 
-    /// Runs another server's call. The server replies by call_transport::answer exactly once, possibly before this
+    /// Runs another server's call. The server replies by call_transport::send_reply exactly once, possibly before this
     /// function returns.
     virtual void run(unsigned from, std::uint64_t number, forwarded_call&& what) = 0;
     /// Cancels the wait for the reply to that call. A call that sleeps in `retry` ends. `stranded` is true if the
@@ -79,8 +79,8 @@ public:
     call_transport(const call_transport&) = delete;
     call_transport& operator=(const call_transport&) = delete;
 
-    /// Sends incoming calls to `handler` from now on. If `handler` is null, the node declines every call. Returns once the
-    /// node no longer calls the earlier handler.
+    /// Sends incoming calls to `handler` from now on. If `handler` is null, the node declines every call. Returns once
+    /// the node no longer calls the earlier handler.
     virtual void set_call_handler(call_handler* handler) = 0;
     [[nodiscard]] virtual unsigned number() const noexcept = 0;
     /// Returns the node that owns the object, as far as this node knows, without a message. If this node does not know

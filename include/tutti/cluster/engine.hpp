@@ -29,8 +29,8 @@ struct engine_options {
     std::string address = "memory:";
     /// A prefix of every key, so that several clusters can share an engine. Letters, digits, `-` and `_` are allowed.
     std::string prefix = "tutti";
-    std::chrono::milliseconds request_timeout{
-        5000};  ///< maximum wait for the engine; then the engine is lost to the block
+    /// The maximum wait for the engine. After this time, the block treats the engine as lost.
+    std::chrono::milliseconds request_timeout{5000};
     /// How long an irrevocable block may keep its objects locked. The block normally holds every object that it has
     /// opened until it ends. If its program is killed, other writers wait for this long. A block that takes longer
     /// while others wait loses its objects (node_lost).
@@ -41,7 +41,7 @@ struct engine_options {
     /// If not 0, the node keeps copies of the objects that it reads, up to 64 MiB. A block that writes no object may
     /// then see an older state of the objects. That state was current at most this long before the block began. The
     /// state always contains everything that this process has committed or seen. Blocks that write objects stay
-    /// strictly serializable, and start over if they have read an old value. Throws connection_error if the engine does
+    /// strictly serializable, and restart if they have read an old value. Throws connection_error if the engine does
     /// not report its commits in order.
     std::chrono::milliseconds staleness{0};
     /// TLS files, for groups only. If set, every connection uses TLS, and members may be at addresses other than
@@ -58,7 +58,7 @@ struct engine_capabilities {
     bool batches = false;         ///< several commits can share one request
     bool caches = false;          ///< `engine_options::staleness` may be other than 0
     bool durable = false;         ///< with its present setup, commits survive kill -9 of the engine's processes
-    std::size_t max_objects = 0;  ///< the maximum number of objects that one block may touch
+    std::size_t max_objects = 0;  ///< the maximum number of objects that one block may use
     std::size_t max_bytes = 0;    ///< the maximum number of bytes that one block may write
 };
 

@@ -1,10 +1,11 @@
 /// @file
 /// Opens objects of the block's own process without a call into the library.
 ///
-/// The first attempt of a block begins as a *fast-path* attempt. An attempt stays light while it only opens objects by
-/// their references. These objects must be small, copied bytewise, and shown in this process (seqlock_object_base.hpp). The library
-/// begins and commits the attempt. Before the attempt does anything else, the library turns it into an ordinary attempt
-/// (src/cluster/enlistment.hpp, FST1 to FST4). Until then, only this file records the objects that the attempt opens.
+/// The first attempt of a block begins as a *fast-path* attempt. An attempt stays on the fast path while it only opens
+/// objects by their references. These objects must be small, copied bytewise, and readable by a sequence lock in this
+/// process (seqlock_object_base.hpp). The library begins and commits the attempt. Before the attempt does anything
+/// else, the library turns it into an ordinary attempt (src/cluster/enlistment.hpp, FST1 to FST4). Until then, only
+/// this file records the objects that the attempt opens.
 #pragma once
 
 #include <array>
@@ -18,21 +19,21 @@
 
 namespace tutti::cluster::detail {
 
-/// A place of a fast-path attempt: the object that the attempt has opened there, if any, and the slot that receives the
-/// value.
+/// An entry of a fast-path attempt: the object that the attempt has opened there, if any, and the slot that receives
+/// the value.
 struct fast_path_object {
     object_id id;
     seqlock_object_base* source = nullptr;
     std::uint64_t word = 0;     ///< the seqlock object's lock word when the object was read
     std::uint64_t version = 0;  ///< the object's version when it was read
     bool written = false;
-    // The rest belongs to the place, whatever object is open there.
+    // The rest belongs to the entry, whatever object is open there.
     slot* into = nullptr;
-    const std::type_info* type = nullptr;  ///< type of the slot's holder; null: no holder, or this entry is not a place
+    const std::type_info* type = nullptr;  ///< type of the slot's holder; null: no holder, or the entry is the sentinel
     typed_bytes to{};                      ///< the value in this holder
 };
 
-/// A fast-path attempt and its places, which it uses in order. Not thread-safe: it belongs to its context.
+/// A fast-path attempt and its entries, which it uses in order. Not thread-safe: it belongs to its context.
 class fast_path_attempt {
 public:
     static constexpr std::size_t max_objects = 16;
@@ -57,8 +58,9 @@ public:
     void end() noexcept { block_ = nullptr; }
     [[nodiscard]] bool is_running() const noexcept { return block_ != nullptr; }
 
-    /// Opens the object and sets `it` to its value. Returns false if the object may be open already or is not at hand.
-    /// Also returns false if the next place has no holder for a T, or if the attempt cannot stay light. O(bytes).
+    /// Opens the object and sets `it` to its value. Returns false if the object may be open already, or if `try_read`
+    /// fails. Also returns false if the next entry has no holder for a T, or if the attempt must leave the fast path.
+    /// O(bytes).
     template <class T, bool Writes>
     [[nodiscard]] TUTTI_ALWAYS_INLINE bool open(const tx& t, const node_impl& n, const object_id& id,
                                                 const location_hint& found, T*& it) noexcept {
@@ -101,9 +103,9 @@ public:
     /// Returns the open objects in the order in which they were opened.
     [[nodiscard]] std::span<const fast_path_object> opened() const noexcept { return {all_.data(), next_}; }
 
-    /// Returns the number of places.
+    /// Returns the number of entries.
     [[nodiscard]] std::size_t entries() const noexcept { return entries_; }
-    /// Adds a place. REQUIRES: there are fewer than `most` places, and no fast-path attempt runs.
+    /// Adds an entry. REQUIRES: there are fewer than `max_objects` entries, and no fast-path attempt runs.
     void add_entry(slot& into) noexcept { all_[entries_++].into = &into; }
     /// Reads the holders of all slots again, because they may have changed. REQUIRES: no fast-path attempt runs.
     void read_holders() noexcept {
@@ -131,13 +133,13 @@ private:
         of.type = held != nullptr ? &typeid(*held) : nullptr;
         if (held != nullptr) of.to = held->copied();
     }
-    /// Opens an object that is not open yet. Returns false if the object is not at hand, or if the next place has no
-    /// holder for a T.
+    /// Opens an object that is not open yet. Returns false if `try_read` fails, or if the next entry has no holder for
+    /// a T.
     template <class T, bool Writes>
     [[nodiscard]] TUTTI_ALWAYS_INLINE bool open_next(const object_id& id, seqlock_object_base& at, std::uint64_t bit,
                                                      T*& it) noexcept {
         fast_path_object& o = *next_;
-        // Another shared library may have a different type_info for the same type. There, no object is at hand.
+        // Another shared library may have a different type_info for the same type. Its objects never match here.
         if (o.type != &typeid(holder_of<T>) || !at.try_read<sizeof(T)>(id, time_, o.to, o.word, o.version)) [[unlikely]]
             return false;
         o.id = id;
@@ -153,16 +155,16 @@ private:
     const node_impl* const node_;
     const tutti::detail::frame* block_ = nullptr;  // null: no fast-path attempt runs
     std::uint64_t time_ = 0;
-    // One bit for each open object. Several objects may share a bit. The bit is computed from the seqlock object. If the same
-    // object gets another seqlock object, its version there is larger than time_ (FST4).
+    // One bit for each open object. Several objects may share a bit. The bit is computed from the seqlock object. If
+    // the same object gets another seqlock object, its version there is larger than time_ (FST4).
     std::uint64_t bits_ = 0;
     fast_path_object* next_ = nullptr;
     bool writes_ = false;
     std::size_t entries_ = 0;
-    std::array<fast_path_object, max_objects + 1> all_;  // the last element is not a place
+    std::array<fast_path_object, max_objects + 1> all_;  // the last element is a sentinel without a slot
 };
 
-/// True if objects of type T can be at hand.
+/// True if objects of type T can be opened on the fast path.
 template <class T>
 inline constexpr bool fits_fast_path =
     copies<T>() && sizeof(T) + sizeof(std::uint64_t) <= seqlock_object_base::max_size;

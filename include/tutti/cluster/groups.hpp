@@ -3,7 +3,7 @@
 /// between groups while programs use them. `tutti member rebalance` uses these functions.
 ///
 ///     tutti::cluster::engine_options where{.address = "tutti://127.0.0.1:7001;127.0.0.1:7011"};
-///     tutti::cluster::rebalance(where, {.add = {"127.0.0.1:7021"}});  // a third one gets its share
+///     tutti::cluster::rebalance(where, {.add = {"127.0.0.1:7021"}});  // a third group gets its share
 #pragma once
 
 #include <cstddef>

@@ -58,10 +58,10 @@ using namespace tutti::cluster::hyflow;
 #define HYFLOW_PUBLISH_OBJECT(OBJ) __context__->addToPublish(OBJ)
 #define HYFLOW_DELETE_OBJECT(OBJ) __context__->addToDelete(OBJ)
 
-/// Enables checkpoints. Must be the first statement of the block. From here on, the block may touch objects by these
+/// Enables checkpoints. Must be the first statement of the block. From here on, the block may use objects by these
 /// macros only. A checkpoint does not record a `tutti::var`, nor objects that are reached by a `ref`.
 #define HYFLOW_CHECKPOINT_INIT __context__->checkpoint_init()
-/// Sets a checkpoint. A conflict may be about an object that the block touches for the first time after this line. The
+/// Sets a checkpoint. A conflict may be about an object that the block uses for the first time after this line. The
 /// block then goes back to this line only: see detail::checkpoints. The block's own variables end here. Declare
 /// longer-lived variables before HYFLOW_ATOMIC_START. Use the macro in the block itself, also in its loops and
 /// branches. Do not use it in a function that the block calls, nor in a `switch`. (The technique leaves a function and

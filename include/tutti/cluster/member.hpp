@@ -2,7 +2,9 @@
 /// Members of a group that keeps objects on several disks, and functions that query and change a group. `tutti member`
 /// runs such a member.
 ///
-///     tutti::cluster::member one{{.data_dir = "/var/lib/tutti/a", .address = "127.0.0.1:7001", .new_group = true}, say};
+///     tutti::cluster::member_options options{.data_dir = "/var/lib/tutti/a", .new_group = true};
+///     options.address = "127.0.0.1:7001";
+///     tutti::cluster::member one{options, log};
 ///     one.run();  // until one.stop() on another thread
 ///
 /// Programs reach the group through `engine_options::address`: `tutti://127.0.0.1:7001,127.0.0.1:7002,127.0.0.1:7003`.
@@ -89,7 +91,7 @@ struct member_status {
     std::uint64_t id = 0;
     std::string address;
     bool votes = false;
-    std::string error;  ///< the member has not answered, or reports a problem that an operator should look at
+    std::string error;  ///< why the member has not answered, or a problem that it reports to the operator
     std::string state;  ///< leader, follower or candidate; empty: the member has not answered
     std::uint64_t term = 0, last_index = 0, applied_index = 0;
     std::uint64_t version = 0;  ///< version of the last commit that the member has applied
@@ -106,8 +108,8 @@ struct group_status {
     std::vector<member_status> members;
 };
 
-/// Asks one of `addresses` for the members, and each member for its status. Waits at most `timeout` for each answer. With
-/// TLS, accepts the certificate of a program or of a member.
+/// Asks one of `addresses` for the members, and each member for its status. Waits at most `timeout` for each answer.
+/// With TLS, accepts the certificate of a program or of a member.
 /// @throws member_error  if the addresses or the files are invalid
 [[nodiscard]] TUTTI_EXPORT group_status query_group(const std::vector<std::string>& addresses,
                                                           std::chrono::milliseconds timeout,
@@ -123,7 +125,7 @@ TUTTI_EXPORT void remove_member(const std::vector<std::string>& addresses, std::
 /// Makes the member of a folder the only member of a new group, with the objects in its log. Use this function if a
 /// group has lost its majority for good. The member must not be running. All writes that only the lost members have
 /// acknowledged are lost, so choose the member with the longest log. Do not start members of the old group again.
-/// Restart all programs. Of `how`, only `folder` and TLS are used.
+/// Restart all programs. Of `how`, only `data_dir` and TLS are used.
 /// @throws member_error
 TUTTI_EXPORT void force_new_group(const member_options& how);
 
@@ -146,9 +148,9 @@ struct member_log {
     std::uint64_t snapshot_bytes = 0;   ///< size of the snapshot's file
     std::uint64_t first = 1, last = 0;  ///< first and last entry readable without a gap; last < first: none
     std::uint64_t bytes = 0;            ///< size of these entries
-    std::uint64_t lost_upto =
-        0;  ///< the member has lost entries up to this one, and does not vote until it has them; 0:
-            ///< the member has lost no entries
+    /// The last entry that the member has lost. The member does not vote until it has all lost entries again. 0: the
+    /// member has lost no entries.
+    std::uint64_t lost_upto = 0;
     std::vector<std::string> damage{};  ///< damaged parts, one line each; empty: a start reads everything
     std::vector<std::string> notes{};   ///< parts that a start cuts off or does not read, one line each
 };

@@ -20,7 +20,7 @@ namespace tutti::cluster {
 
 struct configuration;
 
-/// The place where an object is stored.
+/// The node that stores an object.
 enum class placement : std::uint8_t {
     home,    ///< at the node to which its id is hashed
     writer,  ///< at the node that wrote the object last
@@ -50,14 +50,14 @@ struct node_options {
     std::string metrics{};
 
     /// Returns configuration::from_environment().node. The environment sets TUTTI_CLUSTER_NODES=address,address,… and
-    /// TUTTI_CLUSTER_NODE_NUMBER=number, or names a file in TUTTI_CLUSTER_CONFIG. Without these variables, the cluster is one
-    /// process. Throws configuration_error if the variables are invalid or name an engine.
+    /// TUTTI_CLUSTER_NODE_NUMBER=number, or names a file in TUTTI_CLUSTER_CONFIG. Without these variables, the cluster
+    /// is one process. Throws configuration_error if the variables are invalid or name an engine.
     [[nodiscard]] TUTTI_EXPORT static node_options from_environment();
 };
 
 /// Counters of a node since its start.
 struct node_statistics {
-    std::uint64_t commits = 0;      ///< blocks that touched objects and committed
+    std::uint64_t commits = 0;      ///< blocks that used objects and committed
     std::uint64_t aborts = 0;       ///< attempts that restarted because of objects
     std::uint64_t round_trips = 0;  ///< number of times that a block waited for other nodes
     std::uint64_t messages_sent = 0;
@@ -83,7 +83,7 @@ struct slot {
     std::unique_ptr<value_holder> value;  // the decoded value; otherwise the value of an earlier object, kept for reuse
 };
 
-/// Returns null if t's attempt cannot be light, or is light no longer.
+/// Returns null if t's attempt cannot run on the fast path, or has left it.
 TUTTI_EXPORT fast_path_attempt* open_fast_path(tx& t, node_impl& n);
 // The parameters are in the order in which callers pass them on, so that they keep their registers.
 TUTTI_EXPORT slot& open_to_read(tx& t, const object_id& id, location_hint& found, node_impl& n);
@@ -96,7 +96,7 @@ TUTTI_EXPORT void open_ahead(tx& t, node_impl& n, const object_id* ids, std::siz
 
 }  // namespace detail
 
-/// A node. Several threads may use it at once. The node must outlive every block that touches its objects.
+/// A node. Several threads may use it at once. The node must outlive every block that uses its objects.
 class TUTTI_EXPORT node {
 public:
     /// Makes a cluster of one process.
@@ -140,7 +140,7 @@ public:
     /// Returns the features of the engine that holds the objects. Throws usage_error if nodes hold the objects.
     [[nodiscard]] engine_capabilities capabilities() const;
 
-    /// Returns the carrier of calls to other nodes' servers; null if there are no other nodes.
+    /// Returns the transport of calls to other nodes' servers; null if there are no other nodes.
     [[nodiscard]] call_transport* calls() const noexcept;
 
     [[nodiscard]] detail::node_impl& impl() const noexcept { return *impl_; }

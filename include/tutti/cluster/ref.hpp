@@ -183,8 +183,8 @@ private:
 };
 
 /// Requests objects as `prefetch` does, but does not wait for them. The function sends one question to each node, and
-/// the block goes on. The first use of one of these objects, by its future or by any ref<T>, waits for all of them. All
-/// objects must be of one node.
+/// the block continues. The first use of one of these objects, by its future or by any ref<T>, waits for all of them.
+/// All objects must be of one node.
 ///
 ///     auto [from, to] = prefetch_async(t, alice, bob);
 ///     const long fee = fee_of(today);  // meanwhile

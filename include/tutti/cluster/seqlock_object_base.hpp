@@ -20,7 +20,7 @@ struct typed_bytes {
     [[nodiscard]] constexpr bool exists() const noexcept { return at != nullptr; }
 };
 
-/// Runs nothing between two steps of a look. Tests use other types, which run code there.
+/// Runs nothing between two steps of a read. Tests use other types, which run code there.
 struct no_interleaving {
     static void before_load() noexcept {}
     [[nodiscard]] static constexpr bool skips_recheck() noexcept { return false; }
@@ -30,10 +30,10 @@ struct no_interleaving {
 /// object, and the lock's word is also the object's own lock. Only the library changes the object
 /// (src/cluster/directory/seqlock_object.hpp, which states SEQ1 to SEQ5).
 ///
-/// A look loads the word, then the object's data, and then the word again. All loads but the last are acquire loads.
-/// The writer closes the word, executes a release fence, and then stores the new data. A load that reads new data
-/// synchronizes with this fence (SEQ1), so the last load reads a changed word. A look that finds the word open sees every
-/// store that came before the word was opened (SEQ2).
+/// A read loads the word, then the object's data, and then the word again. All loads but the last are acquire loads.
+/// The writer locks the word, executes a release fence, and then stores the new data. A load that reads new data
+/// synchronizes with this fence (SEQ1), so the last load reads a changed word. A read that finds the word unlocked sees
+/// every store that came before the word was unlocked (SEQ2).
 ///
 /// Thread safety: you can call every member from any thread, as long as the node lives.
 class alignas(64) seqlock_object_base {
@@ -67,8 +67,9 @@ protected:
         Between::before_load();
         return from.load(std::memory_order_acquire);
     }
-    /// Calls `take`, which loads the wanted data by `get` and returns false if it does not want them. Returns false if
-    /// `take` does, if the seqlock object is closed or shows another object, or if the word has changed meanwhile.
+    /// Calls `take`, which loads the wanted data by `load` and returns false if it rejects them. Returns false if
+    /// `take` does, if the word is locked for writing, if the seqlock object holds another object, or if the word has
+    /// changed meanwhile.
     template <class Between, class Take>
     [[nodiscard]] TUTTI_ALWAYS_INLINE bool read_consistently(const object_id& id, std::uint64_t& word,
                                                              Take&& take) const {
@@ -113,13 +114,13 @@ protected:
     }
 
     std::atomic<std::uint64_t> word_{write_locked};
-    std::atomic<std::uint64_t> high_{0}, low_{0};  ///< id of the shown object
+    std::atomic<std::uint64_t> high_{0}, low_{0};  ///< the object's id
     std::atomic<std::uint64_t> version_{0};
     std::atomic<std::uint64_t> shape_{0};  ///< size of the object, and whether the object exists
     std::array<std::atomic<std::uint64_t>, max_size / part_size> parts_{};
 };
 
-/// A hint at the seqlock object in which a node of this process has shown the reference's object. The hint may be stale, so
+/// A hint at the seqlock object in which a node of this process holds the reference's object. The hint may be stale, so
 /// its user compares the object's id with the id in the seqlock object. Thread safety: any thread.
 class location_hint {
 public:
@@ -129,7 +130,7 @@ public:
         set(from.get());
         return *this;
     }
-    /// Acquire, pairs with the release in `set`: the caller sees a fully constructed seqlock object.
+    /// Acquire. Pairs with the release in `set`: the caller sees a fully constructed seqlock object.
     [[nodiscard]] seqlock_object_base* get() const noexcept { return at_.load(std::memory_order_acquire); }
     void set(seqlock_object_base* at) noexcept { at_.store(at, std::memory_order_release); }
 

@@ -1,8 +1,8 @@
 /// @file
 /// The state of nodes, for operators of a cluster: the status of one node, and a query to all nodes.
 ///
-///     for (const auto& answer : tutti::cluster::query_nodes({.addresses = {"127.0.0.1:7001", "127.0.0.1:7002"}}))
-///         std::cout << answer.address << ": " << (answer.status ? "up" : answer.error) << '\n';
+///     for (const auto& reply : tutti::cluster::query_nodes({.addresses = {"127.0.0.1:7001", "127.0.0.1:7002"}}))
+///         std::cout << reply.address << ": " << (reply.status ? "up" : reply.error) << '\n';
 #pragma once
 
 #include <array>
@@ -19,13 +19,13 @@
 
 namespace tutti::cluster {
 
-/// The reason why an attempt that had touched objects was rolled back.
+/// The reason why an attempt that had used objects was rolled back.
 enum class rollback_reason : std::uint8_t {
     busy,        ///< commits kept an object locked, or a block held an abstract lock, until the attempt stopped asking
     validation,  ///< another block overwrote an object that the attempt had read
     snapshot_too_old,  ///< no owner keeps the object's value at the reader's time
-    prepare_refused,   ///< at commit, a lock was not free or a read object was not current any more
-    local_validation,  ///< a local variable that the attempt had read is not current any more
+    prepare_refused,   ///< at commit, a lock was not free, or a read object was no longer current
+    local_validation,  ///< a local variable that the attempt had read is no longer current
     node_lost,         ///< a node that the attempt needs is lost (node_lost)
     outcome_unknown,   ///< a node was lost after it was asked to commit (outcome_unknown)
     retry,             ///< the attempt called retry and waits for a change
@@ -50,41 +50,43 @@ inline constexpr std::size_t rollback_reasons = 9;
 
 /// The figures of a node: X(name, kind, description). A `counter` grows from the node's start on. A `gauge` is a
 /// present value. `node_status`, its message, its JSON form and the metrics are all generated from this list.
-#define TUTTI_CLUSTER_COUNTERS(X)                                                                                     \
-    X(attempts, counter, "Attempts of blocks that have touched objects")                                              \
-    X(commits, counter, "Blocks that have touched objects and committed")                                             \
-    X(partial_rollbacks, counter, "Times that objects made an attempt go back to a block inside it")                  \
-    X(read_only_aborts, counter, "Attempts of read-only blocks that objects made start over")                         \
-    X(conflict_waits, counter, "Times that a block has waited for another to let go of an object")                    \
-    X(reserving_attempts, counter, "Attempts whose objects were reserved, against blocks that they go before")        \
-    X(locks_refused, counter, "Locks of objects here that a block did not get, as another goes first")                \
-    X(reservations_lost, counter, "Times that a block here has lost its reservation to one that goes first")          \
-    X(round_trips, counter, "Times that a block has waited for other nodes")                                          \
-    X(messages_sent, counter, "Messages to other nodes")                                                              \
-    X(bytes_sent, counter, "Their bytes")                                                                             \
-    X(system_calls, counter, "System calls that have sent them")                                                      \
-    X(messages_received, counter, "Messages from other nodes")                                                        \
-    X(bytes_received, counter, "Their bytes")                                                                         \
-    X(objects, gauge, "Objects that exist and are owned by this node")                                                \
-    X(directory_entries, gauge, "Entries of the directory: objects, pointers to other owners, traces of erased ones") \
-    X(old_versions, gauge, "Old values of objects, kept for readers")                                                 \
-    X(old_version_bytes, gauge, "Bytes that the old values take")                                                     \
-    X(cached_reads, counter, "Objects of other nodes that were read in copies here")                                  \
-    X(cached_objects, gauge, "Copies here of objects of other nodes")                                                 \
-    X(cache_bytes, gauge, "Bytes that the copies take")                                                               \
-    X(objects_cached_elsewhere, gauge, "Objects of this node that others have copies of")                             \
-    X(in_doubt, gauge, "Objects out of reach here: a node went in the middle of a commit of theirs")                  \
-    X(transactions_in_doubt, gauge, "Transactions that these are of, which an operator may settle")                   \
-    X(in_doubt_resolved, counter,                                                                                     \
-      "Commits of nodes that had gone, of which another node knew what had become of them")                           \
-    X(in_doubt_resolved_by_hand, counter, "Transactions that were in doubt, and that an operator has settled")        \
-    X(retry_waiters, gauge, "Blocks of the process that sleep in retry")                                              \
-    X(contexts, gauge, "Threads and other contexts that have used the node")                                          \
-    X(clock, gauge, "The logical clock, which commits move")                                                          \
-    X(snapshot_low_watermark, gauge, "Logical time that no reader of this node will ask below")                       \
-    X(observers, gauge, "Observers that are connected")                                                               \
-    X(observers_refused, counter, "Observers that were too many")                                                     \
-    X(observers_disconnected, counter, "Observers that have said something else than they may")
+#define TUTTI_CLUSTER_COUNTERS(X)                                                                                \
+    X(attempts, counter, "Attempts of blocks that used objects")                                                 \
+    X(commits, counter, "Committed blocks that used objects")                                                    \
+    X(partial_rollbacks, counter, "Partial roll-backs to a nested block, caused by objects")                     \
+    X(read_only_aborts, counter, "Attempts of read-only blocks that were restarted because of objects")          \
+    X(conflict_waits, counter, "Times that a block waited for another block to release an object")               \
+    X(reserving_attempts, counter, "Attempts that reserved their objects against blocks of lower precedence")    \
+    X(locks_refused, counter, "Locks of objects of this node that were refused to a block of lower precedence")  \
+    X(reservations_lost, counter, "Reservations that a block of this node lost to a block of higher precedence") \
+    X(round_trips, counter, "Times that a block waited for replies of other nodes")                              \
+    X(messages_sent, counter, "Messages sent to other nodes")                                                    \
+    X(bytes_sent, counter, "Bytes of the messages sent to other nodes")                                          \
+    X(system_calls, counter, "System calls that sent messages to other nodes")                                   \
+    X(messages_received, counter, "Messages received from other nodes")                                          \
+    X(bytes_received, counter, "Bytes of the messages received from other nodes")                                \
+    X(objects, gauge, "Objects that exist and are owned by this node")                                           \
+    X(directory_entries, gauge,                                                                                  \
+      "Entries of the directory: objects, pointers to other owners, traces of erased objects")                   \
+    X(old_versions, gauge, "Old values of objects, kept for readers")                                            \
+    X(old_version_bytes, gauge, "Bytes of the old values")                                                       \
+    X(cached_reads, counter, "Reads of other nodes' objects that this node's copies served")                     \
+    X(cached_objects, gauge, "Copies that this node keeps of other nodes' objects")                              \
+    X(cache_bytes, gauge, "Bytes of the copies of other nodes' objects")                                         \
+    X(objects_cached_elsewhere, gauge, "Objects of this node that other nodes keep copies of")                   \
+    X(in_doubt, gauge,                                                                                           \
+      "Objects of this node that are locked by a transaction in doubt: its node was lost during the commit")     \
+    X(transactions_in_doubt, gauge, "Transactions in doubt, which an operator can resolve")                      \
+    X(in_doubt_resolved, counter,                                                                                \
+      "Transactions of lost nodes that another node's knowledge of the outcome has resolved")                    \
+    X(in_doubt_resolved_by_hand, counter, "Transactions in doubt that an operator has resolved")                 \
+    X(retry_waiters, gauge, "Blocks of this process that sleep in retry")                                        \
+    X(contexts, gauge, "Threads and other contexts that have used the node")                                     \
+    X(clock, gauge, "Logical clock, which commits advance")                                                      \
+    X(snapshot_low_watermark, gauge, "Logical time below which no reader of this node asks for versions")        \
+    X(observers, gauge, "Connected observers")                                                                   \
+    X(observers_refused, counter, "Observers that were refused because too many were connected")                 \
+    X(observers_disconnected, counter, "Observers that were disconnected because of an invalid message")
 
 enum class peer_state : std::uint8_t {
     self,
@@ -101,8 +103,8 @@ enum class peer_state : std::uint8_t {
 /// The data that a node has about another node.
 struct peer_status {
     peer_state state = peer_state::connecting;
-    /// Time since the peer's last message, in steps of an eighth of `failure_timeout`. If the peer is lost, the time since its
-    /// loss.
+    /// Time since the peer's last message, in steps of an eighth of `failure_timeout`. If the peer is lost, the time
+    /// since its loss.
     std::uint64_t silent_ms = 0;
     template <class V>
     void fields(V& v) {
@@ -111,8 +113,8 @@ struct peer_status {
 };
 
 /// The counters and the present state of a node. The node keeps running while it reads the figures one after the other.
-/// So the figures describe a single moment only if no block runs. In this case `attempts` is the sum of `commits` and all
-/// of `rolled_back`.
+/// So the figures describe a single moment only if no block runs. In this case `attempts` is the sum of `commits` and
+/// all of `rolled_back`.
 struct node_status {
     std::uint16_t number = 0;
     std::uint16_t nodes = 1;
@@ -163,10 +165,10 @@ struct node_reply {
     std::chrono::microseconds took{0};
 };
 
-/// Asks all nodes at once for their status, over one new connection each, and closes each connection after the answer.
+/// Asks all nodes at once for their status, over one new connection each, and closes each connection after the reply.
 /// Returns after at most `timeout`, in the order of the addresses. A node answers at most eight observers at a time,
 /// also while it waits for other nodes to connect. Throws connection_error if an address is malformed. Reports every
-/// other error in the node's answer.
+/// other error in the node's reply.
 [[nodiscard]] TUTTI_EXPORT std::vector<node_reply> query_nodes(const observer_options& options);
 
 }  // namespace tutti::cluster

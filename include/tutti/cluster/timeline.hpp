@@ -1,5 +1,5 @@
+/// @file
 /// The actions and waits of blocks across nodes, on one time axis. The nodes record them on request.
-/// Records the actions and waits of blocks across nodes, on one time axis. The nodes record on request.
 ///
 ///     for (const auto& node : tutti::cluster::record_nodes({.addresses = {…}}, 100ms))
 ///         for (const auto& e : node.events) …
@@ -39,9 +39,9 @@ enum class timeline_operation : std::uint8_t {
     decide,    ///< sends the decision of a commit that was voted on
     claim,     ///< takes abstract locks by name
     release,   ///< releases abstract locks and reservations
-    place,     ///< tells the new place of an object that has moved
+    place,     ///< tells the new owner of an object that has moved
     drop,      ///< asks nodes to drop copies of an object that a block wants to write, or reports that they are dropped
-    pause      ///< something is busy, and the thread looks again later
+    pause      ///< something is busy, and the thread asks again later
 };
 [[nodiscard]] constexpr timeline_operation last(timeline_operation) noexcept { return timeline_operation::pause; }
 [[nodiscard]] constexpr std::string_view name_of(timeline_operation d) noexcept {
@@ -58,11 +58,11 @@ enum class timeline_outcome : std::uint8_t {
     committed,
     rolled_back,
     busy,       ///< a commit had locked an object
-    outranked,  ///< a lock was refused because another block goes first
+    outranked,  ///< a lock was refused because another block has precedence
     locked,     ///< a lock was refused because another commit has it, or because nodes have copies of the object
     stale,      ///< a lock was refused because the object has changed since it was read
     lost,       ///< the node is lost
-    unanswered  ///< the block went on without the answer
+    unanswered  ///< the block continued without the answer
 };
 [[nodiscard]] constexpr timeline_outcome last(timeline_outcome) noexcept { return timeline_outcome::unanswered; }
 [[nodiscard]] constexpr std::string_view name_of(timeline_outcome e) noexcept {
@@ -110,7 +110,7 @@ struct node_timeline {
 
 /// Makes all nodes record at once for `how_long`, and returns their events, in the order of the addresses. Nodes record
 /// only attempts that have asked other nodes or have waited for an object. A node records for one caller at a time, and
-/// refuses a second one by a message in `error`. `within` limits each exchange with a node, in addition to the
+/// refuses a second one by a message in `error`. `options.timeout` limits each exchange with a node, in addition to the
 /// recording. Clocks are compared by Cristian's method, "Probabilistic clock synchronization", Distributed Computing 3,
 /// 1989. Throws connection_error if an address is malformed. Reports every other error in the node's `error`.
 [[nodiscard]] TUTTI_EXPORT std::vector<node_timeline> record_nodes(const observer_options& options,

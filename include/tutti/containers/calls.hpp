@@ -21,7 +21,7 @@ consteval bool require_copyable() {
     static_assert(
         std::copyable<T>,
         "tutti: a container's elements and mapped values need a type that can be copied, because a block that "
-        "runs again finds them again; hold what can only be moved by std::shared_ptr");
+        "runs again finds them again; hold a type that can only be moved by std::shared_ptr");
     return true;
 }
 /// Rejects keys of a type that can only be moved. Keys are never assigned, so they need only a copy constructor.
@@ -29,7 +29,7 @@ template <class Key>
 consteval bool require_copyable_key() {
     static_assert(std::copy_constructible<Key>,
                   "tutti: a container's keys need a type that can be copied, because a block that runs again finds "
-                  "them again; hold what can only be moved by std::shared_ptr");
+                  "them again; hold a type that can only be moved by std::shared_ptr");
     return true;
 }
 

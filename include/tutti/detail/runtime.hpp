@@ -40,8 +40,8 @@ TUTTI_EXPORT void fail_nested(tx& t, frame& f) noexcept;
 
 // --- Signals.
 /// Returns true if the handled exception is a signal of this library. Also returns true if a body threw the exception
-/// after it had swallowed a signal: the signal then goes on instead of the exception. Never returns true for the forced
-/// unwind of a thread that exits.
+/// after it had swallowed a signal: the signal then continues instead of the exception. Never returns true for the
+/// forced unwind of a thread that exits.
 [[nodiscard]] TUTTI_EXPORT bool signalled(const tx& t) noexcept;
 [[noreturn]] TUTTI_EXPORT void raise_retry(tx& t);
 /// These two functions return once the time limit at that place is over for this execution of the outermost block.
@@ -125,7 +125,7 @@ struct access {
     static void add(tx& t, handler_point point, std::unique_ptr<handler> h) { t.add(point, std::move(h)); }
     TUTTI_ALWAYS_INLINE static const operations& ops(const tx& t) { return *t.operations_; }
 
-    /// Returns the data that t's companion lets the body open without a call, or null. Only the companion knows the
+    /// Returns the data that the data participant of t lets the body open without a call, or null. Only it knows the
     /// type of these data.
     TUTTI_ALWAYS_INLINE static void* companion_data(const tx& t) { return t.companion_data_; }
     /// Returns true if `innermost` is t's innermost block, and its attempt logs its reads, is not doomed, and is not

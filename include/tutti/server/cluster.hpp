@@ -33,7 +33,7 @@ public:
 
     [[nodiscard]] virtual cluster::node& node() noexcept = 0;
     [[nodiscard]] virtual cluster_statistics statistics() const = 0;
-    /// Returns the carrier of calls to other servers; null if there are no other servers.
+    /// Returns the transport of calls to other servers; null if there are no other servers.
     [[nodiscard]] virtual cluster::call_transport* calls() noexcept { return nullptr; }
 };
 

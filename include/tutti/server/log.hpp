@@ -26,10 +26,8 @@ struct log_contents {
 
 struct log_repair {
     log_contents now{};
-    std::uint64_t lost_upto =
-        0;                  ///< the last call that is known to have been in the log; less than `now.end`: no call is
-                            ///< lost
-    std::string kept_as{};  ///< name of the old files, also with -wal and -end; empty: nothing was done
+    std::uint64_t lost_upto = 0;  ///< last call known to have been in the log; less than `now.end`: no call is lost
+    std::string kept_as{};        ///< name of the old files, also with -wal and -end; empty: nothing was done
 };
 
 /// Replaces a damaged log by its intact part: the snapshot, and the calls before the first unreadable one. The old

@@ -24,7 +24,7 @@ public:
 namespace detail {
 
 // Replacements for the C++ ABI's functions around the initialization of a function's static variable. The
-// initialization is undisturbed.
+// initialization cannot be preempted.
 TUTTI_EXPORT int begin_static(void* guard);
 TUTTI_EXPORT void end_static(void* guard) noexcept;
 TUTTI_EXPORT void abandon_static(void* guard) noexcept;
@@ -32,9 +32,9 @@ TUTTI_EXPORT void abandon_static(void* guard) noexcept;
 }  // namespace detail
 }  // namespace tutti::server
 
-/// Makes the initialization of functions' static variables undisturbed in one shared object. Use this macro once in the
-/// object. Otherwise, a call that interrupts such an initialization and reaches the same variable would wait forever.
-/// TUTTI_PROCEDURES contains this macro.
+/// Prevents preemption during the initialization of functions' static variables in one shared object. Use it once in
+/// the object. Otherwise, a call that interrupts such an initialization and reaches the same variable would wait
+/// forever. TUTTI_PROCEDURES contains this macro.
 ///
 /// The macro defines names of the C++ ABI again, as hidden symbols, so that only this object's own code uses them. The
 /// macro is empty in code for an executable, because the library would use the new definitions there, too.

@@ -48,8 +48,8 @@ struct procedure_options {
     /// The highest priority that a client may set. A client that sets a higher one gets ARGUMENT. The program's own
     /// calls may set any priority.
     int max_client_priority = highest_priority;
-    /// True: a call that waits in `retry` goes on waiting after its client has disconnected or closed its sending side.
-    /// The call then has no reply. False: tutti::interrupted ends such a call.
+    /// True: a call that waits in `retry` continues to wait after its client has disconnected or closed its sending
+    /// side. The call then has no reply. False: tutti::interrupted ends such a call.
     bool outlives_client = false;
     /// True: a client may set a deadline.
     bool clients_set_deadline = true;
@@ -182,8 +182,9 @@ struct signature<F> : pointed<decltype(&F::operator())> {};
 /// Calls f with `first` and the decoded arguments of `given`.
 template <class R, class... P, class F, class... First>
 void invoke(F& f, types<P...>, [[maybe_unused]] arguments given, reply& to, First&... first) {
-    static_assert(in_order<P...>(),
-                  "tutti: a procedure's std::vector comes last, and behind a std::optional everything may be left out");
+    static_assert(
+        in_order<P...>(),
+        "tutti: a std::vector must be the last parameter, and only optional parameters may follow a std::optional");
     // The braces make the arguments decode from left to right.
     std::tuple<P...> decoded{parameter<P>::take(given)...};
     const auto run = [&]() -> R {
@@ -214,11 +215,11 @@ procedure make(std::string name, const procedure_options& options, F f, types<P.
             }};
 }
 
-/// Makes the function that returns the object that a call is about, from a function of the call's first arguments.
+/// Makes the function that returns the object by which a call is routed, from a function of the call's first arguments.
 template <std::size_t Given, class A, class... P>
 auto make_routing_function(A a, types<P...>) {
     static_assert((std::size_t{0} + ... + parameter<P>::min_arguments) <= Given,
-                  "tutti: what a call is about follows from arguments that every call has");
+                  "tutti: a routing function may take only arguments that every call has");
     return [a = std::move(a)](arguments given) -> cluster::object_id {
         std::tuple<P...> decoded{parameter<P>::take(given)...};
         return std::apply([&a](P&... p) -> cluster::object_id { return a(std::move(p)...); }, decoded);
@@ -278,10 +279,11 @@ public:
     }
     /// Registers a procedure whose calls run, on a cluster, at the owner of an object: the server whose node owns it.
     /// If that server lacks the procedure or has no room, the call runs on the server that received it
-    /// (docs/server-cluster.md). `routing_object` takes the call's first arguments, or all of them, by value or const reference,
-    /// and returns the object. The result is a cluster::object_id, or a text that names the object. `routing_object` runs on
-    /// many threads at once, which also serve clients, so it should only compute the id. If `routing_object` throws, the call
-    /// runs on the server that received it. Without a cluster, `routing_object` has no effect.
+    /// (docs/server-cluster.md). `routing_object` takes the call's first arguments, or all of them, by value or const
+    /// reference, and returns the object. The result is a cluster::object_id, or a text that names the object.
+    /// `routing_object` runs on many threads at once, which also serve clients, so it should only compute the id. If
+    /// `routing_object` throws, the call runs on the server that received it. Without a cluster, `routing_object` has
+    /// no effect.
     template <class F, class A>
     void add(std::string name, const procedure_options& options, F f, A routing_object) {
         using s = detail::signature<F>;

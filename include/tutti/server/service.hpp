@@ -124,7 +124,7 @@ struct log_settings {
 struct leader_settings {
     std::string host{};  ///< empty: the server follows no leader
     std::uint16_t port = 7411;
-    std::string user{};  ///< a user of the leader who operates or replicates; empty: no name is sent
+    std::string user{};  ///< a user of the leader with `is_admin` or `replicates`; empty: no name is sent
     std::string password{};
     /// PEM file of authorities. If set, the connection uses TLS. The leader needs a certificate for `host` that one of
     /// these authorities has signed. This server presents its own certificate if it has one.
@@ -158,9 +158,9 @@ struct settings {
     std::string metrics_host = "127.0.0.1";
 
     /// True: a signal that ends the process (SIGSEGV, SIGABRT and similar) first reports on standard error the
-    /// procedure and the place that raised it. This replaces the program's earlier handlers of these signals. `log_callback`
-    /// also gets a line about a call that cannot be ended after its time limit. Another line reports a call that keeps
-    /// its worker for `stuck_after`.
+    /// procedure and the place that raised it. This replaces the program's earlier handlers of these signals.
+    /// `log_callback` also gets a line about a call that cannot be ended after its time limit. Another line reports a
+    /// call that keeps its worker for `stuck_after`.
     bool report_crashes = false;
     /// The time for which a call may run without interruption by another call and without waiting in retry. Zero: such
     /// calls are not reported.
@@ -188,11 +188,11 @@ struct settings {
     /// waiting call if the new one has a higher priority, and the new one otherwise.
     std::size_t max_queued_calls = 10'000;
     /// Maximum number of connections. A further connection gets MAXCLIENTS and is closed. One more may connect through
-    /// a Unix socket, so that an operator can always look at the server.
+    /// a Unix socket, so that an operator can always inspect the server.
     std::size_t max_clients = 10'000;
-    /// Number of additional connections for operators: users who operate, or every client that knows the password. If
-    /// the server has no login and listens beyond its own machine, clients on its own machine are operators. A client
-    /// that has not logged in gives way to the next one. Zero: no additional connections.
+    /// Number of additional connections for operators: users with `is_admin`, or every client that knows the password.
+    /// If the server has no login and listens beyond its own machine, clients on its own machine are operators. The
+    /// next client replaces one that has not logged in. Zero: no additional connections.
     std::size_t reserved_clients = 32;
     std::size_t max_arguments = 1024;     ///< maximum number of words in a request
     std::size_t max_request = 1'048'576;  ///< maximum size of a request in bytes
@@ -200,8 +200,8 @@ struct settings {
     /// Maximum number of bytes of finished replies that a connection may leave unread. Beyond this limit, the server
     /// does not read from the connection.
     std::size_t max_output_buffer = 1'048'576;
-    /// Maximum number of remembered replies to calls with an ID. The server keeps each for `reply_cache_ttl`, and uses at
-    /// most a quarter of max_buffered_bytes for them.
+    /// Maximum number of cached replies to calls with an ID. The server keeps each for `reply_cache_ttl`, and uses
+    /// at most a quarter of max_buffered_bytes for them.
     std::size_t max_cached_replies = 10'000;
     std::chrono::milliseconds reply_cache_ttl{600'000};
     /// Receives messages for the operator, one line each, on any thread. Null: the server writes them to standard
@@ -226,9 +226,10 @@ struct settings {
     /// limit, new calls of clients get BUSY. Calls that already run may exceed the limit.
     std::size_t max_buffered_bytes = std::size_t{1} << 30;
     /// Maximum number of bytes of requests and replies that connections hold. Beyond this limit, the server closes the
-    /// largest connections of those users that hold the most for their highest priority. The rest of max_buffered_bytes is for
-    /// the arguments of accepted calls: a user that holds its share of the rest gets BUSY. Must be less than max_buffered_bytes.
-    /// Zero: the server closes no connections and divides no memory. Empty: three quarters of max_buffered_bytes.
+    /// largest connections of those users that hold the most for their highest priority. The rest of max_buffered_bytes
+    /// is for the arguments of accepted calls: a user that holds its share of the rest gets BUSY. Must be less than
+    /// max_buffered_bytes. Zero: the server closes no connections and divides no memory. Empty: three quarters of
+    /// max_buffered_bytes.
     std::optional<std::size_t> max_buffered_bytes_clients{};
     std::chrono::milliseconds time_limit{0};    ///< limit of procedures without their own; zero: no limit
     std::chrono::milliseconds idle_timeout{0};  ///< maximum time without a request; zero: no limit
@@ -325,8 +326,8 @@ public:
     [[nodiscard]] std::string promote();
     /// Makes a follower the leader, without losing a call whose reply was sent. Afterwards this server follows the new
     /// leader. `to` is HOST:PORT of the follower, as this server reaches it. If `to` is empty, the most advanced
-    /// follower becomes the leader. Clients' calls that write wait meanwhile, for at most `time_limit`. The program's own
-    /// calls that write are refused. Returns an empty string once the other server leads, or the reason why it does
+    /// follower becomes the leader. Clients' calls that write wait meanwhile, for at most `time_limit`. The program's
+    /// own calls that write are refused. Returns an empty string once the other server leads, or the reason why it does
     /// not. In that case this server normally leads as before. If the other server was told to lead and has not
     /// answered, this server accepts no calls that write until it answers.
     [[nodiscard]] std::string hand_over(const std::string& to = {},
@@ -359,8 +360,8 @@ public:
     [[nodiscard]] std::future<R> call(std::string_view name, const call_options& how, const A&... arguments);
 
 private:
-    class body;
-    std::unique_ptr<body> body_;
+    class impl;
+    std::unique_ptr<impl> impl_;
 };
 
 namespace detail {

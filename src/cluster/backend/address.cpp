@@ -43,7 +43,7 @@ std::unique_ptr<engine> open_single_engine(const std::string& address, const set
 #if defined(TUTTI_CLUSTER_POSTGRES)
     return open_postgres(address, how);
 #else
-    throw engine_error{"'" + address + "' means no engine"};  // check_address has reported this already
+    throw engine_error{"'" + address + "' is not an engine address"};  // check_address has reported this already
 #endif
 }
 
@@ -52,8 +52,8 @@ void reject_tls(const std::string& address, const settings& how) {
     if (!how.tls.files.are_set()) return;
     throw engine_error{
         "'" + address +
-        "' is spoken to in the clear, and certificates are for tutti: alone: leave them out, and bring its "
-        "port here by a tunnel (ssh -L)"};
+        "' cannot use certificates, which only tutti: supports: leave them out, and forward its port through a "
+        "tunnel (ssh -L)"};
 }
 
 void require_known_protocol(const settings& how) try {
@@ -77,8 +77,8 @@ void require_loopback(const std::string& host, const std::string& named) {
     if (!is_loopback) {
         throw engine_error{
             "'" + named +
-            "' is beyond loopback, and nothing is encrypted: bring its port here by a tunnel (ssh -L) and "
-            "name that"};
+            "' is beyond loopback, and its traffic would not be encrypted: forward its port through a tunnel "
+            "(ssh -L), and give the local address"};
     }
 }
 
@@ -91,7 +91,7 @@ server_address parse_server_address(std::string_view text, int usual_port) {
         const auto [end, failed] = std::from_chars(digits.data(), digits.data() + digits.size(), p.port);
         if (failed != std::errc{} || end != digits.data() + digits.size() || p.port < 1 || p.port > 65535)
             throw engine_error{"'" + std::string{text} +
-                               "' is no address: give host:port, or the path of a Unix socket"};
+                               "' is not an address: give host:port, or the path of a Unix socket"};
     }
     require_loopback(p.host, std::string{text});
     return p;
@@ -101,9 +101,10 @@ void check_address(const std::string& address, const settings& how) {
     for (const char c : how.prefix) {
         const bool plain =
             (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
-        if (!plain) throw engine_error{"the prefix '" + how.prefix + "' is no name of letters, digits, '-' and '_'"};
+        if (!plain) throw engine_error{"invalid prefix '" + how.prefix + "': use letters, digits, '-' and '_' only"};
     }
-    if (how.prefix.empty() || how.prefix.size() > 40) throw engine_error{"a prefix has 1 to 40 characters"};
+    if (how.prefix.empty() || how.prefix.size() > 40)
+        throw engine_error{"invalid prefix '" + how.prefix + "': give 1 to 40 characters"};
     require_known_protocol(how);
     std::string_view rest;
     if (split_scheme(address, "memory", rest)) return;
@@ -128,7 +129,8 @@ void check_address(const std::string& address, const settings& how) {
 #endif
         return;
     }
-    throw engine_error{"'" + address + "' means no engine: it begins with memory:, tutti:, etcd:, postgres: or redis:"};
+    throw engine_error{"'" + address +
+                       "' is not an engine address: begin it with memory:, tutti:, etcd:, postgres: or redis:"};
 }
 
 std::unique_ptr<engine> open_engine(const std::string& address, const settings& how) {

@@ -13,11 +13,11 @@ struct settings {
     group::tls_settings tls{};  ///< for groups only: connections to other engines are in the clear
 };
 
-/// Opens the engine. Throws engine_error if the address is invalid, this library was built without the engine, or the engine
-/// does not answer. Also throws if the engine is configured in a way that would lose committed data.
+/// Opens the engine. Throws engine_error if the address is invalid, this library was built without the engine, or the
+/// engine does not answer. Also throws if the engine is configured in a way that would lose committed data.
 [[nodiscard]] std::unique_ptr<engine> open_engine(const std::string& address, const settings& how);
-/// Checks the address without asking the engine. Throws engine_error if the prefix is invalid, or if the name before the
-/// address is not an engine that this library was built with.
+/// Checks the address without asking the engine. Throws engine_error if the prefix is invalid, or if the name before
+/// the address is not an engine that this library was built with.
 void check_address(const std::string& address, const settings& how);
 /// Returns the names of the engines that this library was built with.
 [[nodiscard]] std::vector<std::string> known_engines();

@@ -3,31 +3,31 @@
 //
 // Contract
 //   ENG1  A record has a version, which differs from every version that it ever had; 0 is "never written". An erased
-//       record keeps its version, and says that it does not exist. So "absent" is never the same state twice. An engine
-//       that drops erased records (`capabilities::drops_erased`) gives all keys without a record one version. This
-//       version is at least that of every dropped record, and may grow without a write to the key.
+//         record keeps its version, and says that it does not exist. So "absent" is never the same state twice. An
+//         engine that drops erased records (`capabilities::drops_erased`) gives all keys without a record one version.
+//         This version is at least that of every dropped record, and may grow without a write to the key.
 //   ENG2  get: at one instant between call and return, all of `held` had the named versions, and `wanted` had the
-//       returned records. An engine that keeps old versions may use the instant of an earlier get with the same
-//       snapshot, unless the caller asks for `now`.
-//   ENG3  commit: at one instant between call and return, all of `checks` had those versions, and the writes took effect
-//       together. Otherwise nothing is ever written (conflict).
+//         returned records. An engine that keeps old versions may use the instant of an earlier get with the same
+//         snapshot, unless the caller asks for `now`.
+//   ENG3  commit: at one instant between call and return, all of `checks` had those versions, and the writes took
+//         effect together. Otherwise nothing is ever written (conflict).
 //   ENG4  unknown: ENG3 may still become true, also after the return, but at most once. No other result is uncertain:
-//       `unreachable` means that nothing was written, and nothing will be.
+//         `unreachable` means that nothing was written, and nothing will be.
 //   ENG5  A feed reports every write to the keys of its engine that takes effect after the feed was opened.
 //   ENG6  An engine that can be followed numbers its commits by versions, ascending in their order. get accepts any
-//       earlier version as a snapshot. `open_record_feed` reports the writes of commits in that order, and all writes of one
-//       commit at once.
-//   ENG7  If a cache was asked for (caching_engine.hpp), ENG2 is weaker: a get whose snapshot is empty may return an earlier
-//       state. A get with freshness `now`, and commit, are as above.
-//   ENG8  An engine of several groups (`capabilities::groups`) has each record in one group, and each group has its own versions. So
-//       the writes of one commit have several versions, and `request::at` is that of the last write. A caller that
-//       names a version has received that version before the call.
-//   ENG9  An engine that shows its commits to a commit observer has no gaps in its versions. The writes of one request have the
-//       version that follows the version of the last write by any program. The observer sees what its program's requests
-//       wrote, each request as a whole. A request reaches the observer before the watermark shows the request, and before the
-//       request's callers return.
+//         earlier version as a snapshot. `open_record_feed` reports the writes of commits in that order, and all writes
+//         of one commit at once.
+//   ENG7  If a cache was asked for (caching_engine.hpp), ENG2 is weaker: a get whose snapshot is empty may return an
+//         earlier state. A get with freshness `now`, and commit, are as above.
+//   ENG8  An engine of several groups (`capabilities::groups`) has each record in one group, and each group has its own
+//         versions. So the writes of one commit have several versions, and `request::at` is that of the last write. A
+//         caller that names a version has received that version before the call.
+//   ENG9  An engine that shows its commits to a commit observer has no gaps in its versions. The writes of one request
+//         have the version that follows the version of the last write by any program. The observer sees what its
+//         program's requests wrote, each request as a whole. A request reaches the observer before the watermark shows
+//         the request, and before the request's callers return.
 //
-// get, commit, open_key_feed and follow return within the engine's request timeout, or not much later.
+// get, commit, open_key_feed and open_record_feed return within the engine's request timeout, or not much later.
 //
 // Thread safety: every member may be called from any thread. A snapshot belongs to one caller.
 #pragma once
@@ -175,7 +175,7 @@ struct request {
     blocking_transaction blocked_by{};  ///< for a group's conflict: the transaction in the way, if waiting for it helps
 };
 
-/// A cache that is told of its own program's commits, as soon as the engine has accepted them.
+/// A cache that receives its own program's commits as soon as the engine has accepted them.
 class commit_observer {
 public:
     virtual ~commit_observer() = default;
@@ -220,7 +220,7 @@ public:
     /// records, and so does commit, before they return.
     [[nodiscard]] virtual backend::version_watermark* watermark() noexcept { return nullptr; }
     /// Shows the commits to a commit observer from now on (ENG9). Returns false if the engine cannot do this.
-    /// REQUIRES: no commit is pending, neither now nor when `w` ends.
+    /// REQUIRES: no commit is pending, neither now nor when the observer ends.
     virtual bool set_commit_observer(commit_observer*) noexcept { return false; }
 };
 

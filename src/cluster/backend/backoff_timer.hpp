@@ -24,8 +24,8 @@ public:
     [[nodiscard]] bool wait() {
         return wait([this](std::chrono::milliseconds pause) { env_.pause(pause); });
     }
-    /// Pauses by calling `pause_for` with the length of the pause. `pause_for` may return earlier if the wait has become
-    /// pointless.
+    /// Pauses by calling `pause_for` with the length of the pause. `pause_for` may return earlier if the wait has
+    /// become pointless.
     template <class Pause>
     [[nodiscard]] bool wait(Pause&& pause_for) {
         if (env_.now() + pause_ >= deadline_) return false;

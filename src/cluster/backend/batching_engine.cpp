@@ -18,8 +18,8 @@ template <class Choose, class Send>
 void batching_engine::request_queue<Entry>::process(Entry& mine, Choose&& choose, Send&& send) {
     std::unique_lock hold{guard_};
     waiting_.push_back(&mine);
-    wake_next();  // the line may be long enough now
-    mine.turn.wait(hold, [&] { return mine.done || (waiting_.front() == &mine && may_send()); });
+    wake_next();  // the queue may be long enough now
+    mine.wakeup.wait(hold, [&] { return mine.done || (waiting_.front() == &mine && may_send()); });
     if (mine.done) return;
     std::vector<Entry*> chosen;
     try {
@@ -39,7 +39,7 @@ void batching_engine::request_queue<Entry>::process(Entry& mine, Choose&& choose
     pending_entries_ -= chosen.size();
     for (Entry* e : chosen) {
         e->done = true;
-        e->turn.notify_one();  // under the lock: the entry is destroyed by its thread
+        e->wakeup.notify_one();  // under the lock: the entry is destroyed by its thread
     }
     wake_next();
 }
@@ -61,7 +61,7 @@ void batching_engine::commit(request& r) {
         });
 }
 
-/// Takes the first entry of the line, and the later ones that agree with all taken ones.
+/// Takes the first entry of the queue, and the later ones that agree with all taken ones.
 std::vector<batching_engine::queued_commit*> batching_engine::choose(std::vector<queued_commit*>& waiting) const {
     std::vector<queued_commit*> chosen, remaining;
     std::unordered_set<std::string_view> read, written;

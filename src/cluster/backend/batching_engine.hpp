@@ -1,7 +1,8 @@
 // Combines the commits, and the reads, of concurrent threads into one request to the engine.
 //
-// A thread that finds a request pending waits in a line until the line is as long as that request, or that request has
-// returned. Then the first thread in the line takes all waiting entries that agree, and sends one request for them.
+// A thread that finds a request pending waits in a queue until the queue is as long as that request, or that request
+// has returned. Then the first thread in the queue takes all waiting entries that agree, and sends one request for
+// them.
 //
 // So a single thread never waits for another, two hardly wait, and many share the engine's round trip, its log and its
 // disk. While the engine writes one request to its disk, a second one is on its way, but never a third. The second one
@@ -40,8 +41,8 @@ public:
     bool set_commit_observer(commit_observer* w) noexcept override { return engine_->set_commit_observer(w); }
 
 private:
-    /// A line of waiting threads. Each sleeps for its own turn. A finished request wakes the threads that it was for,
-    /// and the next one.
+    /// A queue of waiting threads. Each sleeps until its own turn. A finished request wakes the threads that it was
+    /// for, and the next one.
     template <class Entry>
     class request_queue {
     public:
@@ -55,7 +56,7 @@ private:
             return pending_requests_ < 2 && waiting_.size() >= pending_entries_;
         }
         void wake_next() {
-            if (!waiting_.empty() && may_send()) waiting_.front()->turn.notify_one();
+            if (!waiting_.empty() && may_send()) waiting_.front()->wakeup.notify_one();
         }
         std::mutex guard_;
         std::vector<Entry*> waiting_;

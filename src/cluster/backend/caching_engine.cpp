@@ -8,11 +8,11 @@ namespace tutti::cluster::backend {
 namespace {
 
 constexpr std::chrono::milliseconds follow_again_delay{50};
-constexpr std::size_t max_ahead = 64;  // commits; those beyond are told by the engine
+constexpr std::size_t max_ahead = 64;  // commits; the cache waits for the engine to report further ones
 
 const key freshness_key{"n0"};
 
-/// Only objects have copies: commit records and leases are read to learn what is true now.
+/// Returns true for objects. Commit records and leases have no copies, because their readers need the current value.
 bool is_object(const key& k) { return k.starts_with('o'); }
 
 std::size_t size_of(const key& of, const record& value) {
@@ -28,9 +28,10 @@ caching_engine::caching_engine(std::unique_ptr<engine> engine_below, std::chrono
     const capabilities& abilities = engine_->abilities();
     if (!abilities.has_record_feed || engine_->watermark() == nullptr)
         throw engine_error{abilities.name +
-                           " does not tell in order what it commits, so nothing of it can be kept: set "
+                           " does not report its commits in order, so its objects cannot be cached: set "
                            "engine_options::staleness to 0"};
-    if (staleness_.count() < 1) throw engine_error{"engine_options::staleness is less than nothing"};
+    if (staleness_.count() < 1)
+        throw engine_error{"engine_options::staleness is negative: give 0 or more milliseconds"};
     engine_->set_commit_observer(this);
     follower_thread_ = std::thread{[this] { run_follower(); }};
     freshness_writer_ = std::thread{[this] { write_freshness(); }};
@@ -80,7 +81,7 @@ engine_status caching_engine::get(read_snapshot& snapshot, freshness how, std::s
     {
         const std::lock_guard hold{guard_};
         finish_miss(at, missing, got, status == engine_status::good);
-        // The engine does not know that version: not any more, or, restored from a copy of itself, not yet.
+        // The engine no longer has that version, or does not have it yet because it was restored from a backup.
         if (status == engine_status::conflict && snapshot.at == 0 && feed_) feed_->close();
     }
     if (status != engine_status::good) return status;
@@ -166,7 +167,7 @@ void caching_engine::commit(request& r) {
 void caching_engine::record_freshness(freshness_mark p) {
     const std::lock_guard hold{guard_};
     if (!is_following_) return;
-    // Commits that overlap may come here in another order than theirs.
+    // Concurrent commits may arrive here out of order.
     const auto where = std::ranges::upper_bound(freshness_marks_, p.at, {}, &freshness_mark::at);
     freshness_marks_.insert(where, p);
     advance_freshness();
@@ -203,7 +204,7 @@ void caching_engine::replace(change& change_made) {
     if (known == by_key_.end()) return;
     cached_record& copy = *known->second;
     if (!change_made.value.exists && injected(fault::cache_keeps_erased)) return;
-    // What was fetched at a version beyond the applied version has it already.
+    // A copy that was fetched beyond the applied version has this change already.
     if (change_made.value.at <= copy.value.at && !injected(fault::cache_in_wrong_order)) return;
     if (!change_made.value.exists && engine_->abilities().drops_erased) return drop(known->second);  // CCH5
     bytes_ += change_made.value.bytes.size() - copy.value.bytes.size();
@@ -241,7 +242,7 @@ void caching_engine::on_commits(std::span<request* const> all) noexcept {
         if (!is_following_ || at <= applied_version_ || own_commits_ahead_.size() == max_ahead) return;
         own_commits_ahead_.emplace(at, std::move(made));
         advance_to(applied_version_);
-    } catch (const std::bad_alloc&) {  // the engine tells of it
+    } catch (const std::bad_alloc&) {  // the engine reports the change
     }
 }
 
@@ -251,7 +252,7 @@ void caching_engine::run_follower() {
         hold.unlock();
         try {
             follow_feed();
-        } catch (const std::exception&) {  // no memory: without the cache, all goes on
+        } catch (const std::exception&) {  // no memory: gets ask the engine instead
         }
         hold.lock();
         is_following_ = injected(fault::cache_without_feed) && is_following_;
@@ -289,7 +290,7 @@ void caching_engine::write_freshness() {
     std::unique_lock hold{guard_};
     while (true) {
         changed_.wait(hold, [this] { return stopped_ || freshness_write_wanted_; });
-        // A commit, or another's, may say the same meanwhile.
+        // A commit of this program, or of another thread, may have done the same meanwhile.
         if (changed_.wait_for(hold, staleness_ / 8, [this] { return stopped_; })) return;
         freshness_write_wanted_ = false;
         if (!is_following_ ||

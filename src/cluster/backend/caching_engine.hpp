@@ -1,32 +1,36 @@
-// Copies of what was read, kept current by what the engine tells of its commits (ENG6).
+// Keeps copies of the records that were read. The engine's reports of commits keep the copies current (ENG6).
 //
-// The cache *follows* the engine: it has applied everything up to a version, its *applied version*. A get whose snapshot is empty
-// is answered as of that version, or as of the watermark where that is higher, which is what this process has been shown: it
-// has seen its own commits, and never goes back, also between several nodes. What has no copy is fetched as of the same
-// version, so whatever one block reads is of one state (ENG2 but for the instant, ENG7). Its argument:
+// The cache *follows* the engine: it has applied all changes up to a version, its *applied version*. A get whose
+// snapshot is empty is answered as of that version, or as of the watermark if the watermark is higher. The watermark is
+// the newest version that this process has seen. So the process sees its own commits, and never an earlier state, also
+// between several nodes. A record without a copy is fetched as of the same version. So all reads of one block are of
+// one state (ENG2 except for the instant, ENG7). The argument:
 //
-//   CCH1  a copy is what its record was from the copy's own version up to the applied version, or up to the version that it was
-//       fetched at if that is higher: a change is applied before the applied version moves to it
-//       A change that the program has made itself (ENG9) is applied before it is told, if the applied version is just before it:
-//       then there is no other between
-//   CCH2  a fetched copy is kept only if the applied version was not beyond its version when it was asked for, and no change beyond
-//       that was told meanwhile
-//   CCH3  when nothing more is told, every copy is dropped, and no get is answered until the engine is followed again
-//   CCH4  the applied version is not too old: for each commit of its own, and for a *freshness write*, a write of no meaning, the cache knows
-//       when it was sent. An applied version that has come to it holds everything that was committed before that. If that is
-//       longer ago than `staleness`, the engine is asked as if there were no cache. Freshness writes are sent only while somebody
-//       reads, and no commit does instead; etcd could be asked how far a watch is, but some versions of it answer
-//       before they have told everything
-//   CCH5  an engine that drops erased records changes the version of what is absent without a word (ENG1). Of such an
-//       engine there are no copies of absent records: a commit that checked an old version would be refused forever
+//   CCH1  A copy equals its record from the copy's own version up to the applied version. If the version that the copy
+//         was fetched at is higher, the copy equals its record up to that version. The reason is that the cache applies
+//         a change before the applied version moves to it. The cache applies a change of its own program (ENG9) before
+//         the engine reports it, if the applied version is just before it: no other change is in between then.
+//   CCH2  A fetched copy is kept only if the applied version was not beyond its version when it was requested, and no
+//         change beyond that version was reported meanwhile.
+//   CCH3  When the feed breaks, every copy is dropped. No get is answered from copies until the engine is followed
+//         again.
+//   CCH4  The applied version is not too old. The cache knows when it sent each commit of its own, and each *freshness
+//         write*, which is a write without meaning. An applied version that has reached such a write includes every
+//         commit before the time of the write. If that time is longer ago than `staleness`, the engine is asked as if
+//         there were no cache. Freshness writes are sent only while threads read and no commit replaces them. The cache
+//         does not ask etcd for the progress of a watch, because some versions of etcd answer before they have reported
+//         all changes.
+//   CCH5  An engine that drops erased records changes the version of absent records without a report (ENG1). The cache
+//         keeps no copies of absent records of such an engine. Otherwise a commit that checked an old version would be
+//         refused forever.
 //
-// Why blocks stay opaque, variables included: within the process, versions that gets return and at which commits happen
-// grow in real time. A block that publishes variables has raised the watermark to its commit before, so who sees those, and
-// then reads objects, sees its writes; who reads an object first, as the commit left it, meets the locks of the
-// variables until they are published. So the process sees the engine through a delay, but in one order, and its own
-// commits at once (docs/cluster-engines.md).
+// Why blocks stay opaque, including their variables. Within the process, the versions of gets and commits grow in real
+// time. A block that publishes variables has raised the watermark to its commit before. So a block that sees these
+// variables, and then reads objects, sees the writes to the objects. A block that reads an object first, as the commit
+// left it, finds the variables locked until they are published. So the process sees the engine with a delay, but in one
+// order, and its own commits at once (docs/cluster-engines.md).
 //
-// Thread safety: every member.
+// Thread safety: every member may be called from any thread.
 #pragma once
 
 #include <condition_variable>
@@ -43,7 +47,7 @@ namespace tutti::cluster::backend {
 
 class caching_engine final : public engine, commit_observer {
 public:
-    /// `max_bytes` bytes of copies. Throws engine_error where `of` cannot be followed.
+    /// Keeps at most `max_bytes` bytes of copies. Throws engine_error if `engine_below` cannot be followed.
     caching_engine(std::unique_ptr<engine> engine_below, std::chrono::milliseconds staleness,
                    std::size_t max_bytes = 64u << 20);
     ~caching_engine() override;
@@ -59,7 +63,7 @@ public:
     std::unique_ptr<record_feed> open_record_feed(version after) override { return engine_->open_record_feed(after); }
     backend::version_watermark* watermark() noexcept override { return engine_->watermark(); }
 
-    /// Gets that needed nothing of the engine.
+    /// Returns the number of gets that were answered from copies alone.
     [[nodiscard]] std::uint64_t hits() const noexcept { return hits_.load(std::memory_order_relaxed); }
 
 private:
@@ -70,17 +74,17 @@ private:
         version until = 0;  // CCH1
     };
     using cached_records = std::list<cached_record>;  // the oldest first
-    /// A key that somebody fetches.
+    /// A key that is being fetched.
     struct pending_fetch {
         unsigned readers = 0;
-        version changed = 0;  // by the last change that was told meanwhile
+        version changed = 0;  // the version of the last change that was reported meanwhile
     };
-    /// Once the applied version is there, it holds what was committed before.
+    /// A write and the time it was sent at. An applied version of at least `at` includes all commits before that time.
     struct freshness_mark {
         version at = 0;
         clock::time_point sent{};
     };
-    /// What one get does not find, and asks for.
+    /// The keys that one get does not find, and asks the engine for.
     struct cache_miss {
         std::vector<std::size_t> indices;  // in `wanted`
         std::vector<key> keys;
@@ -88,7 +92,7 @@ private:
         bool keep = false;  // CCH2
     };
 
-    // REQUIRES: guard_ is held
+    // REQUIRES: guard_ is held.
     [[nodiscard]] version choose_version();
     void find_cached(version at, std::span<const key> wanted, std::vector<record>& found, cache_miss& missing);
     void finish_miss(version at, const cache_miss& miss, std::span<const record> got, bool good);
@@ -103,7 +107,7 @@ private:
     void on_commits(std::span<request* const> all) noexcept override;
     void record_freshness(freshness_mark p);
     void run_follower();
-    /// Follows until that breaks.
+    /// Follows the engine until the feed breaks.
     void follow_feed();
     void write_freshness();
 
@@ -114,15 +118,15 @@ private:
 
     std::mutex guard_;
     cached_records cached_;
-    std::unordered_map<std::string_view, cached_records::iterator> by_key_;  // the views are of cached_
+    std::unordered_map<std::string_view, cached_records::iterator> by_key_;  // the keys are views of cached_
     std::size_t bytes_ = 0;
     std::unordered_map<key, pending_fetch> fetches_;
-    std::deque<freshness_mark> freshness_marks_;                // not reached yet; by ascending version
-    std::map<version, std::vector<change>> own_commits_ahead_;  // of this program; beyond the applied version
+    std::deque<freshness_mark> freshness_marks_;                // not reached yet, by ascending version
+    std::map<version, std::vector<change>> own_commits_ahead_;  // of this program, beyond the applied version
     std::shared_ptr<record_feed> feed_;
     version applied_version_ = 0;
     clock::time_point fresh_as_of_{};  // CCH4
-    std::uint64_t generation_ = 0;     // one more each time that all copies are dropped
+    std::uint64_t generation_ = 0;     // grows each time that all copies are dropped
     bool is_following_ = false;
     bool freshness_write_wanted_ = false;
     bool stopped_ = false;

@@ -150,14 +150,14 @@ public:
         TxnRequest ask;
         ask.add_success()->mutable_request_range()->set_key(prefix_ + "o");
         TxnResponse answer;
-        grpc::Status said;
-        if (ask_until_answered(ask, answer, said) != verdict::good) {
-            if (status_of(said) != engine_status::refused)
-                throw engine_error{abilities_.name + " does not answer; start it, or name another"};
+        grpc::Status grpc_status;
+        if (ask_until_answered(ask, answer, grpc_status) != engine_status::good) {
+            if (status_of(grpc_status) != engine_status::refused)
+                throw engine_error{abilities_.name + " does not answer: start it, or give another address"};
             throw engine_error{
-                abilities_.name + " refuses this program (" + said.error_message() +
-                "), and no password can be given: have it let programs of this machine in without one, or "
-                "name another"};
+                abilities_.name + " refuses this program (" + grpc_status.error_message() +
+                "), and Tutti cannot send a password: let it accept programs of this machine without one, or "
+                "use another engine"};
         }
         watermark_ = watermark_of_cluster(answer.header().cluster_id());
     }
@@ -194,7 +194,8 @@ public:
                 one->set_limit(1);
             }
             TxnResponse answer;
-            if (const engine_status said = ask_until_answered(ask, answer); said != engine_status::good) return said;
+            if (const engine_status result = ask_until_answered(ask, answer); result != engine_status::good)
+                return result;
             if (!answer.succeeded()) {
                 // A caller that tries again sees the conflicting write.
                 watermark_->raise(static_cast<version>(answer.header().revision()));
@@ -203,8 +204,8 @@ public:
             if (at == 0) at = static_cast<version>(answer.header().revision());
             for (std::size_t i = done; i < end; ++i) {
                 record one;
-                const RangeResponse& said = answer.responses(static_cast<int>(i - done)).response_range();
-                if (said.kvs_size() != 0) set_record(one, said.kvs(0));
+                const RangeResponse& range = answer.responses(static_cast<int>(i - done)).response_range();
+                if (range.kvs_size() != 0) set_record(one, range.kvs(0));
                 if (i < beside) {
                     if (one.at != held[i].at) {
                         watermark_->raise(at);
@@ -235,19 +236,19 @@ public:
         }
         TxnResponse answer;
         const std::size_t member = latest_.load(std::memory_order_relaxed) % members_.size();
-        const grpc::Status said = send(member, ask, answer, how_.request_timeout);
+        const grpc::Status grpc_status = send(member, ask, answer, how_.request_timeout);
         for (std::size_t i = 0; i < all.size(); ++i) {
             request& r = *all[i];
-            if (!said.ok()) {
-                r.status = status_of(said);
-                r.reason = "tutti: " + abilities_.name + " takes no such commit: " + said.error_message();
+            if (!grpc_status.ok()) {
+                r.status = status_of(grpc_status);
+                r.reason = "tutti: " + abilities_.name + " refuses the commit: " + grpc_status.error_message();
                 continue;
             }
             const TxnResponse& mine = all.size() == 1 ? answer : answer.responses(static_cast<int>(i)).response_txn();
             r.status = mine.succeeded() ? engine_status::good : engine_status::conflict;
             r.at = static_cast<version>(answer.header().revision());
         }
-        if (!said.ok()) return switch_from(member);
+        if (!grpc_status.ok()) return switch_from(member);
         if (commit_observer_ != nullptr) commit_observer_->on_commits(all);
         watermark_->raise(static_cast<version>(answer.header().revision()));
     }
@@ -303,7 +304,8 @@ private:
             one->set_value((w.exists ? "1" : "0") + w.bytes);
         }
     }
-    /// Returns the verdict of a commit for a status. If a member ends, its answer may come before or after the commit.
+    /// Returns the status of a commit for a status of gRPC. If a member ends, its answer may come before or after the
+    /// commit.
     static engine_status status_of(const grpc::Status& s) {
         switch (s.error_code()) {
             case StatusCode::INVALID_ARGUMENT:
@@ -324,16 +326,16 @@ private:
         return ask_until_answered(ask, answer, ignored);
     }
     /// Asks one member after the other. Only for requests that may be sent twice.
-    engine_status ask_until_answered(const TxnRequest& ask, TxnResponse& answer, grpc::Status& said) {
+    engine_status ask_until_answered(const TxnRequest& ask, TxnResponse& answer, grpc::Status& grpc_status) {
         backoff_timer all{how_.request_timeout};
         const auto each = how_.request_timeout / static_cast<int>(members_.size());
         do {
             const std::size_t member = latest_.load(std::memory_order_relaxed) % members_.size();
-            said = send(member, ask, answer, each);
-            if (said.ok()) return engine_status::good;
-            if (said.error_code() == StatusCode::OUT_OF_RANGE)
+            grpc_status = send(member, ask, answer, each);
+            if (grpc_status.ok()) return engine_status::good;
+            if (grpc_status.error_code() == StatusCode::OUT_OF_RANGE)
                 return engine_status::conflict;  // that revision is compacted
-            if (status_of(said) == engine_status::refused) return engine_status::unreachable;
+            if (status_of(grpc_status) == engine_status::refused) return engine_status::unreachable;
             switch_from(member);
         } while (wait_to_retry(all));
         return engine_status::unreachable;

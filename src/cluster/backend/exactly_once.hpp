@@ -1,18 +1,20 @@
 // Commits that are applied at most once, even if their answers are lost.
 //
-// Each commit also writes a *commit record*: a record that belongs to one commit at a time, and names its owner's last commit.
-// If the answer of a commit is lost (ENG4), its commit record is read. If the commit record does not name the commit, a second commit aborts
-// it by writing the commit record. The version that the first commit checks is gone then, so the first commit can never take
-// effect. The result is therefore known as soon as the engine answers again. If the engine does not answer within the
-// request timeout, the result is `unknown`.
+// Each commit also writes a *commit record*: a record that belongs to one commit at a time, and names its owner's last
+// commit. If the answer of a commit is lost (ENG4), its commit record is read. If the commit record does not name the
+// commit, a second commit aborts it by writing the commit record. The version that the first commit checks is gone
+// then, so the first commit can never take effect. The result is therefore known as soon as the engine answers again.
+// If the engine does not answer within the request timeout, the result is `unknown`.
 //
-//   EXO1  A commit record is used by one commit at a time. Every commit that uses it checks the version that its owner knows.
-//   EXO2  The commit record's sequence grows with each use. A commit record whose last use stayed unknown is never used again.
-//   EXO3  A commit record that never aborted a commit has no late commit, and is forgotten with its owner. Other commit records stay, and so
-//       do those of killed programs: one record for each commit that was pending at once. A late commit may check the
-//       version that its commit record had, even if that was "never written".
-//   EXO4  In an engine of several groups, a commit record is in the last group that its commit touches anyway. The program's knowledge of
-//       the groups may be outdated.
+//   EXO1  A commit record is used by one commit at a time. Every commit that uses it checks the version that its owner
+//         knows.
+//   EXO2  The commit record's sequence grows with each use. A commit record whose last use stayed unknown is never used
+//         again.
+//   EXO3  A commit record that never aborted a commit has no late commit, and is forgotten with its owner. Other commit
+//         records stay, and so do those of killed programs: one record for each commit that was pending at once. A late
+//         commit may check the version that its commit record had, even if that was "never written".
+//   EXO4  In an engine of several groups, a commit record is in the last group that its commit touches anyway. The
+//         program's knowledge of the groups may be outdated.
 //
 // Thread safety: every member may be called from any thread.
 #pragma once
@@ -34,8 +36,8 @@ public:
     exactly_once(const exactly_once&) = delete;
     exactly_once& operator=(const exactly_once&) = delete;
 
-    /// Commits as in ENG3 and ENG4. Adds a commit record to the checks and writes. Throws engine_error if the engine does not accept
-    /// them.
+    /// Commits as in ENG3 and ENG4. Adds a commit record to the checks and writes. Throws engine_error if the engine
+    /// does not accept them.
     [[nodiscard]] engine_status commit(std::vector<check>& checks, std::vector<write>& writes, version& at);
 
 private:
@@ -46,7 +48,7 @@ private:
         bool has_aborted = false;
     };
     commit_record acquire_record(std::size_t group);
-    /// The check that holds until another commit writes `m`.
+    /// Returns the check that holds until another commit writes `m`.
     [[nodiscard]] check unchanged_check(const commit_record& m) const;
     void release_record(commit_record&& m);
     /// Returns the result of `m.sequence`: good, conflict (it will never happen) or unknown.

@@ -49,7 +49,7 @@ enum class fault : std::uint8_t {
     old_copies_left,              ///< a group's earlier copies of a slot stay when the slot is copied to it again
     copies_come_late,             ///< a copy whose answer was lost may arrive after later copies
     drops_unchecked,              ///< a switch does not check whether erased records were dropped since the last copies
-    import_unannounced,  ///< a slot comes back unannounced, and a mover that still clears it there does not stop
+    import_unannounced,  ///< a slot comes back unannounced, and a migrator that still clears it there does not stop
 };
 
 #if defined(TUTTI_CLUSTER_FAULTS)

@@ -83,7 +83,7 @@ std::optional<group_client::reply> group_client::receive(pending_request& q) {
     reply_status status{};
     text_reply words;
     if (!take_head(rest, status) || (status != reply_status::done && !wire::decode(rest, words))) {
-        q.reason_ = asked + " answers with bytes that are none";
+        q.reason_ = asked + " has sent an invalid answer";
         q.connection_.reset();
         switch_from(asked);
         if (q.may_repeat_) return std::nullopt;
@@ -92,7 +92,7 @@ std::optional<group_client::reply> group_client::receive(pending_request& q) {
     if (status == reply_status::done) return reply{status, std::string{rest}};
     if (status == reply_status::refused || (status == reply_status::lost && !q.may_repeat_))
         return reply{status, words.text};
-    q.reason_ = status == reply_status::lost ? words.text : asked + " does not lead, and knows no leader";
+    q.reason_ = status == reply_status::lost ? words.text : asked + " is not the leader, and knows no leader";
     pool_.release(std::move(q.connection_));
     if (words.text.empty() || !switch_to(words.text)) switch_from(asked);
     return std::nullopt;
@@ -100,7 +100,7 @@ std::optional<group_client::reply> group_client::receive(pending_request& q) {
 
 group_client::reply group_client::complete(pending_request& q) {
     while (true) {
-        if (std::optional<reply> said = receive(q)) return *std::move(said);
+        if (std::optional<reply> received = receive(q)) return *std::move(received);
         if (!q.timer_.wait()) return {reply_status::not_leader, q.reason_};
         send(q);
     }
@@ -176,8 +176,8 @@ bool group_client::learn_members() {
     const std::string asked = by->address();
     pool_.release(std::move(by));
     if (all.address != asked && is_numeric(all.address) && is_numeric(asked)) return true;  // GCL2
-    const bool adopted = accept_members(all);
-    if (all.leader == all.address) return adopted;
+    const bool accepted = accept_members(all);
+    if (all.leader == all.address) return accepted;
     if (all.leader.empty() || !switch_to(all.leader)) switch_from(asked);
     return false;
 }

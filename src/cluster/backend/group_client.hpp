@@ -1,13 +1,13 @@
-// Asks the leader of a group. The caller asks one member after the other, and follows their hints to the leader.
+// Asks the leader of a group. The client asks one member after the other, and follows their hints to the leader.
 //
-// A caller that keeps learning asks a member for the list of members once a second. So the caller reaches the group
+// A client that keeps learning asks a member for the list of members once a second. So the client reaches the group
 // while members are replaced, even if all addresses that the program was given are out of date.
 //
 //   GCL1  The leader is asked. A member that follows may have been removed without having heard of it, and may continue
-//       for an unlimited time. A member's list is accepted only if the member has applied as much of the log as the
-//       author of the last list.
+//         for an unlimited time. A member's list is accepted only if the member has applied as much of the log as the
+//         author of the last list.
 //   GCL2  A member whose own numeric address differs from the one that it was reached by is behind a tunnel or a proxy.
-//       The addresses of its list may be those of other machines, seen from here, so the list is ignored.
+//         Seen from here, the addresses of its list may belong to other machines, so the list is ignored.
 //   GCL3  The addresses that the program was given stay, after those of the list.
 //
 // Thread safety: every member may be called from any thread.
@@ -28,7 +28,7 @@ namespace tutti::cluster::backend::group {
 
 class group_client {
 public:
-    /// Makes a caller of the group with that number, or of the first group that answers if `number` is 0. Without
+    /// Makes a client of the group with that number, or of the first group that answers if `number` is 0. Without
     /// credentials, connections are in the clear.
     group_client(std::vector<std::string> addresses, std::shared_ptr<credentials> secured, std::uint64_t number = 0);
     ~group_client();
@@ -37,11 +37,11 @@ public:
 
     struct reply {
         reply_status status =
-            reply_status::not_leader;  ///< done; refused; lost; or elsewhere: no leader was found, and nothing is
+            reply_status::not_leader;  ///< done; refused; lost; or not_leader: no leader was found, and nothing is
                                        ///< done
-        std::string message;           ///< the answer's bytes after its outcome; otherwise the reason
+        std::string message;           ///< the answer's bytes after its status; otherwise the reason
     };
-    /// Asks the group. If the request may not be sent `may_repeat`, a lost answer makes the outcome `lost`.
+    /// Asks the group. If the request may not be sent `may_repeat`, a lost answer makes the status `lost`.
     [[nodiscard]] reply ask(std::string request, bool may_repeat, std::chrono::milliseconds timeout);
     /// Asks in two steps, so that several groups can be asked at once. Both run on one thread. Call `end` once, or
     /// never.
@@ -59,8 +59,8 @@ public:
     void keep_learning_members();
     /// Returns the addresses of the members as they were learnt last. Empty if none were learnt yet.
     [[nodiscard]] std::vector<std::string> members() const;
-    /// Has the learning thread call `callback` soon, and whenever the members have changed. Replaces the earlier function.
-    /// When this returns, the earlier function does not run, and is not called any more.
+    /// Has the learning thread call `callback` soon, and whenever the members have changed. Replaces the earlier
+    /// function. When this returns, the earlier function does not run, and is not called any more.
     void on_members_changed(std::function<void()> callback);
 
 private:
@@ -71,7 +71,7 @@ private:
     std::unique_ptr<member_connection> acquire_connection(member_connection::clock::time_point deadline,
                                                           std::string& reason);
     void send(pending_request& q);
-    /// Receives the answer. Returns nothing if the caller has to send the request again, to the next member.
+    /// Receives the answer. Returns nothing if the client has to send the request again, to the next member.
     [[nodiscard]] std::optional<reply> receive(pending_request& q);
     [[nodiscard]] reply complete(pending_request& q);
     [[nodiscard]] std::string current_address() const;

@@ -46,7 +46,7 @@ std::string credentials::reason_to_reject(const wire::tls_session& s, peer_kind 
     return "shows a certificate that is made for " + s.names() + ", and a " +
            (kind == peer_kind::member ? "member's must be made for " + member
                                       : "program's must be made for " + program) +
-           ": have one made";
+           ": use such a certificate";
 }
 
 }  // namespace tutti::cluster::backend::group

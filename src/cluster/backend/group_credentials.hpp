@@ -1,16 +1,16 @@
 // The certificates that members and programs of a group show each other under TLS, and the rights of each certificate.
 //
 //   CRD1  A member shows a certificate made for the DNS name member.<name of the group>. A program shows one for
-//       program.<name of the group>. One authority has signed all of them. A caller expects a member. So a program's
-//       certificate is never accepted for a member's, neither on the calling nor on the called side. Nor is a
-//       certificate of one group accepted by another.
+//         program.<name of the group>. One authority has signed all of them. A caller expects a member. So a program's
+//         certificate is never accepted for a member's, neither on the calling nor on the called side. Nor is a
+//         certificate of one group accepted by another.
 //   CRD2  A member's certificate includes the rights of a program's. Only a member's allows changing the members of a
-//       group.
+//         group.
 //   CRD3  Certificates may be renewed while the process runs (wire/reloading_tls.hpp).
 //
 // A member's certificate does not contain the member's number. The number is drawn when the member's folder is made,
-// and each side names the member that it means (GPR1). Nor does the certificate contain the member's address: any member
-// could stop its group anyway.
+// and each side names the member that it means (GPR1). Nor does the certificate contain the member's address: any
+// member could stop its group anyway.
 //
 // Thread safety: every member may be called from any thread.
 #pragma once
@@ -36,8 +36,8 @@ class credentials {
 public:
     /// Reads the files of a member or a program. Throws engine_error if all other sides would refuse them.
     credentials(tls_settings how, peer_kind own);
-    /// Makes credentials, or returns null if there are no files. Throws engine_error, even without files if OpenSSL does not
-    /// know a cipher.
+    /// Makes credentials, or returns null if there are no files. Throws engine_error, even without files if OpenSSL
+    /// does not know a cipher.
     [[nodiscard]] static std::shared_ptr<credentials> of(const tls_settings& how, peer_kind own);
 
     /// Makes the TLS session of a side that calls a member.

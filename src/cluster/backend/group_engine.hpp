@@ -1,5 +1,5 @@
-// A group as one of several that together keep the objects of a cluster. It is an engine that can also prepare its part
-// of a transaction (docs/cluster-replication.md, "Several groups").
+// One of the groups that together keep the objects of a cluster. A group is an engine that can also prepare its part of
+// a transaction (docs/cluster-replication.md, "Several groups").
 #pragma once
 
 #include <functional>
@@ -13,7 +13,7 @@ namespace tutti::cluster::backend {
 struct list_cursor {
     version as_of = 0;  ///< listed records were written before this version, or are in a later state
     bool is_finished = false;
-    version absence = 0;                              ///< of the state that the last piece shows (adopt)
+    version absence = 0;                              ///< of the state that the last piece shows (import_records)
     std::vector<blocking_transaction> prepared;       ///< the transactions that it has prepared now
     std::uint64_t member = 0, buckets = 0, next = 0;  ///< positions in the answering member's own count
 };
@@ -26,11 +26,11 @@ public:
     /// Returns the addresses of its members, as the group has reported them last, or nothing if it has not. Programs
     /// and tests may know a group without addresses.
     [[nodiscard]] virtual std::vector<std::string> members() const { return {}; }
-    /// Has `told` called on another thread, soon and whenever the members have changed. When this returns, the function
-    /// of the earlier call does not run any more.
+    /// Has the function called on another thread, soon and whenever the members have changed. When this returns, the
+    /// function of the earlier call does not run any more.
     virtual void on_members_changed(std::function<void()>) {}
 
-    // The next two functions send a question without waiting, so several groups work at once. Call the returned
+    // The next two functions send a request without waiting, so several groups work at once. Call the returned
     // function once, on the same thread, to wait for the answer. If you drop the returned function, the answer is lost.
     // The arguments must outlive the returned function.
 
@@ -52,11 +52,11 @@ public:
     /// Appends the next piece of the slots' records. Returns good or unreachable.
     [[nodiscard]] virtual engine_status list(list_cursor& from, const slot_set& slots, std::vector<change>& found) = 0;
     /// Appends the writes to the slots after version `from.as_of`, in their order, or a part of them. Moves
-    /// `from.as_of` on, and sets `from.is_finished` if nothing is left. Returns conflict if the group no longer knows writes
-    /// that old.
+    /// `from.as_of` on, and sets `from.is_finished` if nothing is left. Returns conflict if the group no longer knows
+    /// writes that old.
     [[nodiscard]] virtual engine_status list_changes(list_cursor& from, const slot_set& slots,
                                                      std::vector<change>& found) = 0;
-    /// Adopts records of another group with their versions, as a commit. The commit succeeds if all of `r.checks` are
+    /// Imports records of another group with their versions, as a commit. The commit succeeds if all of `r.checks` are
     /// current, and no record is newer here. A record of version 0 is removed here. `absence` is the version of the
     /// other group's keys that have no record (ENG1); this group's version is not lower afterwards. `r.writes` must be
     /// empty.

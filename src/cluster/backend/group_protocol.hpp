@@ -1,14 +1,14 @@
 // The protocol between programs and members of a group: a hello, its answer, and frames.
 //
-//   GPR1  A connection begins with a `hello` and its text, and the `welcome` that answers it. Both are the same in every
-//       version of the protocol, so that members of another version can report the difference. After a member's hello,
-//       the connection is one of C-Raft's. After a program's hello, frames follow: a length of four bytes, and a
-//       message.
-//   GPR2  A connection has one pending request. The member sends a keep-alive every `keep_alive_interval` until the request is
-//       answered, and while a stream is followed. If a program receives nothing for `silence_timeout`, the member is stopped or
-//       disconnected, and not just waiting for its disk.
-//   GPR3  A request that is answered with `not_leader` was not done, and never will be. One that is answered with `lost`
-//       may be done later (ENG4).
+//   GPR1  A connection begins with a `hello` and its text, and the `welcome` that answers it. Both are the same in
+//         every version of the protocol, so that members of another version can report the difference. After a member's
+//         hello, the connection is one of C-Raft's. After a program's hello, frames follow: a length of four bytes, and
+//         a message.
+//   GPR2  A connection has one pending request. The member sends a keep-alive every `keep_alive_interval` until the
+//         request is answered, and while a stream is followed. If a program receives nothing for `silence_timeout`, the
+//         member is stopped or disconnected, and not just waiting for its disk.
+//   GPR3  A request that is answered with `not_leader` was not done, and never will be. One that is answered with
+//         `lost` may be done later (ENG4).
 #pragma once
 
 #include <chrono>
@@ -126,7 +126,7 @@ enum class request_kind : std::uint8_t {
 };
 [[nodiscard]] constexpr request_kind last(request_kind) noexcept { return request_kind::import_records; }
 
-// ---- requests: a question, and one of these
+// ---- requests: a request_kind, and one of these
 
 /// Asks for records as of version `at`, or as of now if `at` is 0. Also asks whether `held` have these versions then.
 struct get_request {
@@ -238,7 +238,7 @@ struct change_request {
     }
 };
 
-// ---- answers: an outcome, and one of these
+// ---- answers: a reply_status, and one of these
 
 enum class reply_status : std::uint8_t {
     keep_alive,  ///< no answer yet (GPR2); nothing follows

@@ -1,4 +1,4 @@
-// The groups that objects are spread over, and the share that each has of a get or commit.
+// The groups that objects are spread over, and the request that each gets for a get or commit.
 #pragma once
 
 #include <array>
@@ -30,7 +30,7 @@ public:
         const std::size_t i = size();
         if (i == max_groups) throw engine_error{"objects are spread over 64 groups at most"};
         all_[i] = std::move(handle);
-        // The partner is the load in `size`: a thread that sees the count also sees the part.
+        // The partner is the load in `size`: a thread that sees the count also sees the group.
         count_.store(i + 1, std::memory_order_release);
     }
     /// Returns the index of the group with that number, or size() if it is not known here.

@@ -175,9 +175,9 @@ layout agree_on_layout(std::vector<std::unique_ptr<group_engine>>& groups, const
         layouts.front() = claim_alone(*groups.front());
     const auto newest = std::ranges::max_element(layouts, {}, &layout::change_count);
     const auto refuse = [&](const layout& l, const group_engine& by) {
-        throw engine_error{"the objects of '" + prefix + "' are in other groups than those that are named: " +
-                           by.abilities().name + " keeps them with the groups " + numbers_of(l) + ", and named are " +
-                           numbers_of(groups) + ": give the address that the other programs give, or another prefix"};
+        throw engine_error{"the objects of '" + prefix + "' are in other groups than the given ones: " +
+                           by.abilities().name + " keeps them with the groups " + numbers_of(l) + ", and given are " +
+                           numbers_of(groups) + ": use the address of the other programs, or another prefix"};
     };
     for (std::size_t i = 0; i < layouts.size(); ++i) {
         const bool same = layouts[i].change_count != newest->change_count || layouts[i].text() == newest->text();

@@ -40,8 +40,8 @@ struct layout {
 using group_opener = std::function<std::unique_ptr<group_engine>(const layout::group_entry&)>;
 
 /// Sorts the groups into the order of their records, and opens groups of the layout that are not named. If there are no
-/// records yet, writes them, in the order of `groups`. Throws engine_error if other groups keep `prefix`, a group is named
-/// twice, or a group does not answer.
+/// records yet, writes them, in the order of `groups`. Throws engine_error if other groups keep `prefix`, a group is
+/// named twice, or a group does not answer.
 layout agree_on_layout(std::vector<std::unique_ptr<group_engine>>& groups, const std::string& prefix,
                        const group_opener& open = {});
 /// Returns the layout in that group's record. Returns an empty layout if the group does not answer, or has no record.

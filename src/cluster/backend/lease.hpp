@@ -9,7 +9,8 @@
 // fence in the same commit. Versions never recur (ENG1), so no commit of a holder whose lease was broken takes effect,
 // however late it comes. After Gray and Cheriton, "Leases", SOSP 1989.
 //
-// Thread safety: every member of leases may be called from any thread. A lease_observation belongs to the thread that waits.
+// Thread safety: every member of leases may be called from any thread. A lease_observation belongs to the thread that
+// waits.
 #pragma once
 
 #include "cluster/backend/exactly_once.hpp"

@@ -66,14 +66,14 @@ bool is_any(const socket_address& p) {
     if (beyond) {
         throw engine_error{
             "'" + text +
-            "' is beyond loopback, where nothing goes unencrypted: give a certificate, its key and the "
+            "' is beyond loopback, and its traffic would not be encrypted: give a certificate, its key and the "
             "authority (engine_options::tls or member_options::tls; --certificate, --key and --authority; or "
             "TUTTI_CLUSTER_CERTIFICATE, TUTTI_CLUSTER_KEY and TUTTI_CLUSTER_AUTHORITY), or an address of "
             "127.0.0.0/8"};
     }
     throw engine_error{
         "'" + text +
-        "' is no address of a member: give host:port, the host as a name or a number that others reach it "
+        "' is not a member's address: give host:port, the host as a name or a number that others reach it "
         "by, such as 127.0.0.1:7001 or [::1]:7001"};
 }
 
@@ -133,7 +133,7 @@ std::vector<socket_address> resolve_addresses(const std::string& address, bool e
     int port = 0;
     std::vector<socket_address> all(1);
     if (!split(address, host, port)) {
-        reason = "'" + address + "' is no address of a member";
+        reason = "'" + address + "' is not a member's address";
         return {};
     }
     if (!fill(host, port, all.front())) {
@@ -153,7 +153,7 @@ std::vector<socket_address> resolve_addresses(const std::string& address, bool e
         }
     }
     if (!encrypted) std::erase_if(all, [](const socket_address& p) { return !is_loopback(*p.raw()); });
-    if (all.empty()) reason = "'" + address + "' is beyond loopback, where nothing goes unencrypted";
+    if (all.empty()) reason = "'" + address + "' is beyond loopback, and its traffic would not be encrypted";
     return all;
 }
 

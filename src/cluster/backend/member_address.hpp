@@ -1,7 +1,7 @@
 // The address of a member of a group: host:port. The host is a number of IPv4, a number of IPv6 in brackets, or a name.
-// A name is looked up before each connection, so it may refer to another machine later.
+// A name is looked up before each connection, so it may refer to another host later.
 //
-// Without encryption, traffic never leaves this machine: of the numbers of a name, only those of loopback are used.
+// Without encryption, traffic never leaves this machine: only the loopback addresses of a name are used.
 #pragma once
 
 #include <sys/socket.h>
@@ -32,11 +32,11 @@ void check_listening_address(const std::string& text, bool encrypted);
 /// Returns true if the host of an address is a number, and false if it is a name.
 [[nodiscard]] bool is_numeric(const std::string& address);
 
-/// Sets `to` to the place of an address with a numeric host. Returns false for a name, and for an invalid address.
+/// Sets `to` to the socket address of an address with a numeric host. Returns false for a name, and for an invalid address.
 [[nodiscard]] bool parse_numeric_address(const std::string& address, socket_address& to);
 /// Returns true if traffic to that address stays on this machine.
 [[nodiscard]] bool is_loopback(const sockaddr& at) noexcept;
-/// Returns all places of an address that this side may connect to or listen on. Looks a name up, which may take as long
+/// Returns all socket addresses of an address that this side may connect to or listen on. Looks a name up, which may take as long
 /// as the system's resolver waits. If the result is empty, `reason` has the reason.
 [[nodiscard]] std::vector<socket_address> resolve_addresses(const std::string& address, bool encrypted,
                                                             std::string& reason);

@@ -33,18 +33,18 @@ std::unique_ptr<member_connection> member_connection::open(const std::string& ad
 std::unique_ptr<member_connection> member_connection::open_any(const std::string& address, std::uint64_t group,
                                                                clock::time_point deadline, std::string& reason,
                                                                credentials* secured) {
-    const std::vector<socket_address> places = resolve_addresses(address, secured != nullptr, reason);
+    const std::vector<socket_address> addresses = resolve_addresses(address, secured != nullptr, reason);
     std::unique_ptr<member_connection> made;
-    for (std::size_t i = 0; i < places.size() && !made; ++i) {
-        // A place that does not answer leaves time for the others.
+    for (std::size_t i = 0; i < addresses.size() && !made; ++i) {
+        // An address that does not answer leaves time for the others.
         const auto left = deadline - clock::now();
-        made = connect(places[i], address, clock::now() + left / static_cast<long>(places.size() - i), reason);
+        made = connect(addresses[i], address, clock::now() + left / static_cast<long>(addresses.size() - i), reason);
     }
     if (!made) return nullptr;
     if (secured != nullptr) made->tls_ = secured->client_session();
     if (made->exchange_hello(group, std::min(deadline, clock::now() + silence_timeout), reason)) return made;
     if (const std::string old = secured != nullptr ? secured->error() : std::string{}; !old.empty())
-        reason += "; and files that have changed are not in use: " + old;
+        reason += "; the changed certificate files are not in use: " + old;
     return nullptr;
 }
 
@@ -52,7 +52,7 @@ std::unique_ptr<member_connection> member_connection::connect(const socket_addre
                                                               clock::time_point deadline, std::string& reason) {
     const int socket = ::socket(to.at.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (socket < 0) {
-        reason = "no socket can be made: " + message_of(errno);
+        reason = "cannot create a socket: " + message_of(errno);
         return nullptr;
     }
     std::unique_ptr<member_connection> made{new member_connection{socket, address}};
@@ -86,7 +86,7 @@ bool member_connection::finish_handshake(clock::time_point deadline) {
 std::string member_connection::reason_for_silence() const {
     if (const std::string trouble = tls_ ? tls_->error() : std::string{}; !trouble.empty())
         return address_ + " " + trouble;
-    return address_ + " has accepted the connection, but said nothing: it is stopped, or no member";
+    return address_ + " has accepted the connection, but sent nothing: it is stopped, or is not a member";
 }
 
 bool member_connection::exchange_hello(std::uint64_t group, clock::time_point deadline, std::string& reason) {
@@ -105,7 +105,7 @@ bool member_connection::exchange_hello(std::uint64_t group, clock::time_point de
         return false;
     }
     if (length > max_welcome) {
-        reason = address_ + " is no member of a group";
+        reason = address_ + " is not a member of a group";
         return false;
     }
     if (!receive_or_keep_alive(message, deadline)) {
@@ -113,7 +113,7 @@ bool member_connection::exchange_hello(std::uint64_t group, clock::time_point de
         return false;
     }
     if (!wire::decode(message, answer)) {
-        reason = address_ + " is no member of a group";
+        reason = address_ + " is not a member of a group";
         return false;
     }
     if (answer.refused != 0) {

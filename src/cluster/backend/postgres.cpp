@@ -184,7 +184,7 @@ public:
                                  with_prefix(postgres_schema, how.prefix);
         if (const result r = l->run(make.c_str(), timer.deadline()); !is_good(r))
             throw engine_error{abilities_.name +
-                               " does not let its tables be made: " + (r ? PQerrorMessage(c) : "no answer")};
+                               " does not allow the creation of its tables: " + (r ? PQerrorMessage(c) : "no answer")};
         const auto setting = [&](const char* name) {
             const result r = l->run((std::string{"SHOW "} + name).c_str(), timer.deadline());
             return PQresultStatus(r.get()) == PGRES_TUPLES_OK ? std::string{PQgetvalue(r.get(), 0, 0)} : std::string{};
@@ -197,13 +197,13 @@ public:
     engine_status get(read_snapshot&, freshness, std::span<const check> held, std::span<const key> wanted,
                       std::vector<record>& found) override {
         text_array all, fresh;
-        std::unordered_map<std::string_view, std::size_t> places;
+        std::unordered_map<std::string_view, std::size_t> indices;
         for (const check& c : held) {
-            places.emplace(c.of, places.size());
+            indices.emplace(c.of, indices.size());
             all.add(c.of);
         }
         for (const key& k : wanted) {
-            places.emplace(k, places.size());
+            indices.emplace(k, indices.size());
             all.add(k);
             if (!held.empty()) fresh.add(k);
         }
@@ -212,11 +212,11 @@ public:
         if (!held.empty()) asked.add(fresh.take());
         const result r = ask_until_answered(held.empty() ? "plain" : "get", asked);
         if (!r) return engine_status::unreachable;
-        std::vector<record> records(places.size());
+        std::vector<record> records(indices.size());
         for (int row = 0; row < PQntuples(r.get()); ++row) {
             const std::string_view name{PQgetvalue(r.get(), row, 0),
                                         static_cast<std::size_t>(PQgetlength(r.get(), row, 0))};
-            record& one = records[places.at(name)];
+            record& one = records[indices.at(name)];
             one.at = static_cast<version>(number_in(*r, row, 1));
             one.exists = *PQgetvalue(r.get(), row, 2) != 0;
             one.bytes.assign(PQgetvalue(r.get(), row, 3), static_cast<std::size_t>(PQgetlength(r.get(), row, 3)));
@@ -253,14 +253,15 @@ public:
         }
         const std::int64_t at = s->next++;
         r.at = static_cast<version>(at);
-        const result said = quick ? commit_quickly(*s, at, sorted, checked, timer.deadline())
-                                  : commit_any(*s, at, sorted, checked, read, timer.deadline());
-        if (!is_good(said)) r.status = said ? status_of(*said, r) : engine_status::unknown;
-        // Only forgotten commit records are deleted. If other rows were deleted, the commit record tells the commit's result.
+        const result outcome = quick ? commit_quickly(*s, at, sorted, checked, timer.deadline())
+                                     : commit_any(*s, at, sorted, checked, read, timer.deadline());
+        if (!is_good(outcome)) r.status = outcome ? status_of(*outcome, r) : engine_status::unknown;
+        // Only forgotten commit records are deleted. If other rows were deleted, the commit record tells the commit's
+        // result.
         else if (quick)
-            r.status =
-                PQcmdTuples(said.get()) == std::to_string(sorted.size()) ? engine_status::good : engine_status::unknown;
-        else r.status = *PQgetvalue(said.get(), 0, 0) != 0 ? engine_status::good : engine_status::conflict;
+            r.status = PQcmdTuples(outcome.get()) == std::to_string(sorted.size()) ? engine_status::good
+                                                                                   : engine_status::unknown;
+        else r.status = *PQgetvalue(outcome.get(), 0, 0) != 0 ? engine_status::good : engine_status::conflict;
         if (r.status == engine_status::unknown) pool_.close_all();
         else pool_.release(std::move(s));
     }
@@ -273,7 +274,7 @@ public:
             for (const key& k : all) keys += (keys.empty() ? "'" : ", '") + k + "'";
             const std::string text = "DELETE FROM \"" + how_.prefix + "_records\" WHERE key IN (" + keys + ")";
             static_cast<void>(s->connection->run(text.c_str(), clock::now() + how_.request_timeout));
-        } catch (const std::bad_alloc&) {  // they stay
+        } catch (const std::bad_alloc&) {  // the records stay
         }
     }
 
@@ -303,12 +304,12 @@ private:
             s.prepared[rows] = true;
         }
         postgres_parameters p;
-        std::string told;
+        std::string notified;
         text_array keys, seen, present, bytes;
         for (std::size_t i = 0; i < all.size(); ++i) {
             const std::string at_before = std::to_string(*checked[i]);
             const char* const exists = all[i]->exists ? "t" : "f";
-            told += (told.empty() ? "" : ",") + all[i]->of;
+            notified += (notified.empty() ? "" : ",") + all[i]->of;
             if (rows != 0) {
                 p.add(all[i]->of);
                 p.add(at_before);
@@ -325,7 +326,7 @@ private:
             for (text_array* a : {&keys, &seen, &present, &bytes}) p.add(a->take());
         p.add(std::to_string(at));
         p.add(std::to_string(at / postgres_block));
-        p.add(told.size() < 7900 ? told : "");
+        p.add(notified.size() < 7900 ? notified : "");
         p.add(all.back()->of);
         return s.connection->execute(name.c_str(), p, deadline);
     }
@@ -386,7 +387,7 @@ private:
         if (state.starts_with("40") || state == "22P02")
             return engine_status::conflict;  // an error of postgres_quick_commit
         if (state.empty() || state.starts_with("57") || state.starts_with("08")) return engine_status::unknown;
-        asker.reason = "tutti: " + abilities_.name + " takes no writes: " + PQresultErrorMessage(&r);
+        asker.reason = "tutti: " + abilities_.name + " refuses writes: " + PQresultErrorMessage(&r);
         return engine_status::refused;
     }
 

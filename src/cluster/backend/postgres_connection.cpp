@@ -32,10 +32,11 @@ void require_local(const std::string& hosts, const char* named_by) {
 
 postgres_address resolve_postgres(const std::string& url) {
     const options given{PQconninfoParse(url.c_str(), nullptr)};
-    if (!given) throw engine_error{"'" + url + "' is no address of PostgreSQL: postgres://user@host:port/database"};
+    if (!given)
+        throw engine_error{"'" + url + "' is not an address of PostgreSQL: give postgres://user@host:port/database"};
     const options usual{PQconndefaults()};
     if (!usual)
-        throw engine_error{"PostgreSQL's settings in the environment (PGSERVICE) cannot be read: set them right"};
+        throw engine_error{"PostgreSQL's settings in the environment cannot be read: check PGSERVICE and its file"};
     postgres_address all;
     for (const PQconninfoOption *g = given.get(), *u = usual.get(); g->keyword != nullptr; ++g, ++u) {
         const std::string_view name{g->keyword};

@@ -70,7 +70,7 @@ void prepared_resolver::resolve(const blocking_transaction& transaction, std::si
     if (!read_decision(deciding_group, transaction.id, d)) return;
     switch (d.is) {
         case decision::state::open:
-            // If the decision was forgotten, all parts are finished. A void record in its place then concerns no
+            // If the decision was forgotten, all parts are finished. An aborting record in its place then concerns no
             // transaction.
             if (known < grace || !abort_decision(deciding_group, transaction.id, d)) return;
             [[fallthrough]];

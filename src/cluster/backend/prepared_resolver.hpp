@@ -2,15 +2,16 @@
 // and ends those whose own program is gone (docs/cluster-replication.md, "Several groups").
 //
 //   XGC1  A program that meets such a transaction waits a moment: most are finished by then. Then the program reads the
-//       decision, and does the remaining work.
-//   XGC2  A transaction that has not been decided for `grace` is aborted. The program writes this into the record of its
-//       decision before it releases any part. If the transaction was committed meanwhile, that record exists already,
-//       and the commit stands. If not, its own commit checks that there is no record, and fails. So if its program
-//       still runs, the transaction only has to try again.
+//         decision, and does the remaining work.
+//   XGC2  A transaction that has not been decided for `grace` is aborted. The program writes this into the record of
+//         its decision before it releases any part. If the transaction was committed meanwhile, that record exists
+//         already, and the commit stands. If not, its own commit checks that there is no record, and fails. So if its
+//         program still runs, the transaction only has to try again.
 //
 // Clocks are never compared: a program measures by its own clock how long it has seen the same transaction.
 //
-// Thread safety: every member of prepared_resolver may be called from any thread. A resolution_wait belongs to one call.
+// Thread safety: every member of prepared_resolver may be called from any thread. A resolution_wait belongs to one
+// call.
 #pragma once
 
 #include <map>
@@ -35,7 +36,7 @@ public:
     prepared_resolver(const prepared_resolver&) = delete;
     prepared_resolver& operator=(const prepared_resolver&) = delete;
 
-    /// Does for a transaction that part `group` has prepared what XGC1 and XGC2 allow.
+    /// Resolves a transaction that `group` has prepared, as far as XGC1 and XGC2 allow.
     void resolve(const blocking_transaction& transaction, std::size_t group);
     /// Forgets a decision that no program asks for any more. The decision's record is removed together with others
     /// (`forget` of backend.hpp).
@@ -61,7 +62,7 @@ private:
     std::map<std::size_t, std::vector<key>> forgettable_;
 };
 
-/// The waiting of one call for the transactions that it meets.
+/// The wait of one call for the transactions that block it.
 class resolution_wait {
 public:
     explicit resolution_wait(prepared_resolver& resolver)

@@ -233,7 +233,7 @@ private:
                 watermark_->raise(r.at);
             } else if (reply.status == reply_status::refused) {
                 r.status = engine_status::refused;
-                r.reason = "tutti: " + abilities_.name + " takes no such commit: " + reply.message;
+                r.reason = "tutti: " + abilities_.name + " refuses the commit: " + reply.message;
             } else {
                 r.status =
                     reply.status == reply_status::not_leader ? engine_status::unreachable : engine_status::unknown;

@@ -9,11 +9,11 @@
 namespace tutti::cluster::backend {
 namespace {
 
-constexpr std::size_t at_once = 16;  // slots that are closed at a time
+constexpr std::size_t at_once = 16;  // slots that are write-blocked at a time
 constexpr unsigned max_futile_steps = 18;
 constexpr std::string_view scheme{"tutti:"};
 
-/// Returns the addresses of all members of the group, or the given ones if the group has not told them.
+/// Returns the addresses of all members of the group, or the given ones if the group has not reported them.
 std::vector<std::string> addresses_of(const group_engine& g, const std::vector<std::string>& named) {
     std::vector<std::string> all = g.members();
     return all.empty() ? named : all;
@@ -23,20 +23,23 @@ std::vector<std::string> addresses_of(const group_engine& g, const std::vector<s
 
 rebalancer::rebalancer(const std::string& address, const settings& how) : how_{how} {
     how_.batch = false;
-    if (!address.starts_with(scheme)) throw engine_error{"'" + address + "' is no address of groups: tutti://…;…"};
+    if (!address.starts_with(scheme))
+        throw engine_error{"'" + address + "' is not an address of groups: give tutti://…;…"};
     const auto named = group::parse_groups(std::string_view{address}.substr(scheme.size()), how.tls.files.are_set());
     for (const std::vector<std::string>& members : named) groups_.push_back(open_raft_group(members, how_));
     for (std::size_t i = 0; i < named.size(); ++i) given_addresses_[groups_[i]->number()] = named[i];
     if (std::ranges::none_of(groups_, [](const auto& g) { return read_layout(*g).groups.size() != 0; }))
-        throw engine_error{"no program has used the prefix '" + how_.prefix + "' in these groups"};
+        throw engine_error{"no program has used the prefix '" + how_.prefix +
+                           "' in these groups: check the addresses and the prefix"};
     layout_ = agree_on_layout(groups_, how_.prefix, make_group_opener(how_));
     for (const layout::group_entry& e : layout_.groups) {
         if (e.left) left_before_.insert(e.number);
     }
     if (groups_.size() == 1) {
-        throw engine_error{"the objects of '" + how_.prefix +
-                           "' are in one group alone, and stay there: its programs ask " +
-                           "no other. For objects that move, begin another prefix with two groups"};
+        throw engine_error{
+            "the objects of '" + how_.prefix +
+            "' are in one group and cannot move, because programs look for them only there. To move objects, begin "
+            "another prefix with two groups"};
     }
 }
 
@@ -68,14 +71,15 @@ void rebalancer::add_groups(const std::vector<std::string>& all) {
         layout::group_entry* const known = layout_.find(g->number());
         if (known != nullptr && !known->left) continue;
         // Programs that have started since do not ask it any more.
-        if (known != nullptr) throw engine_error{g->abilities().name + " has left: begin a new group in its place"};
+        if (known != nullptr)
+            throw engine_error{g->abilities().name + " has left and cannot come back: begin a new group instead"};
         const layout its = read_layout(*g);
         const bool strange = std::ranges::any_of(its.groups, [&](const layout::group_entry& e) {
             return layout_.find(e.number) == nullptr && e.number != g->number();
         });
         if (strange || (!its.groups.empty() && its.change_count == 0)) {
             throw engine_error{g->abilities().name + " has objects of '" + how_.prefix +
-                               "' already, with other groups: let in " + "one that has none"};
+                               "' already, together with other groups: add a group without such objects"};
         }
         changed = true;
         layout_.groups.push_back({g->number(), addresses_of(*g, members), true, false});
@@ -92,7 +96,7 @@ void rebalancer::send_layout() {
         if (!left_before_.contains(layout_.groups[i].number)) all.push_back(g);
     }
     if (!write_layout(all, layout_))
-        throw engine_error{"a group does not answer, or another program changes which there are: try again"};
+        throw engine_error{"a group does not answer, or another program changes the list of groups: try again"};
 }
 
 std::vector<std::vector<std::uint32_t>> rebalancer::slots_by_groups() {
@@ -108,8 +112,8 @@ std::vector<std::vector<std::uint32_t>> rebalancer::slots_by_groups() {
 
 void rebalancer::throw_unanswered() const {
     throw engine_error{"one of " + engine_->abilities().name +
-                       " does not answer, or only slowly. What has moved has moved, the rest "
-                       "is where it was, and programs go on: do the same again when all answer"};
+                       " does not answer in time. Slots that have moved stay moved, and programs "
+                       "continue. Run this again when all groups answer"};
 }
 
 rebalancer::progress rebalancer::read_progress() {
@@ -134,7 +138,7 @@ bool rebalancer::step(const std::set<std::uint64_t>& leaving) {
         if (smallest == slots.size() || slots[i].size() < slots[smallest].size()) smallest = i;
         if (largest == slots.size() || slots[i].size() > slots[largest].size()) largest = i;
     }
-    if (smallest == slots.size()) throw engine_error{"if all groups leave, nobody has the objects: leave one"};
+    if (smallest == slots.size()) throw engine_error{"all groups would leave: keep at least one group for the objects"};
     const bool drains = leaving_group != slots.size();
     const std::size_t from = drains ? leaving_group : largest;
     const std::size_t surplus = drains ? slots[from].size() : (slots[largest].size() - slots[smallest].size()) / 2;
@@ -152,7 +156,7 @@ bool rebalancer::step(const std::set<std::uint64_t>& leaving) {
         // One or two silent steps are normal, because another member becomes the leader.
         if ((futile_steps_ += max_futile_steps / 3) >= max_futile_steps) throw_unanswered();
     } else if (++futile_steps_ >= max_futile_steps) {
-        throw engine_error{"another program moves objects of '" + how_.prefix + "', too: let it end first"};
+        throw engine_error{"another program moves objects of '" + how_.prefix + "', too: wait until it has ended"};
     }
     return true;
 }
@@ -179,7 +183,8 @@ rebalancer::progress rebalancer::rebalance(const std::vector<std::string>& added
     add_groups(added);
     const std::set<std::uint64_t> leaving = numbers_of(removed);
     for (const std::uint64_t n : leaving) {
-        if (layout_.find(n) == nullptr) throw engine_error{"a group that is to leave has none of the objects"};
+        if (layout_.find(n) == nullptr)
+            throw engine_error{"a group to remove does not keep these objects: check its address and the prefix"};
     }
     send_layout();
     open();

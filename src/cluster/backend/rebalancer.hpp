@@ -33,14 +33,15 @@ public:
 
     [[nodiscard]] progress read_progress();
     /// Adds and removes groups, and moves slots until the groups are even. A group is given by the addresses of its
-    /// members, separated by commas. Throws engine_error if a group does not answer, or another program moves slots, too.
+    /// members, separated by commas. Throws engine_error if a group does not answer, or another program moves slots,
+    /// too.
     progress rebalance(const std::vector<std::string>& added, const std::vector<std::string>& removed,
                        const progress_callback& report);
 
 private:
     void add_groups(const std::vector<std::string>& all);
     [[nodiscard]] std::set<std::uint64_t> numbers_of(const std::vector<std::string>& all) const;
-    /// Tells all groups the layout in `layout_`.
+    /// Sends the layout in `layout_` to all groups.
     void send_layout();
     void open();
     /// Moves some slots. Returns false if the groups are even.

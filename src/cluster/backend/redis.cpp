@@ -136,7 +136,7 @@ public:
             r.status = is_error(*a, "OOM") || is_error(*a, "MISCONF") || is_error(*a, "READONLY")
                            ? engine_status::refused
                            : engine_status::unreachable;
-            r.reason = "tutti: " + abilities_.name + " takes no writes: " + std::string{a->str, a->len};
+            r.reason = "tutti: " + abilities_.name + " refuses writes: " + std::string{a->str, a->len};
         } else {
             r.status = a->integer == 0 ? engine_status::conflict : engine_status::good;
             r.at = static_cast<version>(a->integer);
@@ -240,7 +240,7 @@ private:
     }
 
     [[noreturn]] void throw_unanswered() const {
-        throw engine_error{abilities_.name + " does not answer; start it, or name another"};
+        throw engine_error{abilities_.name + " does not answer: start it, or give another address"};
     }
     void check_settings(redis_connection& l) {
         const auto setting = [&](const char* name) {
@@ -250,8 +250,8 @@ private:
             if (is_error(*r, "NOAUTH")) {
                 throw engine_error{
                     abilities_.name +
-                    " asks for a password, and none can be given: have it let programs of this machine in "
-                    "without one, or name another"};
+                    " asks for a password, which Tutti cannot send: let it accept programs of this machine "
+                    "without one, or use another engine"};
             }
             if (r->type != REDIS_REPLY_ARRAY || r->elements != 2) return std::string{};
             return std::string{r->element[1]->str, r->element[1]->len};

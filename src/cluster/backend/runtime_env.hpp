@@ -1,4 +1,4 @@
-// The time and random numbers for code that asks engines: the machine's, or those of a simulation.
+// The clock and the random numbers for code that calls engines: those of the system, or of a simulation.
 #pragma once
 
 #include <array>

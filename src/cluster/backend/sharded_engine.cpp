@@ -102,7 +102,7 @@ sharded_engine::sharded_engine(std::vector<std::unique_ptr<group_engine>> groups
 }
 
 sharded_engine::~sharded_engine() {
-    // The addresses of one group may be told to another only while both exist.
+    // The addresses of one group may be sent to another only while both exist.
     for (std::size_t i = 0; i < groups_.size(); ++i) groups_[i].group->on_members_changed({});
 }
 
@@ -124,7 +124,7 @@ void sharded_engine::announce_addresses() {
         group_engine& g = *groups_[i].group;
         layout::group_entry* const e = newest.find(g.number());
         if (e == nullptr || e->left) continue;
-        if (layouts[i].groups.empty()) return;  // the group does not answer; the next program that starts tells it
+        if (layouts[i].groups.empty()) return;  // the group does not answer; the next program that starts sends it
         there.push_back(&g);
         std::vector<std::string> now = g.members(), then = e->addresses;
         std::ranges::sort(then);
@@ -136,7 +136,7 @@ void sharded_engine::announce_addresses() {
     }
     if (!changed) return;
     ++newest.change_count;
-    // If another program was first, it has written the same, or will be told of the next change.
+    // If another program was first, it has written the same, or will learn of the next change.
     if (write_layout(there, newest)) known_layout_ = newest;
 }
 
@@ -357,8 +357,8 @@ layout sharded_engine::reload_layout(std::span<const std::size_t> except) {
             break;
         }
     }
-    // Without the lock: a group that is being told waits for this lock, and meanwhile does not let another function be
-    // registered (on_members_changed).
+    // Without the lock: a group that is being notified waits for this lock, and meanwhile does not let another function
+    // be registered (on_members_changed).
     const std::size_t known_now = groups_.size();
     one_at_a_time.unlock();
     for (std::size_t i = known_before; i < known_now && announces_addresses_; ++i)
@@ -402,10 +402,10 @@ std::unique_ptr<engine> open_groups(std::string_view where, const settings& how)
         }
     }
     // The other groups may know the current addresses of the silent one. If they do not, the layout must not be
-    // settled: the result would leave the silent group out.
-    const auto says_where = [](const auto& g) { return read_layout(*g).change != 0; };
+    // agreed on: the result would leave the silent group out.
+    const auto says_where = [](const auto& g) { return read_layout(*g).change_count != 0; };
     if (silent && std::ranges::none_of(groups, says_where)) throw engine_error{*silent};
-    const layout settled = [&] {
+    const layout agreed = [&] {
         try {
             return agree_on_layout(groups, how.prefix, make_group_opener(how));
         } catch (const engine_error& r) {
@@ -413,7 +413,7 @@ std::unique_ptr<engine> open_groups(std::string_view where, const settings& how)
         }
     }();
     if (groups.size() > 1) {
-        auto all = std::make_unique<sharded_engine>(std::move(groups), settled.initial_group_count(), how,
+        auto all = std::make_unique<sharded_engine>(std::move(groups), agreed.initial_group_count(), how,
                                                     runtime_env::real(), make_group_opener(how));
         if (!all->refresh_slots()) throw engine_error{"one of " + all->abilities().name + " does not answer"};
         all->keep_announcing_addresses();

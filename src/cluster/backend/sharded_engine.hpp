@@ -8,12 +8,12 @@
 // records that a prepared transaction writes. So all records were current when the last group answered.
 //
 //   SHD1  A block whose reads are all in one group continues in the state that it began with there. The block's first
-//       read in another group moves its snapshot to now. From then on, the block has no such state.
-//   SHD2  A group answers for a slot only in a state in which it has the slot. Each get reads the group's records of the
-//       slots, and checks them again whenever it checks records. Each commit checks them. Records keep their versions
-//       when they move, so a held record may be checked in any group.
+//         read in another group moves its snapshot to now. From then on, the block has no such state.
+//   SHD2  A group answers for a slot only in a state in which it has the slot. Each get reads the group's records of
+//         the slots, and checks them again whenever it checks records. Each commit checks them. Records keep their
+//         versions when they move, so a held record may be checked in any group.
 //   SHD3  A feed breaks when a slot changes hands. Every sleeping block then checks its objects, and listens to all
-//       groups that exist by then.
+//         groups that exist by then.
 //
 // Thread safety: as in engine.
 #pragma once
@@ -47,14 +47,14 @@ public:
 
     /// Learns which group has which slots, from all groups that have not left. Returns false if one does not answer.
     [[nodiscard]] bool refresh_slots();
-    /// Returns a mover of slots.
+    /// Returns an object that moves slots.
     [[nodiscard]] slot_migrator migrator() noexcept { return {groups_, slot_map_, resolver_, committer_}; }
     [[nodiscard]] slot_map& known_slots() noexcept { return slot_map_; }
     [[nodiscard]] const group_table& groups() const noexcept { return groups_; }
-    /// Asks the groups, except those in `except`, for their layout, and returns it. Adds groups that have joined to the
-    /// parts.
+    /// Asks the groups, except those in `except`, for their layout, and returns it. Adds groups that have joined to
+    /// `groups_`.
     layout reload_layout(std::span<const std::size_t> except = {});
-    /// Tells the groups the addresses of each group's members from now on, whenever these change. So a program that
+    /// Sends the groups the addresses of each group's members from now on, whenever these change. So a program that
     /// names some groups finds the others. A layout without addresses stays unchanged.
     /// REQUIRES: no other thread uses the engine yet.
     void keep_announcing_addresses();
@@ -67,8 +67,9 @@ private:
                                                                std::span<const check> checks,
                                                                std::span<const write> writes,
                                                                std::span<const key> wanted) const;
-    // Each function is one try of a get. If a transaction is in the way, `snapshot.met` names it, and `where` is its part.
-    // `placed` becomes false if a part does not have a requested slot, or did not have it in that state (SHD2).
+    // Each function is one try of a get. If a transaction is in the way, `snapshot.blocked_by` names it, and
+    // `blocked_in` is the group that has prepared it. `placed` becomes false if a group does not have a requested slot,
+    // or did not have it in that state (SHD2).
     [[nodiscard]] engine_status read_from_one(read_snapshot& snapshot, freshness how, const slot_locations& known,
                                               const group_request& s, std::vector<record>& found, bool& placed);
     [[nodiscard]] engine_status read_from_all(read_snapshot& snapshot, const slot_locations& known,

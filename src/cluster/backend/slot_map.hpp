@@ -3,11 +3,11 @@
 // A program's map may be outdated. Each get reads, and each commit checks, the group's records of the slots that it
 // uses, in the same state of the group's log. So an outdated map only costs another question.
 //
-//   SMP1  A slot's record says the same for as long as its version stays the same. So a request that names the version is
-//       answered by the group that has the slot.
-//   SMP2  A *write-blocked* slot is between two groups. Reads of a write-blocked slot work, but checks and writes wait. If a slot has
-//       been closed for `prepared_resolver::grace`, by the program's clock, the mover counts as lost, and the program opens the
-//       slot again. If the mover still runs, it tries the move again.
+//   SMP1  A slot's record stays the same for as long as its version stays the same. So a request that names the version
+//         is answered by the group that has the slot.
+//   SMP2  A *write-blocked* slot is about to move to another group. Reads of the slot work, but checks and writes wait.
+//         If a slot has been write-blocked for `prepared_resolver::grace`, by the program's clock, the migrator counts
+//         as lost, and the program allows writes again. If the migrator still runs, it tries the move again.
 //
 // Thread safety: every member may be called from any thread.
 #pragma once
@@ -34,8 +34,8 @@ public:
     };
     using slot_locations = std::vector<slot_location>;  ///< by slots
 
-    /// Makes the map of a prefix that began with the `initial_group_count` groups. `reload_layout` adds groups that have joined to the
-    /// groups.
+    /// Makes the map of a prefix that began with the `initial_group_count` groups. `reload_layout` adds groups that
+    /// have joined.
     slot_map(const group_table& all, prepared_resolver& resolver, std::size_t initial_group_count,
              std::function<void()> reload_layout);
 
@@ -51,12 +51,12 @@ public:
     [[nodiscard]] refresh_result find_owners(std::span<const std::uint32_t> slots, const slot_locations& known);
     /// Asks those groups for the slots that they have. Returns `changed` if this differs from the map.
     [[nodiscard]] refresh_result refresh(std::span<const std::size_t> groups);
-    /// Tries once to settle the slots that are write-blocked in `known` (SMP2), and then learns their current state.
+    /// Tries once to resolve the slots that are write-blocked in `known` (SMP2), and then learns their current state.
     void resolve_write_blocked(std::span<const std::uint32_t> slots, const slot_locations& known);
     /// Returns the group's records of the slots, or nothing if the group does not answer.
     [[nodiscard]] std::optional<std::vector<slot_record>> read_records(std::size_t group,
                                                                        std::span<const std::uint32_t> slots);
-    /// Returns true if the record says that the slot belongs to that group.
+    /// Returns true if the slot belongs to that group by its record.
     [[nodiscard]] bool owns(std::size_t group, std::uint32_t slot, const slot_record& record_there) const noexcept {
         return record_there.is == slot_record::state::owned || record_there.is == slot_record::state::write_blocked ||
                (record_there.is == slot_record::state::unset && slot % initial_group_count_ == group);

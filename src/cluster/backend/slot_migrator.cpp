@@ -10,11 +10,10 @@ namespace {
 
 using state = slot_record::state;
 
-constexpr std::size_t max_bytes = 1u << 20, max_records = 1000;  // of one adopt, unless one record is larger
-constexpr std::size_t few_changes =
-    64;                              // changes after which a slot may be closed: it stays so for as long as they take
-const key never_written{"a"};        // by anybody: its version is that of keys without a record
-constexpr unsigned max_rounds = 30;  // of copying what was written meanwhile, and of switches that come too late
+constexpr std::size_t max_bytes = 1u << 20, max_records = 1000;  // of one import, unless one record is larger
+constexpr std::size_t few_changes = 64;  // once no more changes than these are left, the slots are write-blocked
+const key never_written{"a"};            // no program writes it, so its version is that of keys without a record
+constexpr unsigned max_rounds = 30;      // of copying changes, and of switches that fail
 
 }  // namespace
 
@@ -69,7 +68,7 @@ engine_status slot_migrator::import_records(std::size_t group, const slot_checks
             r.checks = still;
             groups_[group].group->import_records(r, records.subspan(i, next - i), absence);
             if (r.status == engine_status::good) break;
-            // An adopt may be done twice, so one that is lost is sent again.
+            // An import may happen twice, so a lost one is sent again.
             if (r.status == engine_status::unknown && repeat_timer.wait()) {
                 if (const engine_status status = announce_again(); status != engine_status::good) return status;
                 continue;
@@ -85,7 +84,8 @@ engine_status slot_migrator::import_records(std::size_t group, const slot_checks
 
 std::function<engine_status()> slot_migrator::import_announcement(std::size_t from, std::size_t to,
                                                                   slot_checks& importing) {
-    // The lost adopt may come after later ones, and after this group has dropped an erased record that these brought.
+    // The lost import may arrive after later ones, and after this group has dropped an erased record that these
+    // brought.
     return [this, from, to, &importing] {
         if (injected(fault::copies_come_late)) return engine_status::good;
         return write_slots(to, importing, slot_record::text(state::importing, groups_[from].group->number()));
@@ -174,14 +174,14 @@ slot_migrator::migration_result slot_migrator::migrate(const std::vector<std::ui
                                                                                      : migration_result::unreachable;
     };
     slot_checks here, there;
-    std::vector<slot_record> said_here, said_there;
-    if (!read_slots(from, slots, here, said_here) || !read_slots(to, slots, there, said_there))
+    std::vector<slot_record> records_here, records_there;
+    if (!read_slots(from, slots, here, records_here) || !read_slots(to, slots, there, records_there))
         return migration_result::unreachable;
-    if (!owns_all(from, slots, said_here)) return migration_result::superseded;
+    if (!owns_all(from, slots, records_here)) return migration_result::superseded;
     for (std::size_t i = 0; i < slots.size(); ++i) {
-        if (slot_map_.owns(to, slots[i], said_there[i])) return migration_result::superseded;
+        if (slot_map_.owns(to, slots[i], records_there[i])) return migration_result::superseded;
     }
-    if (std::ranges::any_of(said_here, [](const slot_record& r) { return r.is == state::write_blocked; })) {
+    if (std::ranges::any_of(records_here, [](const slot_record& r) { return r.is == state::write_blocked; })) {
         if (const engine_status status = write_slots(from, here, slot_record::text(state::owned));
             status != engine_status::good)
             return ended(status);
@@ -193,8 +193,8 @@ slot_migrator::migration_result slot_migrator::migrate(const std::vector<std::ui
     }
     list_cursor cursor;
     bool copied = false;
-    // One that the slots have never come to holds nothing of them.
-    bool is_empty = std::ranges::all_of(said_there, [](const slot_record& r) { return r.is == state::unset; });
+    // A group that the slots have never moved to has no copies of them.
+    bool is_empty = std::ranges::all_of(records_there, [](const slot_record& r) { return r.is == state::unset; });
     for (unsigned round = 0; round < max_rounds; ++round) {
         if (!copied) {
             const engine_status status = copy_all(slots_moved, from, to, there, cursor, std::exchange(is_empty, false));
@@ -203,7 +203,8 @@ slot_migrator::migration_result slot_migrator::migrate(const std::vector<std::ui
         std::size_t count = 0;
         const auto changes = [&] {
             const engine_status status = copy_changes(slots_moved, from, to, there, cursor, count);
-            copied = status != engine_status::conflict;  // what is not known so far back is copied anew
+            copied =
+                status != engine_status::conflict;  // if the group does not know writes that old, all is copied again
             return status;
         };
         if (const engine_status status = changes(); status == engine_status::conflict) continue;
@@ -213,9 +214,9 @@ slot_migrator::migration_result slot_migrator::migrate(const std::vector<std::ui
             const engine_status status =
                 write_slots(from, here, slot_record::text(state::write_blocked, groups_[to].group->number()));
             if (status == engine_status::unreachable) return migration_result::unreachable;
-            if (status != engine_status::good) {  // opened again by a program, or closed though no answer came
-                if (!read_slots(from, slots, here, said_here)) return migration_result::unreachable;
-                if (!owns_all(from, slots, said_here)) return migration_result::superseded;
+            if (status != engine_status::good) {  // a program has allowed writes again, or an answer was lost
+                if (!read_slots(from, slots, here, records_here)) return migration_result::unreachable;
+                if (!owns_all(from, slots, records_here)) return migration_result::superseded;
                 continue;
             }
             if (const engine_status last = changes(); last != engine_status::good) {
@@ -225,21 +226,21 @@ slot_migrator::migration_result slot_migrator::migrate(const std::vector<std::ui
         const engine_status status =
             copied ? switch_owner(from, to, here, there, cursor.absence) : engine_status::conflict;
         slot_checks now;
-        if (!read_slots(to, slots, now, said_there) || !read_slots(from, slots, here, said_here))
+        if (!read_slots(to, slots, now, records_there) || !read_slots(from, slots, here, records_here))
             return migration_result::unreachable;
-        if (owns_all(to, slots, said_there)) {
+        if (owns_all(to, slots, records_there)) {
             const slot_map::slot_locations known = *slot_map_.locations();
             static_cast<void>(slot_map_.find_owners(slots, known));
-            // The next mover clears what stays; and what has come back by now is none of that.
-            if (std::ranges::all_of(said_here, [](const slot_record& r) { return r.is == state::moved; }))
+            // The next migrator clears remaining copies. If the slots have come back by now, nothing is cleared.
+            if (std::ranges::all_of(records_here, [](const slot_record& r) { return r.is == state::moved; }))
                 static_cast<void>(clear(from, slots_moved, here, [] { return engine_status::good; }));
             return migration_result::moved;
         }
-        // Where it arrives anew, others have cleared what was copied.
-        if (now != there || !owns_all(from, slots, said_here)) return migration_result::superseded;
+        // If another migrator imports the slots, it has cleared these copies.
+        if (now != there || !owns_all(from, slots, records_here)) return migration_result::superseded;
         if (status == engine_status::unreachable) break;
     }
-    static_cast<void>(write_slots(from, here, slot_record::text(state::owned)));  // or programs do
+    static_cast<void>(write_slots(from, here, slot_record::text(state::owned)));  // if this fails, programs do it
     return migration_result::unreachable;
 }
 
@@ -284,7 +285,7 @@ bool slot_migrator::clear(std::size_t group) {
     slot_checks still;
     for (std::size_t i = 0; i < all.size(); ++i) {
         if (result[i].is == state::importing) {
-            slot_checks one{now[i]};  // a mover that still sends copies is refused from here on
+            slot_checks one{now[i]};  // from here on, a migrator that still sends copies is refused
             if (write_slots(group, one, slot_record::text(state::moved, result[i].other)) != engine_status::good)
                 continue;
             now[i] = one.front();

@@ -1,16 +1,18 @@
-// Slots go from one group to another while programs use them (docs/cluster-replication.md, "Objects move", has the
-// states and the proof).
+// Moves slots from one group to another while programs use them (docs/cluster-replication.md, "Objects move", has the
+// states and the proof). A move has these steps:
 //
-//   importing  the group that is to have them says so, and takes copies, which it shows nobody
-//   copies    of all that the other holds of them, and then of what is written meanwhile, until little is. What it
-//             held of them before is cleared first: the other may have dropped erased records of those keys (ENG1)
-//   write-blocked  the group that has them takes nothing more for them; the last copies
-//   owned, moved  the switch: one transaction of both groups. It checks that the other has dropped no erased records since
-//             the last copies, so the version of keys without a record is not lower in the group that has them now
-//   cleared   the group that had them forgets what it held
+//   importing      The receiving group records that it imports the slots. Programs do not see the copies that it gets.
+//   copies         The receiving group first clears the copies of an earlier move, because the giving group may have
+//                  dropped erased records of those keys (ENG1). Then it gets all records of the slots, and the writes
+//                  that happen meanwhile, until few are left.
+//   write-blocked  The giving group accepts no more writes to the slots. The last writes are copied.
+//   owned, moved   One transaction of both groups switches the owner. It checks that the giving group has dropped no
+//                  erased records since the last copies. So the version of keys without a record is not lower in the
+//                  new owner.
+//   cleared        The giving group clears its records of the slots.
 //
-// A mover may be killed anywhere, and others may do the same at once: each step checks what the groups say of the
-// slots, so of two movers of the same slots one gives up.
+// A migrator may be killed at any point, and several migrators may move the same slots. Each step checks the groups'
+// records of the slots. So of two migrators of the same slots, one gives up.
 //
 // Thread safety: one thread.
 #pragma once
@@ -30,32 +32,38 @@ public:
 
     enum class migration_result : std::uint8_t {
         moved,
-        superseded,   ///< another does the same, or has done it: look anew
-        unreachable,  ///< a group does not answer, or is too slow: the slots are where they were
+        superseded,   ///< another migrator moves the slots, or has moved them: read the map again
+        unreachable,  ///< a group does not answer, or is too slow: the slots have not moved
     };
-    /// REQUIRES: ascending, each once.
+    /// Moves slots from group `from` to group `to`.
+    /// REQUIRES: `slots` is ascending, each once.
     [[nodiscard]] migration_result migrate(const std::vector<std::uint32_t>& slots, std::size_t from, std::size_t to);
-    /// Clears what a group holds of slots that it does not have, left by one that was killed. False: it does not answer.
+    /// Clears the records of slots that the group does not own, which a killed migrator has left. Returns false if the
+    /// group does not answer.
     [[nodiscard]] bool clear(std::size_t group);
 
-    /// Brings what a group has prepared, and one of those groups decides, to its end. False: one does not answer.
+    /// Resolves the transactions that `group` has prepared and that one of `deciding_groups` decides. Returns false if
+    /// a group does not answer.
     [[nodiscard]] bool resolve_prepared(std::size_t group, const std::set<std::uint64_t>& deciding_groups);
 
     struct migration_statistics {
-        std::size_t copied = 0, copied_again = 0, bytes = 0;  ///< records; of them, written while they were copied
+        std::size_t copied = 0, copied_again = 0, bytes = 0;  ///< records; records that were written during the copy
     };
     [[nodiscard]] const migration_statistics& statistics() const noexcept { return statistics_; }
 
 private:
-    using slot_checks = std::vector<check>;  ///< what a group says of the slots
-    /// What `group` says of them from now on, if it says what `checks` says. `checks` becomes that.
+    using slot_checks = std::vector<check>;  ///< the versions of a group's records of the slots
+    /// Writes `text` into the group's records of the slots if they still have the versions in `checks`. Sets `checks`
+    /// to the new versions.
     [[nodiscard]] engine_status write_slots(std::size_t group, slot_checks& checks, const std::string& text);
-    /// `importing` is said anew where an answer was lost, so that copies which come late are refused.
+    /// Copies all records of the slots. If an answer is lost, writes the records in `importing` again, so that late
+    /// copies are refused.
     [[nodiscard]] engine_status copy_all(const slot_set& slots_moved, std::size_t from, std::size_t to,
                                          slot_checks& importing, list_cursor& cursor, bool is_empty);
     [[nodiscard]] engine_status copy_changes(const slot_set& slots_moved, std::size_t from, std::size_t to,
                                              slot_checks& importing, list_cursor& cursor, std::size_t& count);
-    /// Where an answer is lost, `again` may change what `still` checks before the records are sent once more.
+    /// Sends records to `group`. If an answer is lost, calls `announce_again`, which may change what `still` checks,
+    /// before it sends the records again.
     [[nodiscard]] engine_status import_records(std::size_t group, const slot_checks& still,
                                                std::span<const change> records, version absence,
                                                const std::function<engine_status()>& announce_again);
@@ -67,7 +75,7 @@ private:
                                   std::vector<slot_record>& records);
     [[nodiscard]] bool owns_all(std::size_t group, const std::vector<std::uint32_t>& slots,
                                 const std::vector<slot_record>& records) const;
-    /// `absence`: of the group that has them, as `to` knows it.
+    /// Makes `to` the owner of the slots. `absence` is the absence of `from` as of the last copy.
     [[nodiscard]] engine_status switch_owner(std::size_t from, std::size_t to, const slot_checks& write_blocked,
                                              const slot_checks& importing, version absence);
 

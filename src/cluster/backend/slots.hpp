@@ -2,7 +2,7 @@
 // of slots is a multiple of the number of groups that the prefix began with. So as long as nothing has moved, a slot's
 // group is the one that the hash alone names. That is where releases without slots have put the objects.
 //
-// A group keeps what it says of a slot as a record in its log, beside the objects (docs/cluster-replication.md,
+// A group keeps the state of a slot as a record in its log, beside the objects (docs/cluster-replication.md,
 // "Objects move").
 #pragma once
 
@@ -43,12 +43,12 @@ struct slot_set {
     }
 };
 
-/// What a group's record says of a slot.
+/// The state of a slot by a group's record.
 struct slot_record {
     enum class state : std::uint8_t {
-        unset,          ///< as when the prefix began: the group's own or not
-        owned,          ///< the group's own
-        write_blocked,  ///< the group's own, but not written while it moves to `other`
+        unset,          ///< no record: the group owns the slot if it did when the prefix began
+        owned,          ///< the group owns the slot
+        write_blocked,  ///< owned, but not written while it moves to `other`
         importing,      ///< copies of it arrive from `other`
         moved,          ///< `other` has it
     } is = state::unset;

@@ -30,7 +30,7 @@ void two_phase_commit::commit(request& r, std::vector<group_request>& requests, 
 
 two_phase_commit::attempt_result two_phase_commit::try_commit(request& r, std::vector<group_request>& requests,
                                                               std::size_t deciding_group, prepare_mode mode) {
-    // Two transactions with the same name would take each other's parts for their own.
+    // If two transactions had one id, each would take the other's parts for its own.
     const blocking_transaction transaction{resolver_.env().random_id(), groups_[deciding_group].group->number()};
     const auto started = resolver_.env().now();
     std::vector<std::size_t> prepared;
@@ -47,7 +47,7 @@ two_phase_commit::attempt_result two_phase_commit::try_commit(request& r, std::v
     }
     const bool answer_lost = r.status == engine_status::unknown && !is_prepared;
     if (answer_lost) r.status = engine_status::unreachable;
-    // Programs that meet one of its parts read the record, and finish the transaction.
+    // Programs that one of its parts blocks read the record, and finish the transaction.
     if (r.status == engine_status::unknown) return attempt_result::finished;
     const bool commits = r.status == engine_status::good;
     const bool all_finished = finish(prepared, transaction.id, commits);

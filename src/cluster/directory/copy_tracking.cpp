@@ -8,12 +8,12 @@
 namespace tutti::cluster {
 namespace {
 
-/// The largest number of objects of one shard that have sharers.
-constexpr std::size_t most_shared = 4096;
-/// An object that a transaction has wanted to write is shared again after this many times the usual looks. The
+/// The largest number of objects of one shard that have copy holders.
+constexpr std::size_t max_copied = 4096;
+/// An object that a transaction has wanted to write is shared again after this many times the usual reads. The
 /// transaction may have failed to write it.
-constexpr int looks_after_writer = 32;
-constexpr int most_looks_to_share = 8192;
+constexpr int read_factor_after_writer = 32;
+constexpr int max_copy_threshold = 8192;
 
 }  // namespace
 
@@ -35,7 +35,7 @@ bool object_directory::grant_copy(shard& s, const object_id& id, object& o, node
     }
     auto at = s.copied.find(id);
     if (at == s.copied.end()) {
-        if (s.copied.size() >= most_shared) return false;
+        if (s.copied.size() >= max_copied) return false;
         const change_guard around{s, id, o};  // DIR11: the object will be guarded
         at = s.copied.try_emplace(id).first;
     }
@@ -90,7 +90,7 @@ void object_directory::invalidate_copies(const object_id& id) {
         if (at == s.copied.end()) return;
         at->second.notified = true;
         read_count& c = read_count_of(s, id);
-        c.reads = static_cast<std::int16_t>(-std::min(looks_after_writer * c.enough, 32'000));
+        c.reads = static_cast<std::int16_t>(-std::min(read_factor_after_writer * c.enough, 32'000));
         s.no_grant_until = std::max(s.no_grant_until, clock_.now());
         holders = at->second.all;
     }
@@ -110,12 +110,11 @@ void object_directory::on_copy_dropped(const wire::invalidation& message, node_n
         }) != 0;
     if (was) those.reads += message.looks;
     if (!those.all.empty()) return;
-    // A look at a copy has saved its reader a round trip. The writer waits for one round trip. The owner exchanges two
-    // messages for each copy, as many as a look that finds no copy needs.
+    // A read of a copy has saved its reader a round trip. The writer waits for one round trip. The owner exchanges two
+    // messages for each copy, as many as a read that finds no copy needs.
     read_count& c = read_count_of(s, message.id);
     const bool paid = those.reads >= 2 * those.granted + 2;
-    c.enough =
-        static_cast<std::int16_t>(paid ? std::max(c.enough / 2, 1) : std::min(2 * c.enough, most_looks_to_share));
+    c.enough = static_cast<std::int16_t>(paid ? std::max(c.enough / 2, 1) : std::min(2 * c.enough, max_copy_threshold));
     end_copies(s, at);
 }
 

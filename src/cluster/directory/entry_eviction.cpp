@@ -29,9 +29,9 @@ bool object_directory::drop(shard& s, const object_id& id, object& o) {
         if (home == self_) s.version_of_absent = std::max(s.version_of_absent, o.version);
         else if (s.watched.contains(id) && !injected(fault::evict_watched)) return false;
     }
-    // The home need not be told of a pointer that leads to the home itself.
+    // The home needs no report of a pointer that leads to the home itself.
     const bool home_has_to_know = home != self_ && (o.here || (!o.home_knows && o.owner != home));
-    // A lost home cannot be told, so entries that only this node knows stay.
+    // A lost home receives no report, so entries that only this node knows stay.
     if (home != self_ && is_lost(home)) return false;
     if (home_has_to_know && !injected(fault::evict_without_report) &&
         (listener_ == nullptr || !listener_->report_eviction(id, o.here ? home : o.owner, o.version)))

@@ -1,4 +1,4 @@
-// In a commit at once, one step of the store replaces lock, draw and settle. A commit in place does the same without
+// In a local commit, one step of the directory replaces lock, draw and apply. An in-place commit does the same without
 // the shards' locks.
 #include <algorithm>
 #include <bit>
@@ -61,7 +61,7 @@ wire::lock_refusal object_directory::commit_locally(std::span<local_write> all, 
         s.at = &find_or_add_entry(*s.in, *s.id);
         s.drops = s.in->drops;
     }
-    // DIR10: hides the objects before the version is drawn. A look that finds an object hidden waits for its shard's
+    // DIR10: hides the objects before the version is drawn. A read that finds an object hidden waits for its shard's
     // lock.
     for (const local_write& s : all) hide(*s.at);
     wire::lock_refusal why = wire::lock_refusal::none;
@@ -105,17 +105,17 @@ void object_directory::tidy(std::span<local_write> all) {
 }
 
 // The steps are:
-//   1. Close the written objects, if they are unchanged since the look. Until the end, other threads can neither see
+//   1. Close the written objects, if they are unchanged since the read. Until the end, other threads can neither see
 //      nor close them.
 //   2. Draw the version.
-//   3. Check that the objects that were only read are unchanged since the look. By SEQ5, they were unchanged when step 1
-//      was complete. A commit that overwrites one of them later draws a higher version, after this one.
+//   3. Check that the objects that were only read are unchanged since the read. By SEQ5, they were unchanged when step
+//      1 was complete. A commit that overwrites one of them later draws a higher version, after this one.
 //   4. Check that no reader may ask for older values. The check comes after the draw, because a reader that has not
 //      announced itself by then has a time of this version or more (SNP1).
 //   5. Write the values, and open the objects.
 // If a step fails, the commit opens the closed objects unchanged, and its version stays unused.
 bool object_directory::commit_in_place(std::span<const in_place_write> all, std::uint64_t& version) noexcept {
-    // The faulty steps of these tests are those of a commit at once.
+    // The faulty steps of these tests are those of a local commit.
     if (injected(fault::local_commit_without_validation) || injected(fault::local_commit_ignores_locks) ||
         injected(fault::local_commit_in_parts) || injected(fault::draw_version_early))
         return false;

@@ -1,4 +1,4 @@
-// DIR13: how a directory treats a node that comes back.
+// DIR13: how a directory treats a node that rejoins.
 #include <algorithm>
 
 #include "cluster/directory/object_directory.hpp"

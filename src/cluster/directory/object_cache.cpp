@@ -74,7 +74,7 @@ void object_cache::insert(const object_id& id, node_number owner, const wire::ob
 
 bool object_cache::make_room(shard& s, std::size_t bytes) noexcept {
     if (bytes > max_bytes_) return false;
-    // Erases the oldest copies that no look has used since they were last the oldest, and that are not pinned. The loop
+    // Erases the oldest copies that no read has used since they were last the oldest, and that are not pinned. The loop
     // goes through the list at most twice.
     for (std::size_t turns = 2 * s.order.size(); s.bytes + bytes > max_bytes_ && turns != 0; --turns) {
         const auto at = s.all.find(s.order.front());

@@ -1,22 +1,22 @@
 // Copies of objects that other nodes own: the node's cache. Transactions of this node read copies without a message.
 // The owner of an object knows which nodes have a copy. The owner tells these nodes to drop their copies before it
-// gives a transaction the write lock (object_directory.hpp, DIR12). A directory of coherent caches does the same (Censier and
-// Feautrier, "A New Solution to Coherence Problems in Multicache Systems", 1978).
+// gives a transaction the write lock (object_directory.hpp, DIR12). A directory of coherent caches does the same
+// (Censier and Feautrier, "A New Solution to Coherence Problems in Multicache Systems", 1978).
 //
 // Invariants:
-//   OBC1  While this node has a valid copy, the owner counts this node among the object's sharers, or has lost this node.
-//       So no transaction has the object locked for writing, and the copy is the object's current value.
+//   OBC1  While this node has a valid copy, the owner counts this node among the object's copy holders, or has lost
+//       this node. So no transaction has the object locked for writing, and the copy is the object's current value.
 //   OBC2  This node drops a copy before it sends a message to the owner. The message carries a clock no less than any
-//       that a look at the copy has found. The owner raises its own clock to that value before it gives a transaction
-//       the lock. So the commit that overwrites the object draws a version above all of these. Therefore TXN1 holds for a
-//       copy by this node's clock.
-//   OBC3  A transaction notes the number of invalidations before it asks an owner. This node keeps the answered value
-//       only if no invalidation has come since, because an invalidation may have overtaken the answer. Nor does this
-//       node keep a grant that is not later than one that it gave up. The message about the given-up grant may reach
+//       that a read of the copy has found. The owner raises its own clock to that value before it gives a transaction
+//       the lock. So the commit that overwrites the object draws a version above all of these. Therefore TXN1 holds for
+//       a copy by this node's clock.
+//   OBC3  A transaction records the number of invalidations before it asks an owner. This node keeps the answered value
+//       only if no invalidation has arrived since, because an invalidation may have overtaken the answer. Nor does this
+//       node keep a grant that is not later than one that it released. The message about the released grant may reach
 //       the owner late, and then ends both grants.
-//   OBC4  A commit that has read a copy pins it until its decision, instead of a read lock at the owner. A pinned copy is
-//       not dropped. An invalidated copy is no longer valid and gets no further pin. It is dropped with its last pin.
-//       The owner gets no answer until it asks again.
+//   OBC4  A commit that has read a copy pins it until its decision, instead of a read lock at the owner. A pinned copy
+//       is not dropped. An invalidated copy is no longer valid and gets no further pin. It is dropped with its last
+//       pin. The owner gets no answer until it asks again.
 //
 // Thread safety: every member may be called from any thread. No call waits while it holds a shard's lock.
 #pragma once
@@ -51,7 +51,7 @@ public:
 
     /// Returns the number of invalidations so far (OBC3).
     [[nodiscard]] std::uint64_t invalidations(const object_id& id);
-    /// Keeps a copy of what `owner` has answered. `invalidations` is the number before the question. Keeps nothing if
+    /// Keeps a copy of what `owner` has answered. `invalidations` is the number before the request. Keeps nothing if
     /// memory is lacking. Amortised O(bytes).
     void insert(const object_id& id, node_number owner, const wire::object_view& view, std::uint64_t invalidations);
 
@@ -60,7 +60,7 @@ public:
     void unpin(const object_id& id) noexcept;
 
     /// Drops the copy of an object that this node wants to write. Returns the message for the owner if there was a copy
-    /// and it is gone.
+    /// and it does not exist any more.
     [[nodiscard]] std::optional<wire::invalidation> release(const object_id& id);
     /// Drops a copy because the owner asks. Returns the message for the owner, or nothing if the copy has to stay for
     /// now.

@@ -8,7 +8,7 @@ namespace tutti::cluster {
 namespace {
 
 /// The largest size of the old values that an object keeps, whether or not a reader needs them. A stopped node makes no
-/// new promise until it is lost.
+/// new low watermark known until it is lost.
 constexpr std::size_t max_pending = std::size_t{4} << 20;
 /// The largest number of watched objects of a shard. A watcher that stops sleeping does not unregister, and other nodes
 /// may watch objects that do not exist.
@@ -86,14 +86,15 @@ void object_directory::read(const object_id& id, wire::object_view& view, std::u
 
 void object_directory::read_locked(shard& s, const object_id& id, wire::object_view& view, std::uint64_t at,
                                    lookup_hint* where) {
-    // A look at an unknown object makes no entry (DIR9). Otherwise strangers could fill the memory.
+    // A read of an unknown object makes no entry (DIR9). Otherwise other nodes could fill the memory.
     const auto found = s.objects.find(id);
     if (found == s.objects.end()) {
         view.owner = home_of(id, nodes_);
         view.where = view.owner == self_ ? wire::lookup_result::here : wire::lookup_result::elsewhere;
         view.exists = false;
         view.version = view.owner == self_ ? version_of_absent(s) : 0;
-        // DIR13: the object may have been a former process's. No reader asks for values that were forgotten here (DIR9).
+        // DIR13: the object may have been a former process's. No reader asks for values that were forgotten here
+        //        (DIR9).
         const bool is_unknown = (view.version > at || is_of_former(at)) && !injected(fault::absent_at_all_times);
         if (at != wire::newest && is_unknown) view.where = wire::lookup_result::too_old;
         view.valid_at = clock_.now();
@@ -126,8 +127,8 @@ void object_directory::read_locked(shard& s, const object_id& id, wire::object_v
     view.where = wire::lookup_result::here;
     view.owner = self_;
     view.exists = o.exists;
-    // The clock is read with the shard locked, so it is no later than the version (DIR4). It is no earlier either, since
-    // the clock was raised before the version was installed (DIR2).
+    // The clock is read with the shard locked, so it is no later than the version (DIR4). It is no earlier either,
+    // since the clock was raised before the version was installed (DIR2).
     view.valid_at = clock_.now();
     view.bytes = o.bytes;
 }
@@ -176,7 +177,7 @@ wire::lock_refusal object_directory::check_write_lock(shard& s, const object_id&
     if (o.writer.exists() && !is_write_locked(o)) o.writer = {};
     if (!o.here || o.version != version) return stale;
     if (excludes(s, id, who, as, true)) return outranked;
-    // The owner of a lock may have decided, because it was promised the lock. So the owner yields to no other
+    // The owner of a lock may have decided, because it was granted the lock. So the owner yields to no other
     // transaction.
     const bool loses_reservation = injected(fault::decided_loses_locks) && as.age != 0;
     if (o.is_locked() && !loses_reservation) return locked;
@@ -290,7 +291,7 @@ void object_directory::apply_decision_locked(shard& s, const object_id& id, obje
     const bool is_held = o.writer == who;
     if (is_held) o.writer = {};
     if (version < o.version || (version == o.version && !is_held)) {
-        // The object left by this decision, and has come back before this decision arrived here. The object came back
+        // The object left by this decision, and was back before this decision arrived here. The object returned
         // by a later decision, or because this decision erased the object and the new owner forgot it (DIR9).
         if (!o.history) return;
         const auto left = std::ranges::find(*o.history, who, &past::leaver);
@@ -404,9 +405,9 @@ void object_directory::set_answered_pointer(const object_id& id, node_number own
     if (owner == self_) return;
     shard& s = shard_of(id);
     const base::lock_guard hold{s.guard};
-    // A survey locks the shard after the loss was counted. So either the survey has this pointer, or the loss is seen
-    // here. A pointer that is missing in a survey may be a former process's last message. The object's home would then
-    // not hear that the object has ended.
+    // An ownership report locks the shard after the loss was counted. So either the ownership report has this pointer,
+    // or the loss is seen here. A pointer that is missing in an ownership report may be a former process's last
+    // message. The object's home would then not learn that the object has ended.
     if (losses_.load(std::memory_order_relaxed) == losses) set_pointer_locked(s, id, {id, owner, version}, home_knows);
 }
 
@@ -450,7 +451,7 @@ void object_directory::transfer_lost(const object_id& id, node_number from) {
 }
 
 void object_directory::report_transfer_lost(const object_id& id, wire::object_view& view) {
-    // A look that misses the flag asks again.
+    // A read that misses the flag asks again.
     const bool may_be =
         some_transfer_lost_.load(std::memory_order_relaxed) && !injected(fault::transfer_lost_without_report);
     if (view.where != wire::lookup_result::elsewhere || !may_be) return;

@@ -2,60 +2,62 @@
 // other objects.
 //
 // Invariants:
-//   DIR1  An object is `here` on at most one node, except between a decision and its arrival at the former owner. In that
-//       time, the former owner holds the object locked, so it is not read there. The object may even be back before the
-//       arrival.
-//   DIR2  An object's version grows with every commit that writes it, and is no higher than the clock of the node that it
-//       is on.
+//   DIR1  An object is `here` on at most one node, except between a decision and its arrival at the former owner. In
+//       that time, the former owner holds the object locked, so it is not read there. The object may even be back
+//       before the arrival.
+//   DIR2  An object's version grows with every commit that writes it, and is no higher than the clock of the node that
+//       it is on.
 //   DIR3  A write lock excludes every other lock; read locks share. Transactions do not wait for a lock: one that does
 //       not get it gives up, so there is no deadlock.
 //   DIR4  If a view of now says `here`, it was taken while the object was not locked for writing. The node's clock said
 //       `valid_at` or more by then.
 //   DIR5  A value that was overwritten here, or moved away from here, is kept for as long as a reader may ask for it
-//       (protocol/snapshot_tracker.hpp). It is kept with the times at which it was the latest. If the object has come from
-//       another node, that node knows the values before the first of these times.
+//       (protocol/snapshot_tracker.hpp). It is kept with the times at which it was the latest. If the object has come
+//       from another node, that node knows the values before the first of these times.
 //   DIR6  A view of time t shows a value that no writer of version t or less will replace. A transaction that locks the
-//       object when the clock says c gets a version above c, and the clock has said t before the look.
-//   DIR7  A node that watches an object, in the version that it has here, is told of its next change once. Both watch and
-//       change look at the object with its shard locked. So the watch finds another version, or the change finds the
-//       watcher. A shard keeps at most `max_watched` watched objects. A new watch may therefore tell the watchers of
-//       another, unchanged object.
-//   DIR8  An object is reserved for at most one thread. If the reservation is firm, the store gives no other thread a
-//       write lock of the object. If a firm reservation is also `before_write`, the store gives no other thread a read lock
-//       either. If the reservation is not firm, transactions that go first, and those of the same execution, still get
-//       these locks. A transaction that had locked the object before may still write or unlock it. Every transaction
-//       may look at it. A reservation passes to a firm one, and to one that goes first.
+//       object when the clock says c gets a version above c, and the clock has said t before the read.
+//   DIR7  A node that watches an object, in the version that it has here, is notified of its next change once. Both
+//       watch and change read the object with its shard locked. So the watch finds another version, or the change finds
+//       the watcher. A shard keeps at most `max_watched` watched objects. A new watch may therefore tell the watchers
+//       of another, unchanged object.
+//   DIR8  An object is reserved for at most one thread. If the reservation is irrevocable, the directory gives no other
+//       thread a write lock of the object. If an irrevocable reservation is also `before_write`, the directory gives no
+//       other thread a read lock either. If the reservation is not irrevocable, transactions that have precedence, and
+//       those of the same execution, still get these locks. A transaction that had locked the object before may still
+//       write or unlock it. Every transaction may read it. A reservation passes to an irrevocable one, and to one that
+//       has precedence.
 //   DIR9  A directory keeps the objects that are here and, at homes, the pointers to objects that are elsewhere. The
-//       number of its other entries is bounded (`limits`). These other entries may be forgotten while they are neither
+//       number of its other entries is bounded (`limits`). These other entries may be evicted while they are neither
 //       locked nor reserved, and no reader asks for an older value:
-//         - at its home, an object that does not exist here. The highest version of the forgotten objects stays, one
+//         - at its home, an object that does not exist here. The highest version of the evicted objects stays, one
 //           for each shard. Every id without an entry has that version. So a transaction that sees such an object
 //           missing takes no older time than one that saw it erased.
-//         - elsewhere, an object that does not exist here: its home is told, and owns it from then on.
+//         - elsewhere, an object that does not exist here: the node tells its home, which owns it from then on.
 //         - elsewhere, a pointer. If the object itself left it, and the home may not know where it leads, the home is
-//           told. So the home knows, or will know, whatever a node has forgotten.
+//           told. So the home knows, or will know, whatever a node has evicted.
 //
-//   DIR10 Looks without the shard's lock see the shown part of an object (seqlock_object.hpp), which is the object's current
-//       state. The shown part is hidden before the object changes or is locked for writing. The shown part is also
-//       hidden before a commit draws the object's next version.
-//   DIR11 While an object is shown, its version and its bytes are in the shown part, and the entry may be outdated. A
-//       commit in place writes the shown part without the shard's lock. So a thread with that lock reads an entry only
-//       after hiding it (hide() updates the entry). A commit in place writes no object that is guarded. An object is
+//   DIR10 Reads without the shard's lock see the shown part of an object (seqlock_object.hpp), which is the object's
+//       current state. The shown part is hidden before the object changes or is locked for writing. The shown part is
+//       also hidden before a commit draws the object's next version.
+//   DIR11 While an object is shown, its version and its bytes are in the shown part, and the entry may be outdated. An
+//       in-place commit writes the shown part without the shard's lock. So a thread with that lock reads an entry only
+//       after hiding it (hide() updates the entry). An in-place commit writes no object that is guarded. An object is
 //       guarded if it is locked, reserved or watched, or if it has old values, or may have to keep some.
-//   DIR12 A node that was told to keep a copy of an object is one of its *sharers*. The node stays a sharer until it says
-//       that it has no copy of that grant or a later one. A lost node stays a sharer until every remaining node has
-//       reported its loss (protocol/lost_nodes.hpp). An object that has sharers is not locked for writing. A writer has
-//       the sharers told. From then on there are no new sharers until the object is written, or looked at many times. A
-//       grant is a value of the clock. Each new grant is later than any grant that a message of or to a sharer has
-//       named. So no late message concerns a new grant. (object_cache.hpp is the sharers' side.)
-//   DIR13 Pointers to a node that has come back, of a version up to that of its return, lead to objects that have ended.
-//       At its home, such an object is here, does not exist, and has the version of the return. Elsewhere, the pointer
-//       leads to the new process, which does not know the object, and so to the home. About times before its return,
-//       the new process only says which objects it knows to have been elsewhere then. A survey has all pointers that
-//       stay: answers to questions that were asked before a node was lost leave no pointers.
+//   DIR12 A node that was told to keep a copy of an object is one of its *copy holders*. The node stays a copy holder
+//       until it reports that it has no copy of that grant or a later one. A lost node stays a copy holder until every
+//       remaining node has reported its loss (protocol/lost_nodes.hpp). An object that has copy holders is not locked
+//       for writing. A writer has the copy holders notified. From then on there are no new copy holders until the
+//       object is written, or read many times. A grant is a value of the clock. Each new grant is later than any grant
+//       that a message of or to a copy holder has named. So no late message concerns a new grant. (object_cache.hpp is
+//       the copy holders' side.)
+//   DIR13 Pointers to a node that has rejoined, of a version up to its rejoin version, lead to objects that have ended.
+//       At its home, such an object is here, does not exist, and has the rejoin version. Elsewhere, the pointer
+//       leads to the new process, which does not know the object, and so to the home. About times before that version,
+//       the new process only reports which objects it knows to have been elsewhere then. An ownership report has all
+//       pointers that stay: answers to requests that were sent before a node was lost leave no pointers.
 //
 // Thread safety: every member may be called from any thread. No call waits while it holds a shard's lock, with one
-// exception. A commit at once that holds a shard's lock takes the lock of a shard with a higher number. All other calls
+// exception. A local commit that holds a shard's lock takes the lock of a shard with a higher number. All other calls
 // hold one shard's lock at a time.
 #pragma once
 
@@ -80,19 +82,19 @@ namespace tutti::cluster {
 
 using wire::transaction_name;
 
-/// The receiver of a store's reports of changes.
+/// The receiver of a directory's reports of changes.
 class change_listener {
 public:
     virtual ~change_listener() = default;
     /// Reports that an object has changed. Blocks of the nodes `watchers` may sleep until then. Any thread may call
     /// this, even one that holds locks that order commits, so it must not wait.
     virtual void on_change(const object_id& id, std::span<const node_number> watchers) = 0;
-    /// Tells the object's home that `owner` has it from `version` on, because this node is about to forget this (DIR9).
-    /// Returns false if the home cannot be told now. Called as `on_change` is, and with a shard locked.
+    /// Tells the object's home that `owner` has it from `version` on, because this node is about to evict the entry
+    /// (DIR9). Returns false if the home cannot be told now. Called as `on_change` is, and with a shard locked.
     [[nodiscard]] virtual bool report_eviction(const object_id& id, node_number owner,
                                                std::uint64_t version) noexcept = 0;
-    /// Asks a sharer to drop its copy of that grant, because a transaction wants to write the object (DIR12). Any thread
-    /// may call this, so it must not wait. Called again if the message is lost.
+    /// Asks a copy holder to drop its copy of that grant, because a transaction wants to write the object (DIR12). Any
+    /// thread may call this, so it must not wait. Called again if the message is lost.
     virtual void invalidate_copy(const object_id& id, node_number holder, std::uint64_t grant) noexcept = 0;
 };
 
@@ -102,7 +104,7 @@ public:
         : self_{self}, nodes_{nodes}, clock_{clock}, readers_{readers} {}
 
     /// Sets the receiver of reports. Call it before any other member.
-    void notify(change_listener& receiver) noexcept { listener_ = &receiver; }
+    void set_listener(change_listener& receiver) noexcept { listener_ = &receiver; }
 
     /// The limits of each of the `shards` shards (DIR9). Entries that may not be forgotten yet are not counted.
     struct limits {
@@ -113,39 +115,39 @@ public:
     /// Sets the limits. Call it before any other member.
     void limit(limits to) noexcept { limits_ = to; }
 
-    /// Where and how a look has found an object, as a hint for the next look. The hint keeps nothing alive or locked.
+    /// Where and how a read has found an object, as a hint for the next read. The hint keeps nothing alive or locked.
     struct lookup_hint {
         seqlock_object* object = nullptr;                   ///< null: it is not shown
-        std::uint64_t word = seqlock_object::initial_word;  ///< the word that a look without a lock has seen there
+        std::uint64_t word = seqlock_object::initial_word;  ///< the word that a read without a lock has seen there
     };
-    /// Returns the object as it is now, or as it was at time `at`. A transaction that looks holds no lock yet, so its
+    /// Returns the object as it is now, or as it was at time `at`. A transaction that reads holds no lock yet, so its
     /// own locks cannot be in its way.
     /// REQUIRES: the clock has said `at`.
     void read(const object_id& id, wire::object_view& view, std::uint64_t at = wire::newest) {
         read(id, view, at, nullptr);
     }
-    /// Looks, and sets `found` for a later look.
+    /// Reads, and sets `found` for a later read.
     void read(const object_id& id, wire::object_view& view, std::uint64_t at, lookup_hint& found) {
         read(id, view, at, &found);
     }
-    /// Returns the object as it is now, for a look of that node, which may be told to keep a copy (DIR12).
+    /// Returns the object as it is now, for a read by that node, which may be told to keep a copy (DIR12).
     void read_and_grant_copy(const object_id& id, wire::object_view& view, node_number with);
-    /// Sets how many looks of other nodes at an object, without a write, are enough at first for copies of it. Later
+    /// Sets how many reads of an object by other nodes, without a write, are enough at first for copies of it. Later
     /// results adjust this number. 0: there are no copies. Call it before any other member. (DIR12)
     void set_copy_threshold(unsigned reads) noexcept { copy_threshold_ = static_cast<std::int16_t>(reads); }
     /// Returns the usual number for a cluster of `nodes` nodes. The number grows with `nodes`, because a copy is for
-    /// one node, which may never look again.
+    /// one node, which may never read the object again.
     [[nodiscard]] static constexpr unsigned default_copy_threshold(node_number nodes) noexcept {
         return std::max(8u, 2u * nodes);
     }
-    /// Tells the sharers that a transaction wants to write the object (DIR12).
+    /// Tells the copy holders that a transaction wants to write the object (DIR12).
     void invalidate_copies(const object_id& id);
-    /// Notes that `from` has no copy of that grant or an earlier one (DIR12).
+    /// Records that `from` has no copy of that grant or an earlier one (DIR12).
     void on_copy_dropped(const wire::invalidation& message, node_number from);
     /// Returns true and the object as it is now, without a lock, if it is shown there. Returns false if the caller has
-    /// to use look. O(bytes).
+    /// to use `read`. O(bytes).
     [[nodiscard]] bool reread(lookup_hint& found, const object_id& id, wire::object_view& view) const;
-    /// Looks again, and copies the value to `to`. Returns false also if the value has another image. The view has no
+    /// Reads again, and copies the value to `to`. Returns false also if the value has another image. The view has no
     /// bytes.
     [[nodiscard]] bool reread(lookup_hint& found, const object_id& id, const detail::typed_bytes& to,
                               wire::object_view& view) const noexcept;
@@ -161,14 +163,14 @@ public:
 
     /// Reserves the object for the thread of `how`, unless the object is elsewhere, or another thread's reservation
     /// stays (DIR8). Nor is the object reserved if the thread may have no `more`. If the object cannot be reserved, a
-    /// firm request is answered busy or too_large. Any other request only gets the view. The view is that of now, with
-    /// the bytes if `how.values`. The answer is also busy while another transaction's lock is in the way, though the
-    /// object is reserved by then. Returns true if the object was not the thread's before, and now is.
+    /// irrevocable request is answered busy or too_large. Any other request only gets the view. The view is that of
+    /// now, with the bytes if `how.values`. The answer is also busy while another transaction's lock is in the way,
+    /// though the object is reserved by then. Returns true if the object was not the thread's before, and now is.
     [[nodiscard]] bool reserve(const object_id& id, const wire::reserve& how, bool more, wire::object_view& view);
     void end_reservation(const object_id& id, std::uint32_t thread) noexcept;
 
-    /// Registers a watcher (DIR7). Returns false if the object is not here in that version, or if only a lost node knows
-    /// its next state.
+    /// Registers a watcher (DIR7). Returns false if the object is not here in that version, or if only a lost node
+    /// knows its next state.
     [[nodiscard]] bool watch(const object_id& id, std::uint64_t version, node_number who);
 
     /// Carries out the decision for an object that `who` holds the write lock of. The object gets the bytes, ceases to
@@ -178,31 +180,31 @@ public:
 
     struct local_write;
     static constexpr std::size_t max_local_objects = 16;
-    /// One object of a commit in place.
+    /// One object of an in-place commit.
     struct in_place_write {
         seqlock_object* at;
-        std::uint64_t word;           ///< the word that a look has seen there
+        std::uint64_t word;           ///< the word that a read has seen there
         detail::typed_bytes written;  ///< the new value; none: it is only read
     };
     /// Commits as commit_locally does, without a shard's lock. Every object must be shown and free, and must stay as
-    /// the look has seen it (DIR11). Returns false if nothing has happened, and another way may succeed. REQUIRES: each
+    /// the read has seen it (DIR11). Returns false if nothing has happened, and another way may succeed. REQUIRES: each
     /// object once, at least one of them written. O(objects), with one read-modify-write of a word for each written
     /// object, and one of the clock.
     [[nodiscard]] bool commit_in_place(std::span<const in_place_write> all, std::uint64_t& version) noexcept;
     /// Commits a transaction that only uses objects of this node: validates, draws the version, and installs. Holds the
     /// locks of the shards meanwhile, instead of the objects' locks. Nothing has happened if it returns anything but
-    /// `none`, or throws std::bad_alloc. REQUIRES: at most `max_local_objects` objects, each once. O(objects); locks at most
-    /// as many shards.
+    /// `none`, or throws std::bad_alloc. REQUIRES: at most `max_local_objects` objects, each once. O(objects); locks at
+    /// most as many shards.
     [[nodiscard]] wire::lock_refusal commit_locally(std::span<local_write> all, const transaction_name& who,
                                                     const wire::precedence& as, std::uint64_t& version);
     /// Installs an object that arrives.
     /// REQUIRES: the decision is made, and its former owner still holds the object locked, or has released it by this
     /// decision.
     void install(const object_id& id, bool exists, const std::string& bytes, std::uint64_t version, node_number from);
-    /// Notes a node's answer which node owns the object. Ignores older knowledge. `home_knows`: the answer is from the
-    /// home.
+    /// Records a node's answer which node owns the object. Ignores older knowledge. `home_knows`: the answer is from
+    /// the home.
     void set_pointer(const object_id& id, node_number owner, std::uint64_t version, bool home_knows = false);
-    /// Notes an answer to a question that was asked when losses() returned `losses`. Ignores the answer if a node was
+    /// Records an answer to a request that was sent when losses() returned `losses`. Ignores the answer if a node was
     /// lost since (DIR13).
     void set_answered_pointer(const object_id& id, node_number owner, std::uint64_t version, bool home_knows,
                               std::uint64_t losses);
@@ -223,16 +225,16 @@ public:
     [[nodiscard]] bool is_lost(node_number node) const noexcept {
         return lost_[node % lost_.size()].load(std::memory_order_seq_cst);
     }
-    /// Notes that the object was to move here from that node, which was lost meanwhile. Whether the move was decided is
-    /// unknown. The object is not here.
+    /// Records that the object was to move here from that node, which was lost meanwhile. Whether the move was decided
+    /// is unknown. The object is not here.
     void transfer_lost(const object_id& id, node_number from);
-    /// Completes a look that has found the object elsewhere. A node that was sent here for an object that never came is
-    /// told which node had it.
+    /// Completes a read that has found the object elsewhere. A node that was sent here for an object whose transfer was
+    /// lost is told which node had it.
     void report_transfer_lost(const object_id& id, wire::object_view& view);
 
-    // ---- DIR13: nodes that come back (returning.cpp)
+    // ---- DIR13: nodes that rejoin (node_rejoin.cpp)
 
-    /// Stops counting a lost node as a sharer (DIR12, lost_nodes.hpp).
+    /// Stops counting a lost node as a copy holder (DIR12, lost_nodes.hpp).
     void stop_counting_copies_of(node_number node) noexcept {
         has_copies_[node % lost_.size()].store(false, std::memory_order_seq_cst);
     }
@@ -240,8 +242,8 @@ public:
     [[nodiscard]] std::uint64_t first_transaction_of(node_number node) const noexcept {
         return first_transactions_[node % first_transactions_.size()].load(std::memory_order_relaxed);
     }
-    /// Stops all questions to that node until `admit`. seq_cst: the partner is `ties`, which counts first and checks
-    /// for the loss second.
+    /// Stops all requests to that node until `admit`. seq_cst: the partner is `peer_references`, which counts first and
+    /// checks for the loss second.
     void mark_lost(node_number node) noexcept {
         lost_[node % lost_.size()].store(true, std::memory_order_seq_cst);
         losses_.fetch_add(1, std::memory_order_relaxed);  // the partner is set_answered_pointer
@@ -271,7 +273,7 @@ public:
     void erase_lost(const object_id& id, std::uint64_t seen, std::uint64_t version);
     /// Returns the known owner and version of each object that is elsewhere, or has its home elsewhere.
     [[nodiscard]] std::vector<wire::owner_update> list_owned_elsewhere();
-    /// Begins the directory of a returning node. Objects homed here and listed in `elsewhere` are at the node named
+    /// Begins the directory of a rejoining node. Objects homed here and listed in `elsewhere` are at the node named
     /// there. Every other object homed here does not exist at this version.
     /// REQUIRES: this node is new, and no other node has sent a request to it.
     void reset(std::uint64_t version, std::span<const wire::owner_update> elsewhere);
@@ -279,14 +281,14 @@ public:
     void erase_former(node_number node, std::uint64_t version);
     /// Returns the owner as far as this node knows, or else the home.
     [[nodiscard]] node_number owner_of(const object_id& id);
-    /// Counts of the store. For each shard, a number is that of one moment.
+    /// Counts of the directory. For each shard, a number is that of one moment.
     struct statistics {
         std::uint64_t objects = 0;            ///< objects that exist here
-        std::uint64_t directory_entries = 0;  ///< these objects, pointers, and traces of erased objects
+        std::uint64_t directory_entries = 0;  ///< these objects, pointers, and erased entries
         std::uint64_t old_versions = 0, old_version_bytes = 0;
         std::uint64_t outranked = 0;  ///< locks that were refused because of a reservation
         std::uint64_t reservations_lost =
-            0;  ///< reservations that a transaction which goes first has taken over or passed
+            0;  ///< reservations that a transaction which has precedence has taken over or passed
         std::uint64_t cached_elsewhere = 0;  ///< objects that other nodes have copies of
         std::uint64_t transfers_lost = 0;    ///< objects that were to move here from a lost node
     };
@@ -323,7 +325,7 @@ private:
         bool home_knows = true;                     ///< of a pointer: the home knows it
         bool listed = false;                        ///< in the list of pointers or of erased objects
         bool is_lock_free_readable = false;         ///< DIR10
-        seqlock_object* seqlock = nullptr;          ///< where it is shown; null: no look has asked for it
+        seqlock_object* seqlock = nullptr;          ///< where it is shown; null: no read has asked for it
         [[nodiscard]] bool is_locked() const noexcept { return writer.exists() || !readers.empty(); }
     };
     using watchers = std::vector<node_number>;
@@ -341,19 +343,19 @@ private:
         std::vector<copy_holder> all;
         bool notified = false;
         std::uint32_t granted = 0;  ///< number of copies
-        std::uint64_t reads = 0;    ///< looks that the returned copies have answered
+        std::uint64_t reads = 0;    ///< reads that the returned copies have served
     };
-    /// The looks at the objects of one hash (DIR12).
+    /// The reads of the objects of one hash (DIR12).
     struct read_count {
-        std::int16_t reads = 0;   ///< looks of other nodes since one of them was written
-        std::int16_t enough = 0;  ///< enough looks for copies; 0: not known yet
+        std::int16_t reads = 0;   ///< reads by other nodes since one of them was written
+        std::int16_t enough = 0;  ///< enough reads for copies; 0: not known yet
     };
     using copied_objects = std::unordered_map<object_id, copy_holders, object_id_hash>;
     static constexpr std::size_t read_counts = 64;
     struct alignas(64) shard {
         base::lock guard;
         std::unordered_map<object_id, object, object_id_hash> objects;
-        std::uint64_t drops = 0;  ///< how many entries were dropped: an entry that a commit at once has found may be
+        std::uint64_t drops = 0;  ///< how many entries were dropped: an entry that a local commit has found may be
                                   ///< one of them
         std::unordered_map<object_id, watchers, object_id_hash> watched;      ///< DIR7
         std::unordered_map<object_id, reservation, object_id_hash> reserved;  ///< DIR8
@@ -364,7 +366,7 @@ private:
         std::deque<object_id> kept;        ///< objects with a history, and some that had one
         // DIR9. Listed entries may have changed or been dropped since.
         std::deque<object_id> pointers, erased;
-        std::size_t changes_until_scan = 0;  ///< how many changes until the next look at `erased`
+        std::size_t changes_until_scan = 0;  ///< how many changes until the next scan of `erased`
         std::uint64_t version_of_absent = 0;
         std::deque<seqlock_object> seqlock_objects;  ///< SEQ4
         seqlock_object* spare_seqlock_object = nullptr;
@@ -390,7 +392,7 @@ private:
         const object_id& id_;
         object& object_;
     };
-    /// Hides an object during a look with the shard's lock. The object does not change meanwhile.
+    /// Hides an object during a read with the shard's lock. The object does not change meanwhile.
     class hide_guard {
     public:
         explicit hide_guard(object& o) noexcept : object_{o}, was_shown_{o.is_lock_free_readable} { hide(o); }
@@ -413,7 +415,7 @@ private:
         o.version = o.seqlock->version();
         o.seqlock->copy_to(o.bytes);  // has the same size as before: needs no memory
     }
-    /// Shows the object if looks may see it (DIR10).
+    /// Shows the object if reads may use it (DIR10).
     /// REQUIRES: it is hidden.
     static void show(const shard& s, const object_id& id, object& o) noexcept {
         const bool is_seen = !o.writer.exists() || injected(fault::show_locked);
@@ -429,7 +431,7 @@ private:
     }
     /// Returns true if the object is guarded (DIR11).
     [[nodiscard]] static bool is_guarded(const shard& s, const object_id& id, const object& o) noexcept;
-    /// Makes a place where the object is shown from now on, whenever this is allowed.
+    /// Makes a seqlock object where the object is shown from now on, whenever this is allowed.
     static void make_shown(shard& s, const object_id& id, object& o);
 
     shard& shard_of(const object_id& id) noexcept { return shards_[(object_id_hash{}(id) >> 20) % shards_.size()]; }
@@ -439,25 +441,25 @@ private:
     void erase(shard& s, const object_id& id);
     void read(const object_id& id, wire::object_view& view, std::uint64_t at, lookup_hint* found);
     void read_locked(shard& s, const object_id& id, wire::object_view& view, std::uint64_t at, lookup_hint* found);
-    /// Makes a node a sharer (DIR12).
+    /// Makes a node a copy holder (DIR12).
     /// REQUIRES: the object is here, exists, and is not locked for writing.
     [[nodiscard]] bool grant_copy(shard& s, const object_id& id, object& o, node_number with, std::uint64_t grant);
-    /// Returns true if the object has sharers, apart from lost ones that no longer count (DIR12).
+    /// Returns true if the object has copy holders, apart from lost ones that no longer count (DIR12).
     [[nodiscard]] bool has_copy_holders(shard& s, const object_id& id) const {
         return !s.copied.empty() && !injected(fault::write_despite_copies) && find_copy_holders(s, id);
     }
     [[nodiscard]] bool find_copy_holders(shard& s, const object_id& id) const;
-    /// Removes a lost node from all sharers (DIR12).
+    /// Removes a lost node from all copy holders (DIR12).
     /// REQUIRES: that node is lost.
     void drop_copy_holder(node_number node);
-    /// Ends the sharing of an object that no node has a copy of any more (DIR12).
+    /// Ends the copies of an object that no node has a copy of any more (DIR12).
     static void end_copies(shard& s, copied_objects::iterator at);
     [[nodiscard]] read_count& read_count_of(shard& s, const object_id& id) const noexcept {
         read_count& c = s.reads[(object_id_hash{}(id) >> 30) % read_counts];
         if (c.enough == 0) c.enough = copy_threshold_;
         return c;
     }
-    /// Notes that the object is written: no node has a copy of it any more.
+    /// Records that the object is written: no node has a copy of it any more.
     void restart_read_count(shard& s, const object_id& id) noexcept {
         if (copy_threshold_ == 0) return;
         read_count_of(s, id).reads = 0;
@@ -472,8 +474,8 @@ private:
     class locked_shards;
     [[nodiscard]] wire::lock_refusal check_lock(local_write& of, const transaction_name& who,
                                                 const wire::precedence& as);
-    /// Installs the written objects, unlocks them, and notes their watchers. Cannot fail, like the decisions of other
-    /// commits.
+    /// Installs the written objects, unlocks them, and collects their watchers. Cannot fail, like the decisions of
+    /// other commits.
     void install_local(std::span<local_write> all, const transaction_name& who, std::uint64_t version,
                        locked_shards& hold) noexcept;
     void tidy(std::span<local_write> all);
@@ -517,7 +519,7 @@ private:
         const std::uint64_t ended = ended_[o.owner % ended_.size()].load(std::memory_order_acquire);
         return ended != 0 && o.version <= ended && !injected(fault::trust_former_pointers);
     }
-    /// Returns true if a pointer leads to an object that has ended, and this is its home, which has to say so.
+    /// Returns true if a pointer leads to an object that has ended, and this is its home, which has to report this.
     [[nodiscard]] bool must_erase_lost(const object_id& id, const object& o) const noexcept {
         return !o.here && is_of_former(o) && home_of(id, nodes_) == self_;
     }
@@ -542,7 +544,7 @@ private:
         if (!receiver.empty()) listener_->on_change(id, receiver);
     }
     void read_past(const object& o, wire::object_view& view, std::uint64_t at) const;
-    /// Keeps the value that ends at `version` if a reader may ask for it, and forgets values that are no longer needed.
+    /// Keeps the value that ends at `version` if a reader may ask for it, and drops values that are no longer needed.
     void retire(shard& s, const object_id& id, object& o, std::uint64_t version) {
         const std::uint64_t needed = readers_.oldest_read_time();
         if (!s.kept.empty() || version > needed) retire(s, id, o, version, needed);
@@ -561,10 +563,10 @@ private:
     std::int16_t copy_threshold_ = 0;
     std::array<shard, shards> shards_;
     std::array<std::atomic<bool>, max_nodes> lost_{};
-    std::array<std::atomic<bool>, max_nodes> has_copies_{};  ///< DIR12: lost nodes that count as sharers
+    std::array<std::atomic<bool>, max_nodes> has_copies_{};  ///< DIR12: lost nodes that count as copy holders
     std::atomic<std::uint64_t> losses_{0};
     std::atomic<bool> some_transfer_lost_{false};
-    std::uint64_t returned_at_ = 0;  ///< DIR13: the version of this node's return
+    std::uint64_t returned_at_ = 0;  ///< DIR13: the rejoin version of this node
     std::array<std::atomic<std::uint64_t>, max_nodes>
         first_transactions_{};                                   ///< the first transaction of each node's running
                                                                  ///< process
@@ -588,13 +590,13 @@ TUTTI_ALWAYS_INLINE bool object_directory::reread(lookup_hint& found, const obje
     return true;
 }
 
-/// One object of a commit at once.
+/// One object of a local commit.
 struct object_directory::local_write {
     const object_id* id;
     std::uint64_t version;  ///< the version that was read
     std::string* fresh;     ///< null: it is only read. Used as by `apply_decision`
     wire::action what;
-    // Set by the store:
+    // Set by the directory:
     shard* in = nullptr;
     object* at = nullptr;
     std::uint64_t drops = 0;        ///< `at` is valid while its shard has dropped no more entries

@@ -5,9 +5,9 @@
 // (placement::writer).
 //
 // A node that gave an object away keeps a *pointer* to the next owner, with the version at which the object moved. The
-// home gets a pointer by a separate message (place). A pointer is replaced only by one of a higher version. So messages
-// that overtake each other do no harm, and pointers lead through ever later owners to the last. Whether a look begins
-// at the node's own pointer or at the home affects only the speed (pointer_predictor.hpp).
+// home gets a pointer by a separate message (owner_update). A pointer is replaced only by one of a higher version. So
+// messages that overtake each other do no harm, and pointers lead through ever later owners to the last. Whether a read
+// begins at the node's own pointer or at the home affects only the speed (pointer_predictor.hpp).
 #pragma once
 
 #include <cstdint>

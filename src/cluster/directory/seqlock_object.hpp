@@ -1,28 +1,29 @@
 // The shown part of an object, which this node's own transactions may read and write without the lock of its shard. An
-// object is shown if it is small, and is not locked for writing. tutti/cluster/seqlock_object_base.hpp defines the layout and the
-// look. The shown part is a sequence lock (Boehm, "Can seqlocks get along with programming language memory models?",
-// MSPC 2012), whose word is also the object's lock. The word is *closed* while the object changes, is locked for
-// writing, or is not here. The word is *guarded* while a write would have to look at more than the object's bytes.
+// object is shown if it is small, and is not locked for writing. tutti/cluster/seqlock_object_base.hpp defines the
+// layout and the read. The shown part is a sequence lock (Boehm, "Can seqlocks get along with programming language
+// memory models?", MSPC 2012), whose word is also the object's lock. The word is *closed* while the object changes, is
+// locked for writing, or is not here. The word is *guarded* while a write would have to check more than the object's
+// bytes.
 //
-//   SEQ1  A writer closes the word, and then stores the changes. The release fence after begin_write() keeps this order.
-//       Partners: the acquire loads in seqlock_object_base::read_consistently, between its two loads of the word. A look that has read any new
-//       value finds another word when it compares.
-//   SEQ2  A writer stores the open word with release. Partners: the acquire load of the word in seqlock_object_base::read_consistently, and
-//       begin_write(). Both see all earlier stores.
-//   SEQ3  A commit closes the word before it draws its version by a step of the clock. A look has read the clock before
+//   SEQ1  A writer closes the word, and then stores the changes. The release fence after begin_write() keeps this
+//       order. Partners: the acquire loads in seqlock_object_base::read_consistently, between its two loads of the
+//       word. A read that has read any new value finds another word when it compares.
+//   SEQ2  A writer stores the open word with release. Partners: the acquire load of the word in
+//       seqlock_object_base::read_consistently, and begin_write(). Both see all earlier stores.
+//   SEQ3  A commit closes the word before it draws its version by a step of the clock. A read has read the clock before
 //       it compares the word: between its two loads of the word, or when its attempt began. Steps of the clock are
-//       seq_cst read-modify-writes in one order. Suppose a look finds a clock of the commit's version or more. Then the
-//       look has synchronized with the step that drew the version, directly or by the messages that have brought this
-//       clock. So the look finds the closed word when it compares. Hence the values that a look has read were current,
-//       and not locked for writing, at some moment. At that moment, the clock was no less than the value that the look
+//       seq_cst read-modify-writes in one order. Suppose a read finds a clock of the commit's version or more. Then the
+//       read has synchronized with the step that drew the version, directly or by the messages that have brought this
+//       clock. So the read finds the closed word when it compares. Hence the values that a read has read were current,
+//       and not locked for writing, at some moment. At that moment, the clock was no less than the value that the read
 //       has found. The commit that replaces them has a higher version than that.
-//   SEQ4  The memory of a shown part keeps its type for as long as the store exists. A dropped entry passes the part on
-//       to another entry. The part's name changes while the word is closed, after the fence of SEQ1. A look compares the
-//       name between its two loads of the word.
-//   SEQ5  A word never recurs once its object has changed, been locked for writing, or become guarded or free. So if the
-//       word is unchanged since a look, the object is, too. A commit that closes the word in one step from that value
-//       may write the object. Steps that close a word are seq_cst. So are the checks of other words by a commit that
-//       has closed some. So of two commits that have each read what the other one writes, at least one finds the
+//   SEQ4  The memory of a shown part keeps its type for as long as the directory exists. A dropped entry passes the
+//       part on to another entry. The part's name changes while the word is closed, after the fence of SEQ1. A read
+//       compares the name between its two loads of the word.
+//   SEQ5  A word never recurs once its object has changed, been locked for writing, or become guarded or free. So if
+//       the word is unchanged since a read, the object is, too. A commit that closes the word in one step from that
+//       value may write the object. Steps that close a word are seq_cst. So are the checks of other words by a commit
+//       that has closed some. So of two commits that have each read what the other one writes, at least one finds the
 //       other's word closed.
 //
 // Thread safety: only the thread that has closed it may call show, reopen, recycle and reuse. Only the holder of
@@ -54,7 +55,7 @@ public:
     }
 
     /// Closes the word. Waits while another thread has it closed.
-    /// REQUIRES: the word is open, or closed by a commit in place.
+    /// REQUIRES: the word is open, or closed by an in-place commit.
     void begin_write() noexcept {
         constexpr unsigned max_tries = 64;  // in a row; the commit that has closed the word may not be running
         for (unsigned turn = 1;; ++turn) {
@@ -112,7 +113,7 @@ public:
     [[nodiscard]] std::size_t size() const noexcept { return shape_.load(std::memory_order_relaxed) >> 1; }
     void copy_to(std::string& bytes) const { copy(size(), bytes); }
 
-    /// Returns true, the object as a look with the lock does, apart from `where` and the owner, and the word that was
+    /// Returns true, the object as a read with the lock does, apart from `where` and the owner, and the word that was
     /// seen. Returns false if it is closed, or shows another object by now; the view is then invalid. O(bytes). Throws
     /// std::bad_alloc.
     [[nodiscard]] bool try_read(const object_id& id, const logical_clock& clock, wire::object_view& view,

@@ -63,8 +63,8 @@ wire::prepare_reply commit_participant::prepare(wire::prepare&& what) {
     if (const auto at = prepared_.find(what.who); at != prepared_.end()) return at->second.answer;
     if (const auto known = outcome_of(what.who)) return *known;
     wire::lock_refusal why = wire::lock_refusal::stale;
-    // A node with that many undecided prepares in one thread gets no more locks. Nor does a process whose locks on_node_lost()
-    // has already freed.
+    // A node with that many undecided prepares in one thread gets no more locks. Nor does a process whose locks
+    // on_node_lost() has already freed.
     if (history_of(what.who).open < remembered_outcomes && !objects_.is_process_lost(what.who)) why = lock_all(what);
     if (why != wire::lock_refusal::none) {
         const wire::prepare_reply no{.yes = false, .version = 0, .why = why};

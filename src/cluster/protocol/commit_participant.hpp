@@ -3,9 +3,9 @@
 //
 // Invariants:
 //   CMT1  A transaction that was answered yes holds all of its locks until its decision arrives, and no longer.
-//   CMT2  Every message may come twice, late, or after a message that was sent later. The first message determines the
-//       outcome. For each slot (a thread of a node), the last `remembered_outcomes` outcomes are known. An older prepare belongs
-//       to a transaction that its sender has given up long ago, and is refused without a trace.
+//   CMT2  Every message may arrive twice, late, or after a message that was sent later. The first message determines
+//       the outcome. For each slot (a thread of a node), the last `remembered_outcomes` outcomes are known. An older
+//       prepare belongs to a transaction that its sender has given up long ago. It is refused, and nothing is recorded.
 //   CMT3  A decision to abort that overtakes its prepare is remembered, so that the prepare finds the decision.
 //   CMT4  Consider a transaction that was decided here, and of which the sender has a part. The part here is not shown
 //       until the sender has the decision, or is lost. So if this node is lost before the sender learns the decision,
@@ -16,27 +16,28 @@
 //       says `aborted` if it was told so, has answered no, or will answer no. A participant will answer no once it has
 //       lost the process that runs the transaction, because it then refuses a prepare. A participant that may have
 //       known the decision, and has forgotten it, says that it does not know.
-//   CMT6  The verdict of a participant that was lost since the prepare is ignored. Another process with its number does
-//       not know the transaction.
-//   CMT7  Read locks stay until every remaining participant has said what it knows. Its message has a clock no less than
-//       its clock when it took its own locks. So a writer that overwrites one of the read objects has a high enough
-//       version. The writer's version is above the time of every reader that has read an object that the transaction
-//       was to overwrite.
-//   CMT8  Nothing changes any more once a survey was given to a succeeding process, except by CMT9.
-//   CMT9  An operator may settle a transaction that stays in doubt once every remaining participant has said that it does
-//       not know. Only the participant with the lowest number settles it, and tells the others. So two operators cannot
-//       settle it in two ways. A commit gets a version above the clocks at which the participants had locked the
-//       written objects. The version is no higher than that of any writer that has overwritten the read objects (CMT7).
-//       An object that was to move to the lost node ends instead, so that what a survey has said stays true.
+//   CMT6  The fate report of a participant that was lost since the prepare is ignored. Another process with its number
+//       does not know the transaction.
+//   CMT7  Read locks stay until every remaining participant has said what it knows. Its message has a clock no less
+//       than its clock when it took its own locks. So a writer that overwrites one of the read objects has a high
+//       enough version. The writer's version is above the time of every reader that has read an object that the
+//       transaction was to overwrite.
+//   CMT8  Nothing changes any more once an ownership report was given to a succeeding process, except by CMT9.
+//   CMT9  An operator may resolve a transaction that stays in doubt once every remaining participant has said that it
+//       does not know. Only the participant with the lowest number resolves it, and tells the others. So two operators
+//       cannot resolve it in two ways. A commit gets a version above the clocks at which the participants had locked
+//       the written objects. The version is no higher than that of any writer that has overwritten the read objects
+//       (CMT7). An object that was to move to the lost node ends instead, so that ownership reports stay true.
 //   CMT10 A transaction that all of several participants decide has committed once each of them has said yes. So a
 //       participant that has lost the coordinator commits when every other participant says that it has prepared, too.
 //       The participant commits with the coordinator's version: one above the highest clock at which a participant had
 //       all its locks. The coordinator takes a yes back only by `withdraw`, and reports that nothing has happened only
 //       after a no. A lost participant may have said no: without its answer, only the coordinator or an operator
-//       decides. A commit that all decide moves no object, so a survey stays true when the commit ends later (CMT8).
+//       decides. A commit that all decide moves no object, so an ownership report stays true when the commit ends later
+//       (CMT8).
 //
 // Thread safety: every member may be called from any thread, for different transactions. Two messages of one
-// transaction may come at once only if one is a duplicate of the other; `guard_` orders them.
+// transaction may arrive at the same time only if one is a duplicate of the other; `guard_` orders them.
 #pragma once
 
 #include <array>
@@ -64,33 +65,33 @@ public:
     /// Locks everything or nothing. Commits if this participant decides. `what` may be moved from.
     wire::prepare_reply prepare(wire::prepare&& what);
     void decide(const wire::decide& what);
-    /// Takes back a yes that was given and not decided, because the coordinator has asked for this (CMT10). Returns a yes
-    /// if the transaction has committed.
+    /// Takes back a yes that was given and not decided, because the coordinator has asked for this (CMT10). Returns a
+    /// yes if the transaction has committed.
     wire::prepare_reply withdraw(const transaction_name& who);
     /// Handles the loss of a node. Carries out its transactions that were decided here. Asks the other participants
     /// about its transactions that are now in doubt, and tells the blocks that sleep on their objects.
-    /// REQUIRES: the store has lost the node.
+    /// REQUIRES: the object directory has lost the node.
     void on_node_lost(node_number node) noexcept;
-    /// Admits another process of that node. No message of a former process comes any more.
+    /// Admits another process of that node. No message of a former process arrives any more.
     void admit(node_number node);
 
-    /// Handles the question of a participant that has lost the deciding node. Tells the participant what is known here,
+    /// Handles the query of a participant that has lost the deciding node. Tells the participant what is known here,
     /// as soon as that is final.
     void receive_query(const transaction_name& who, node_number from);
     /// Handles the answer of a participant.
     void receive_report(const wire::fate_report& report, node_number from);
-    /// Ends the questions about a former process of that node (CMT8). Returns false if participants still have to answer.
+    /// Ends the queries about a former process of that node (CMT8). Returns false if participants still have to answer.
     [[nodiscard]] bool end_queries(node_number node);
 
-    /// Returns the transactions in doubt, and the latest ones that were settled here, sorted by name (CMT9).
+    /// Returns the transactions in doubt, and the latest ones that were resolved here, sorted by name (CMT9).
     [[nodiscard]] std::vector<doubt> list_doubts();
-    /// Settles a transaction as an operator orders (CMT9).
+    /// Resolves a transaction as an operator orders (CMT9).
     [[nodiscard]] resolve_reply resolve(const transaction_name& who, bool commits);
 
     struct statistics {
         std::uint64_t in_doubt = 0;                ///< objects that are locked for a lost node
         std::uint64_t transactions = 0;            ///< transactions of these objects, and those that have only read
-        std::uint64_t by_operator = 0;             ///< settled by an operator, here or at another participant
+        std::uint64_t by_operator = 0;             ///< resolved by an operator, here or at another participant
         std::uint64_t committed = 0, aborted = 0;  ///< transactions of lost nodes that other participants knew
     };
     [[nodiscard]] statistics count();
@@ -149,12 +150,12 @@ private:
     std::optional<wire::prepare_reply> outcome_of(const transaction_name& who);
     void remember(const transaction_name& who, wire::prepare_reply answer);
 
-    // ---- CMT5 to CMT8 (voter_doubts.cpp)
+    // ---- CMT5 to CMT8 (in_doubt_resolution.cpp)
 
     void begin_doubt(const transaction_name& who, pending& p) noexcept;
     /// Asks the other participants. Returns false if there is none to ask.
     [[nodiscard]] bool query_others(const transaction_name& who, const pending& p) noexcept;
-    /// Notes that the node will say nothing more about the transaction.
+    /// Records that the node will say nothing more about the transaction.
     void drop_reply_of(node_number node, const transaction_name& who) noexcept;
     void forget_participant(node_number node) noexcept;
     /// Commits a transaction that each participant has prepared (CMT10).
@@ -165,7 +166,7 @@ private:
     void answer_waiters() noexcept;
     void send_report(node_number to, const wire::fate_report& what);
 
-    // ---- CMT9 (voter_settling.cpp)
+    // ---- CMT9 (operator_resolution.cpp)
 
     struct resolved_doubt {
         transaction_name who;

@@ -4,9 +4,9 @@
 // A *hold* is everything that one attempt of a block has taken, at all nodes. A hold is named as a transaction is, with
 // a count of its own. A thread has one hold at a time.
 //
-// Every message may come twice, late, or after a message that was sent later. Therefore a message of a later hold frees
-// what an earlier hold of that thread has here. Once a hold is over, no message of that hold, or of one before it,
-// takes anything. Names that a lost node holds are free.
+// Every message may arrive twice, late, or after a message that was sent later. Therefore a message of a later hold
+// frees what an earlier hold of that thread has here. Once a hold is over, no message of that hold, or of one before
+// it, takes anything. Names that a lost node holds are free.
 //
 // Not thread-safe: its owner locks it.
 #pragma once

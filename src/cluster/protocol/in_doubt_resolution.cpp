@@ -49,9 +49,9 @@ void commit_participant::forget_participant(node_number node) noexcept {
 
 std::optional<wire::fate_report> commit_participant::fate_of(const transaction_name& who) const {
     using enum wire::transaction_fate;
-    const bool is_gone = objects_.is_process_lost(who);
+    const bool is_lost = objects_.is_process_lost(who);
     if (const auto at = prepared_.find(who); at != prepared_.end()) {
-        if (!is_gone) return std::nullopt;
+        if (!is_lost) return std::nullopt;
         const bool by_all = at->second.request.decides == wire::decider::all_of_several;
         return wire::fate_report{.who = who, .fate = by_all ? prepared : unknown, .version = at->second.latest};
     }
@@ -62,8 +62,8 @@ std::optional<wire::fate_report> commit_participant::fate_of(const transaction_n
         if (h->second.has_forgotten(who.sequence) && !injected(fault::deny_forgotten))
             return wire::fate_report{.who = who, .fate = unknown};
     }
-    if (!is_gone && !injected(fault::deny_too_early)) return std::nullopt;
-    // This node has forgotten the transactions of a process since it heard that process's last message.
+    if (!is_lost && !injected(fault::deny_too_early)) return std::nullopt;
+    // This node has forgotten the transactions of a process since that process's last message.
     const bool has_forgotten = objects_.is_former(who) && !injected(fault::deny_forgotten);
     return wire::fate_report{.who = who, .fate = has_forgotten ? unknown : aborted};
 }
@@ -93,7 +93,8 @@ void commit_participant::receive_report(const wire::fate_report& report, node_nu
     const auto at = prepared_.find(report.who);
     if (at == prepared_.end() || at->second.is_decided() || !objects_.is_process_lost(report.who)) return;
     pending& p = at->second;
-    // CMT6, CMT9, CMT10: after a survey, only an operator's order counts, and a decision that moves no object.
+    // CMT6, CMT9, CMT10: after an ownership report, only an operator's order counts, and a decision that moves no
+    // object.
     const bool by_all = p.request.decides == wire::decider::all_of_several;
     const std::vector<node_number>& believed = report.by_hand || by_all ? p.participants : p.request.others;
     if (std::ranges::find(believed, from) == believed.end()) return;
@@ -112,9 +113,9 @@ void commit_participant::receive_report(const wire::fate_report& report, node_nu
                                                       : report.version,
               report.by_hand);
     ++(report.by_hand ? by_operator_ : commits ? committed_ : aborted_);
-    wire::fate_report heard = report;
-    if (!commits) heard.version = 0;  // an abort has no version
-    send_fate(heard, others, from);
+    wire::fate_report final_report = report;
+    if (!commits) final_report.version = 0;  // an abort has no version
+    send_fate(final_report, others, from);
 }
 
 void commit_participant::send_fate(const wire::fate_report& what, std::span<const node_number> participants,

@@ -1,16 +1,17 @@
 // Nodes tell each other which nodes they have lost, because of copies (docs/cluster-protocol.md, "Copies").
 //
 // Before its loss, a node L may have read a copy of this node's object, and committed at a version that only another
-// node knows. A transaction that overwrites the object must draw a higher version. So L counts as a sharer of this
-// node's objects (store.hpp, DIR12) until every other remaining node has sent `lost_node`, with its clock:
+// node knows. A transaction that overwrites the object must draw a higher version. So L counts as a copy holder of this
+// node's objects (object_directory.hpp, DIR12) until every other remaining node has sent `lost_node`, with its clock:
 //
-//   LOS1  A node sends `lost_node` of L once it has lost L. After that, the node hears no decision of L. The node's clock
-//       is no less than the version of each decision that it has heard.
-//   LOS2  L may be alive, and disconnected from this node only. Then L sends `lost_node` of this node to the others, once
-//       no commit of L has pinned copies of this node's objects any more. No such commit begins after that. The version
-//       of each is no more than the clock of that message. A node that receives the message relays it to this node.
+//   LOS1  A node sends `lost_node` of L once it has lost L. After that, the node accepts no decision of L. The node's
+//       clock is no less than the version of each decision that it has accepted.
+//   LOS2  L may be alive, and disconnected from this node only. Then L sends `lost_node` of this node to the others,
+//       once no commit of L has pinned copies of this node's objects any more. No such commit begins after that. The
+//       version of each is no more than the clock of that message. A node that receives the message relays it to this
+//       node.
 //   LOS3  The message is about a process: it names the first transaction that the process may run. Messages about a
-//       former process do not concern a process that has come back.
+//       former process do not concern a process that has rejoined.
 //
 // If a node is lost while its `lost_node` is missing, no node waits for that message any longer.
 //
@@ -36,15 +37,15 @@ public:
 
     /// Sets the port for the messages. Call it before any other member. Without a port, this node sends nothing.
     void set_sender(message_sender& to_others) noexcept { sender_ = &to_others; }
-    /// Notes the loss of a node.
-    /// REQUIRES: the store has lost the node.
+    /// Records the loss of a node.
+    /// REQUIRES: the object directory has lost the node.
     void on_node_lost(node_number node) noexcept;
-    /// Notes the end of the last commit that had pinned copies of objects of that node.
-    /// REQUIRES: the store has lost the node.
+    /// Records the end of the last commit that had pinned copies of objects of that node.
+    /// REQUIRES: the object directory has lost the node.
     void on_pins_dropped(node_number node) noexcept;
     void receive(const wire::lost_node& message, node_number from) noexcept;
-    /// Notes that another process has that number.
-    /// REQUIRES: the store has not admitted the process yet.
+    /// Records that another process has that number.
+    /// REQUIRES: the object directory has not admitted the process yet.
     void admit(node_number node) noexcept;
 
 private:

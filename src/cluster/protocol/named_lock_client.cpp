@@ -60,7 +60,7 @@ protocol_status named_lock_client::request(std::vector<wire::claim_item>& wants,
         if (known == at.end()) {
             at.push_back(home);
             parts.push_back({name_, root_execution, age_, {}});
-            // Noted before the home is asked: a lost answer may have granted something.
+            // Recorded before the home is asked: a lost answer may have granted something.
             if (!record(home, w.name != irrevocable_token)) return protocol_status::lost;
         }
         parts[i].names.push_back(w);

@@ -34,14 +34,14 @@ public:
         return age_;
     }
     /// Takes all names, or as many as it can. Returns `conflict` if other holds have the rest; the caller should then
-    /// call `release`. Holds of `root_execution` do not conflict. Returns `too_large` if there are more names than a home
-    /// keeps, or than fit into a message.
+    /// call `release`. Holds of `root_execution` do not conflict. Returns `too_large` if there are more names than a
+    /// home keeps, or than fit into a message.
     [[nodiscard]] protocol_status acquire(std::span<const wire::claim_item> names,
                                           const transaction_name& root_execution);
     /// Takes the irrevocable token. Returns `conflict` if another block has it. The hold keeps its other names then,
     /// and the caller may ask again.
     [[nodiscard]] protocol_status acquire_token(const transaction_name& root_execution);
-    /// Notes that `owner` may reserve objects for the hold. Call it before the request is sent. Returns false if that
+    /// Records that `owner` may reserve objects for the hold. Call it before the request is sent. Returns false if that
     /// node is lost (`lost_node`).
     [[nodiscard]] bool record_owner(node_number owner) { return record(owner, false); }
     /// Releases all locks and reservations, at all homes and owners.

@@ -8,7 +8,7 @@
 namespace tutti::cluster {
 namespace {
 
-/// Returns the order of two waiting holds: the older one goes first. Two threads of a cluster never compare equal.
+/// Returns the order of two waiting holds: the older one has precedence. Two threads of a cluster never compare equal.
 auto rank(std::uint64_t age, const transaction_name& who) noexcept { return std::tuple{age, who.node, who.slot}; }
 
 }  // namespace

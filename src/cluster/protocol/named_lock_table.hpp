@@ -1,15 +1,17 @@
 // The abstract locks whose names have their home on this node, and the holds that have them until the end of the
 // holder's outermost block. docs/cluster-protocol.md, "Abstract locks by name".
 //
-// Holds (hold_table.hpp) of one *family* do not conflict. A family is a block and the blocks that are open nested in it.
+// Holds (hold_table.hpp) of one execution do not conflict. An execution is a block and the blocks that are open nested
+// in it.
 //
 // Invariants:
-//   NLK1  Two holds of different families have the same name only if both share it.
+//   NLK1  Two holds of different executions have the same name only if both hold it shared.
 //   NLK2  A claim of a later hold frees what an earlier hold of its thread has here. Once a hold is over, no claim of
 //       that hold, or of one before it, takes anything, however late or how often messages come.
 //   NLK3  Names that a lost node holds are free.
 //
-// A home does not queue claims. A block that finds a name taken asks again, and gives up after a while (named_lock_client.hpp).
+// A home does not queue claims. A block that finds a name taken asks again, and gives up after a while
+// (named_lock_client.hpp).
 //
 // Thread safety: every member may be called from any thread.
 #pragma once

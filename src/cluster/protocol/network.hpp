@@ -10,7 +10,7 @@ namespace tutti::cluster {
 
 using wire::node_number;
 
-/// One question and its answer.
+/// One request and its answer.
 struct call {
     node_number to = 0;
     wire::message_type type{};
@@ -33,7 +33,7 @@ class network {
 public:
     virtual ~network() = default;
     /// Sends all calls, and waits for all answers. Raises the node's clock to that of each answer, and counts as one
-    /// round trip. May send a question again: the receiver recognizes it by its name (commit_participant.hpp, CMT2).
+    /// round trip. May send a request again: the receiver recognizes it by its name (commit_participant.hpp, CMT2).
     virtual void exchange(std::span<call> calls) = 0;
     /// Sends all calls without waiting for answers. Forgets the calls of an earlier `begin`. The calls must stay at
     /// their addresses until they are forgotten.
@@ -42,7 +42,7 @@ public:
     virtual void finish() = 0;
     /// Sends a message that needs no answer. The message arrives, once or more, unless a node is lost.
     virtual void post(node_number to, wire::message_type type, std::string body) = 0;
-    /// Returns true if this node has heard of `node` so recently that `node` cannot have taken this one for lost.
+    /// Returns true if a message of `node` is so recent that `node` cannot have treated this node as lost.
     [[nodiscard]] virtual bool is_reachable(node_number node) const noexcept = 0;
     /// Waits for a time that grows with `attempt`, because something is busy.
     virtual void pause(unsigned attempt) = 0;

@@ -11,12 +11,12 @@ namespace tutti::cluster {
 namespace {
 
 /// How many pointers are followed for one object before the search starts again at its home.
-constexpr unsigned most_hops = 8;
-/// How often a snapshot reader looks. A snapshot reader has no reason to give up: it waits for a decision, or for the
+constexpr unsigned max_hops = 8;
+/// How often a snapshot reader asks. A snapshot reader has no reason to give up: it waits for a decision, or for the
 /// loss of the node that owes this decision.
-constexpr unsigned most_looks_of_reader = 100 * max_lookups;
-/// How often a block looks that does not wait for other transactions. Most commits are over by then.
-constexpr unsigned looks_without_patience = 2;
+constexpr unsigned max_lookups_of_reader = 100 * max_lookups;
+/// How often a block asks that does not wait for other transactions. Most commits are over by then.
+constexpr unsigned lookups_without_waiting = 2;
 
 /// Returns a function that makes the body of a fetch.
 auto fetching(std::uint64_t at, const object_cache& of) {
@@ -72,7 +72,8 @@ void distributed_transaction::take_over(const detail::fast_path_attempt& from) n
     }
 }
 
-/// Opens the object if it is at hand in the seqlock object where this thread has last opened an object of the same hash.
+/// Opens the object on the fast path, if the seqlock object shows it where this thread has last opened an object of the
+/// same hash.
 bool distributed_transaction::open_by_hint(const object_id& id) {
     if (used_ == pool_.size()) add_to_pool();
     if (!fits_fast_path()) return false;
@@ -127,7 +128,7 @@ protocol_status distributed_transaction::prefetch(std::span<const object_id> ids
     return protocol_status::good;
 }
 
-/// Opens the objects that were asked for ahead. Objects that were not found where they were expected stay closed.
+/// Opens the prefetched objects. Objects that were not found where they were expected stay closed.
 protocol_status distributed_transaction::open_prefetched() {
     if (prefetched_.objects.empty()) return protocol_status::good;
     network_.finish();
@@ -164,11 +165,12 @@ protocol_status distributed_transaction::open(std::span<const object_id> ids) {
     }
     bool waits = false;
     const auto loses_reservation = [this](bool none_is_busy, unsigned attempt) {
-        return !none_is_busy && attempt >= looks_without_patience &&
+        return !none_is_busy && attempt >= lookups_without_waiting &&
                !(behavior_.waits || snapshot_ || is_irrevocable());
     };
     for (unsigned attempt = 0; !wants.empty(); ++attempt) {
-        if (attempt == (snapshot_ ? most_looks_of_reader : max_lookups)) return fail_with(rollback_reason::busy, used_);
+        if (attempt == (snapshot_ ? max_lookups_of_reader : max_lookups))
+            return fail_with(rollback_reason::busy, used_);
         const std::size_t before = wants.size();
         if (const protocol_status o = locate(wants); o != protocol_status::good) return o;
         // Nothing was found: another transaction commits, or an object is moving. A snapshot reader that follows
@@ -184,7 +186,7 @@ protocol_status distributed_transaction::open(std::span<const object_id> ids) {
     return protocol_status::good;
 }
 
-/// Looks once for each object. Leaves the objects that are elsewhere or busy in `wants`.
+/// Locates each object once. Leaves the objects that are elsewhere or busy in `wants`.
 protocol_status distributed_transaction::locate(std::vector<object_lookup>& wants) {
     std::vector<object_lookup> again;
     std::vector<wire::object_view> views;
@@ -262,8 +264,8 @@ void distributed_transaction::make_queries(std::span<const object_lookup> object
     for (std::size_t i = 0; i < objects.size();) {
         std::vector<object_id> ids;
         const node_number at = objects[i].at;
-        const std::size_t most = std::min(i + node_.max_asked(), objects.size());
-        for (; i < most && objects[i].at == at; ++i) ids.push_back(objects[i].id);
+        const std::size_t end = std::min(i + node_.max_asked(), objects.size());
+        for (; i < end && objects[i].at == at; ++i) ids.push_back(objects[i].id);
         asked.push_back(ids.size());
         calls.push_back({at, what, body_of(std::move(ids)), {}, false});
     }
@@ -295,9 +297,9 @@ distributed_transaction::object_lookup distributed_transaction::next_lookup(obje
                                                                             const wire::object_view& view) {
     const node_number home = home_of(w.id, node_.nodes);
     // The past has at most as many hops as nodes, in addition to the hops that lead to a former owner.
-    const unsigned most = snapshot_ ? most_hops + 2u * node_.nodes : most_hops;
+    const unsigned hop_limit = snapshot_ ? max_hops + 2u * node_.nodes : max_hops;
     // The former owner has released the object, and the next owner does not know yet that its commit has succeeded.
-    w.busy = view.owner == w.at || view.owner >= node_.nodes || w.hops >= most;
+    w.busy = view.owner == w.at || view.owner >= node_.nodes || w.hops >= hop_limit;
     if (w.busy) return {.id = w.id, .at = home, .busy = true};
     ++w.hops;
     // Pointers followed for the past may also lead backwards.
@@ -315,7 +317,8 @@ distributed_transaction::object_lookup distributed_transaction::next_lookup(obje
         node_.objects.set_answered_pointer(w.id, view.owner, view.version, w.at == home, w.losses);
     }
     if (guessed) node_.predictor.record(w.id, w.at == home && view.owner == guess);
-    // If pointers are usually right, the next pointer is followed, too. Otherwise the home is asked (luck.hpp).
+    // If pointers are usually right, the next pointer is followed, too. Otherwise the home is asked
+    // (pointer_predictor.hpp).
     const bool astray = guessed && w.at != home;
     w.guessed = astray && node_.predictor.predicts_valid(w.id);
     w.at = (astray && !w.guessed) || (is_outdated && w.at != home) ? home : w.owner;
@@ -325,7 +328,7 @@ distributed_transaction::object_lookup distributed_transaction::next_lookup(obje
 protocol_status distributed_transaction::request_reservations(std::span<const object_lookup> objects,
                                                               wire::reserve what, named_lock_client& hold,
                                                               std::vector<wire::object_view>& views) {
-    // Noted before the owners are asked: a lost answer may have reserved something.
+    // Recorded before the owners are asked: a lost answer may have reserved something.
     views.clear();
     for (const object_lookup& w : objects) {
         if (!hold.record_owner(w.at)) return fail_node_lost(w.at);
@@ -355,10 +358,10 @@ protocol_status distributed_transaction::take_view(const object_lookup& w, wire:
         case wire::lookup_result::too_large: return protocol_status::too_large;
         case wire::lookup_result::here: break;
     }
-    // The answer's clock has been heard (rule C), so a correct answer has no time beyond it.
+    // This node's clock was raised to the answer's (rule C), so a correct answer has no time beyond it.
     if (std::max(view.version, view.valid_at) > node_.clock.now()) return fail_node_lost(w.at);
     if (view.shared && w.at != node_.self && !w.in_copy) node_.cache.insert(w.id, w.at, view, w.invalidations);
-    // This is the first question of a snapshot reader, for several objects, and its first answer has moved the time.
+    // This is the first query of a snapshot reader, for several objects, and its first answer has moved the time.
     // The object's state at that time has to be fetched.
     const bool blind = snapshot_ && injected(fault::newest_for_old_time);
     if (snapshot_ && used_ != 0 && !blind && (view.version > time_ || view.valid_at < time_)) {
@@ -378,8 +381,8 @@ protocol_status distributed_transaction::take_view(const object_lookup& w, wire:
     if (&view != &e) static_cast<wire::object_view&>(e) = std::move(view);
     e.owner = w.at;
     e.in_copy = w.in_copy;
-    // TXN1. The owner looked when its clock was time_ or more (rule C), unless another object of the same question has
-    // moved the time since.
+    // TXN1. The owner read the object when its clock was time_ or more (rule C), unless another object of the same
+    // query has moved the time since.
     return e.valid_at < time_ ? extend_snapshot(time_) : protocol_status::good;
 }
 

@@ -1,4 +1,4 @@
-// CMT9: how an operator lists the transactions in doubt, and has this node settle them.
+// CMT9: how an operator lists the transactions in doubt, and has this node resolve them.
 #include <algorithm>
 #include <new>
 
@@ -8,8 +8,8 @@
 namespace tutti::cluster {
 namespace {
 
-constexpr std::size_t most_listed = 256;
-constexpr std::size_t most_objects = 16;
+constexpr std::size_t max_listed_doubts = 256;
+constexpr std::size_t max_named_objects = 16;
 
 transaction_id id_of(const transaction_name& who) noexcept { return {who.node, who.slot, who.sequence}; }
 
@@ -39,7 +39,7 @@ std::vector<doubt> commit_participant::list_doubts() {
     std::vector<doubt> all;
     for (const auto& [who, p] : prepared_) {
         if (!objects_.is_process_lost(who) || !p.has_effect()) continue;
-        if (all.size() == most_listed) break;
+        if (all.size() == max_listed_doubts) break;
         doubt d{.transaction = id_of(who), .state = doubt_state::open, .for_ms = ms_since(p.since)};
         d.participants = p.participants;
         if (const auto left = asked_.find(who); left != asked_.end()) {
@@ -48,7 +48,7 @@ std::vector<doubt> commit_participant::list_doubts() {
         }
         d.objects = p.request.writes.size();
         for (const wire::write_item& w : p.request.writes) {
-            if (d.first_objects.size() == most_objects) break;
+            if (d.first_objects.size() == max_named_objects) break;
             d.first_objects.push_back(w.id);
         }
         all.push_back(std::move(d));
@@ -69,7 +69,8 @@ void commit_participant::end_doubt(all_pending::iterator at, std::uint64_t versi
     const transaction_name who = at->first;
     pending& p = at->second;
     if (version != 0) {
-        // The node that an object was to move to is lost, and the object with it. No survey says otherwise (CMT8).
+        // The node that an object was to move to is lost, and the object with it. No ownership report contradicts this
+        // (CMT8).
         for (wire::write_item& w : p.request.writes) {
             if (by_operator && w.action == wire::action::leave) w.action = wire::action::erase;
         }

@@ -1,18 +1,18 @@
 // The activities at this node that depend on the current process of another node. They are commits that have asked that
-// node for locks, and holds that have locks or reservations there. docs/cluster-protocol.md, "When a node comes back".
+// node for locks, and holds that have locks or reservations there. docs/cluster-protocol.md, "When a node rejoins".
 //
-// Invariant: no tie begins with a lost node. So once there are none, there will be none until that node is admitted
-// again.
+// Invariant: no reference to a lost node is added. So once there are none, there will be none until that node is
+// admitted again.
 //
-// Commits are also counted by turns. The counts show when all commits that had begun before a moment have ended.
+// Commits are also counted by epoch. The counts show when all commits that had begun before a moment have ended.
 //
 // Commits that have pinned copies are counted separately for each owner of these copies. A commit counts itself before
 // it checks whether the owner is lost. So a commit that is not counted when the owner is lost will be refused.
 //
-// Thread safety: every member may be called from any thread, but only one thread at a time may call advance_epoch. seq_cst:
-// `add` counts first and then checks for the loss. A thread that loses a node (object_directory::await) marks the loss first and
-// then reads the count. So at least one of the two sees the other. Turns work in the same way: a commit counts itself
-// in a turn, and then checks that this turn still runs.
+// Thread safety: every member may be called from any thread, but only one thread at a time may call advance_epoch.
+// seq_cst: `add` counts first and then checks for the loss. A thread that loses a node (object_directory::mark_lost)
+// marks the loss first and then reads the count. So at least one of the two sees the other. Epochs work in the same
+// way: a commit counts itself in an epoch, and then checks that this epoch still runs.
 #pragma once
 
 #include <array>
@@ -27,7 +27,7 @@ class peer_references {
 public:
     explicit peer_references(const object_directory& objects) noexcept : objects_{objects} {}
 
-    /// Begins a tie. Returns false if the node is lost.
+    /// Adds a reference to the node. Returns false if the node is lost.
     [[nodiscard]] bool add(node_number with) noexcept {
         counts_[with % counts_.size()].fetch_add(1, std::memory_order_seq_cst);
         if (!objects_.is_lost(with)) return true;
@@ -45,7 +45,7 @@ public:
     [[nodiscard]] bool has_pins(node_number of) const noexcept {
         return pins_[of % pins_.size()].load(std::memory_order_seq_cst) != 0;
     }
-    /// Returns true if there are ties with lost nodes.
+    /// Returns true if there are references to lost nodes.
     [[nodiscard]] bool has_lost_peer() const noexcept {
         if (injected(fault::admit_despite_references)) return false;
         for (std::size_t n = 0; n < counts_.size(); ++n) {
@@ -55,7 +55,7 @@ public:
         return false;
     }
 
-    /// Counts a commit. Returns the turn that the commit belongs to.
+    /// Counts a commit. Returns the epoch that the commit belongs to.
     [[nodiscard]] std::uint64_t begin_commit() noexcept {
         for (;;) {
             const std::uint64_t epoch = epoch_.load(std::memory_order_seq_cst);

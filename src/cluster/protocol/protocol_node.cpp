@@ -8,7 +8,7 @@
 namespace tutti::cluster {
 namespace {
 
-/// The largest lead of another node's clock. Clocks count commits, so a larger lead within one beat means that the
+/// The largest lead of another node's clock. Clocks count commits, so a larger lead within one heartbeat means that the
 /// node's clock is invalid.
 constexpr std::uint64_t max_clock_lead = std::uint64_t{1} << 32;
 /// Bytes that a view takes in an answer beside its value, and that an answer takes beside its views.
@@ -117,10 +117,10 @@ std::optional<protocol_node::answer> protocol_node::serve(const wire::header& h,
             return answer{wire::message_type::prepare_reply, wire::encode(commits.prepare(std::move(asked)))};
         }
         case wire::message_type::decide: {
-            wire::decide told;
-            if (!decode(body, told, sound)) return std::nullopt;
-            sound = is_of_sender(told.who, h) && has_reached(told.version);
-            if (sound) commits.decide(told);
+            wire::decide received;
+            if (!decode(body, received, sound)) return std::nullopt;
+            sound = is_of_sender(received.who, h) && has_reached(received.version);
+            if (sound) commits.decide(received);
             return std::nullopt;
         }
         case wire::message_type::withdraw: {
@@ -138,19 +138,19 @@ std::optional<protocol_node::answer> protocol_node::serve(const wire::header& h,
             return std::nullopt;
         }
         case wire::message_type::fate_report: {
-            wire::fate_report told;
-            if (!decode(body, told, sound)) return std::nullopt;
-            sound = is_of_third_node(told.who, h) && has_reached(told.version) &&
-                    (told.version != 0 || told.fate != wire::transaction_fate::committed) &&
-                    (told.version == 0 || told.fate != wire::transaction_fate::aborted);
-            if (sound) commits.receive_report(told, h.from);
+            wire::fate_report received;
+            if (!decode(body, received, sound)) return std::nullopt;
+            sound = is_of_third_node(received.who, h) && has_reached(received.version) &&
+                    (received.version != 0 || received.fate != wire::transaction_fate::committed) &&
+                    (received.version == 0 || received.fate != wire::transaction_fate::aborted);
+            if (sound) commits.receive_report(received, h.from);
             return std::nullopt;
         }
         case wire::message_type::lost_node: {
-            wire::lost_node told;
-            if (!decode(body, told, sound)) return std::nullopt;
-            sound = is_third_node(told.node, h);
-            if (sound) losses.receive(told, h.from);
+            wire::lost_node received;
+            if (!decode(body, received, sound)) return std::nullopt;
+            sound = is_third_node(received.node, h);
+            if (sound) losses.receive(received, h.from);
             return std::nullopt;
         }
         case wire::message_type::invalidate: {
@@ -161,20 +161,20 @@ std::optional<protocol_node::answer> protocol_node::serve(const wire::header& h,
             return answer{wire::message_type::invalidate_reply, wire::encode(*message)};
         }
         case wire::message_type::invalidate_reply: {
-            wire::invalidation told;
-            if (!decode(body, told, sound)) return std::nullopt;
-            sound = has_reached(told.grant);
-            if (sound) objects.on_copy_dropped(told, h.from);
+            wire::invalidation received;
+            if (!decode(body, received, sound)) return std::nullopt;
+            sound = has_reached(received.grant);
+            if (sound) objects.on_copy_dropped(received, h.from);
             return std::nullopt;
         }
         case wire::message_type::owner_update: {
-            wire::owner_update told;
-            if (!decode(body, told, sound)) return std::nullopt;
-            sound = told.owner < nodes && has_reached(told.version);
+            wire::owner_update received;
+            if (!decode(body, received, sound)) return std::nullopt;
+            sound = received.owner < nodes && has_reached(received.version);
             if (!sound) return std::nullopt;
-            if (told.owner == self && home_of(told.id, nodes) == self)
-                objects.adopt_erased(told.id, told.version, h.from);
-            else objects.set_pointer(told.id, told.owner, told.version);
+            if (received.owner == self && home_of(received.id, nodes) == self)
+                objects.adopt_erased(received.id, received.version, h.from);
+            else objects.set_pointer(received.id, received.owner, received.version);
             return std::nullopt;
         }
         case wire::message_type::claim: {
@@ -185,12 +185,12 @@ std::optional<protocol_node::answer> protocol_node::serve(const wire::header& h,
             return answer{wire::message_type::claim_reply, wire::encode(locks.claim(asked))};
         }
         case wire::message_type::release: {
-            wire::release told;
-            if (!decode(body, told, sound)) return std::nullopt;
-            sound = is_of_sender(told.who, h);
+            wire::release received;
+            if (!decode(body, received, sound)) return std::nullopt;
+            sound = is_of_sender(received.who, h);
             if (!sound) return std::nullopt;
-            locks.release(told.who);
-            reserved_objects.release(told.who);
+            locks.release(received.who);
+            reserved_objects.release(received.who);
             return std::nullopt;
         }
         case wire::message_type::heartbeat: sound = body.empty(); return std::nullopt;

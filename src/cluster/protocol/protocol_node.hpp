@@ -1,5 +1,5 @@
-// One node as the protocol sees it: its clock, its objects, and its part of other nodes' commits. A site uses no thread
-// and no socket.
+// One node as the protocol sees it: its clock, its objects, and its part of other nodes' commits. A protocol node uses
+// no thread and no socket.
 #pragma once
 
 #include <algorithm>
@@ -38,10 +38,10 @@ public:
     /// Handles the header of every message of another node first, including answers (rule C). Returns false if no node
     /// of this cluster sends such a header.
     [[nodiscard]] bool receive_header(const wire::header& h) noexcept;
-    /// Serves a message of another node. Returns the kind and body of the answer, or nothing if the message needs none.
+    /// Serves a message of another node. Returns the type and body of the answer, or nothing if the message needs none.
     /// Sets `sound` to false if the bytes are not a valid message, or if no correct node sends such a message. Examples
     /// are a transaction of another node, a version or a time beyond the sender's clock, and a node that does not
-    /// exist. The kind `changed` is not served here, but by the bells of the node.
+    /// exist. `object_changed` is not served here, but by the node's wakeup_notifier.
     /// REQUIRES: `receive_header` was called for the header.
     struct answer {
         wire::message_type type{};
@@ -49,10 +49,10 @@ public:
     };
     std::optional<answer> serve(const wire::header& h, std::string_view body, bool& sound);
 
-    /// Returns how many objects one question may ask for. An answer has room for a short view of each.
+    /// Returns how many objects one query may ask for. An answer has room for a short view of each.
     [[nodiscard]] std::size_t max_asked() const noexcept;
 
-    /// Returns true if this process runs in the place of a lost one.
+    /// Returns true if this process replaces a lost one.
     [[nodiscard]] bool is_successor() const noexcept { return last_former_name != 0; }
 
     /// Admits a new process of a lost node. The new process's transactions have names from `first` on.
@@ -84,7 +84,7 @@ public:
     const node_number nodes;
     const object_placement placement;
     std::size_t max_message_bytes = std::size_t{16}
-                                    << 20;  ///< message size in bytes. Set before the first message comes
+                                    << 20;  ///< message size in bytes. Set before the first message arrives
     std::uint64_t last_former_name =
         0;  ///< transactions and holds of this process have higher numbers. Set as early as
             ///< `max_message_bytes`
@@ -100,8 +100,8 @@ public:
     named_lock_table locks;
 
 private:
-    /// Keeps pointers (DIR9) to the owners of objects that have their home at the lost node, and that are known here only
-    /// by a copy.
+    /// Keeps pointers (DIR9) to the owners of objects that have their home at the lost node, and that are known here
+    /// only by a copy.
     void remember_owners(node_number home) noexcept;
     /// Makes the answer about `ids`. `show` fills the view of one id.
     template <class Show>

@@ -31,7 +31,7 @@ void rejoin_protocol::send_list(node_number to, wire::message_type type, Message
 
 bool rejoin_protocol::add_part(incoming_list& to, std::uint64_t of, wire::list_part&& list) {
     if (to.number != of || to.parts != list.parts) to = {of, list.parts, std::vector<bool>(list.parts), {}};
-    if (to.received[list.part]) return false;  // the part has come twice
+    if (to.received[list.part]) return false;  // the part has arrived twice
     to.received[list.part] = true;
     to.places.insert(to.places.end(), list.places.begin(), list.places.end());
     return std::ranges::find(to.received, false) == to.received.end();
@@ -50,10 +50,10 @@ void rejoin_protocol::begin(const std::vector<bool>& serving) {
 
 void rejoin_protocol::resend() {
     const std::lock_guard hold{guard_};
-    wire::rejoin_request ask;
+    wire::rejoin_request request;
     if (!rejoined_) {
-        ask.round = round_;
-        for (node_number n = 0; n < node_.nodes; ++n) ask.processes.push_back(transport_.process_of(n));
+        request.round = round_;
+        for (node_number n = 0; n < node_.nodes; ++n) request.processes.push_back(transport_.process_of(n));
         if (injected(fault::rejoin_before_reports)) {
             era_ = 1;
             return finish_rejoin();
@@ -63,7 +63,7 @@ void rejoin_protocol::resend() {
         const peer& o = peers_[n];
         if (n == node_.self || o.is_lost) continue;
         if (!rejoined_) {
-            if (!o.has_reported) transport_.send_one_way(n, wire::message_type::rejoin_request, wire::encode(ask));
+            if (!o.has_reported) transport_.send_one_way(n, wire::message_type::rejoin_request, wire::encode(request));
         } else if (!o.has_admitted) {
             send_list(n, wire::message_type::rejoin_done, wire::rejoin_done{era_, version_, {}}, lists_for_homes_[n]);
         }
@@ -161,10 +161,10 @@ bool rejoin_protocol::receive(const wire::header& h, std::string_view body) {
     }
 }
 
-/// Handles a gather. Sends nothing if it is too early for a survey; the new process will ask again.
+/// Handles a rejoin request. Sends nothing if it is too early for an ownership report. The new process will ask again.
 bool rejoin_protocol::receive_rejoin_request(node_number from, const wire::rejoin_request& asked) {
     if (asked.processes.size() != node_.nodes) return false;
-    if (!node_.objects.is_lost(from)) return true;  // the gather belongs to an earlier round
+    if (!node_.objects.is_lost(from)) return true;  // the request belongs to an earlier round
     peers_[from].is_lost = false;
     for (node_number n = 0; n < node_.nodes; ++n) {
         const std::uint64_t mine = n == from || n == node_.self ? 0 : transport_.process_of(n);
@@ -182,9 +182,9 @@ bool rejoin_protocol::receive_rejoin_request(node_number from, const wire::rejoi
         if (!node_.references.has_ended(o.epoch)) return true;  // RJN5
     }
     node_.snapshots.expect_rejoin(from);
-    // RJN4. This process may have come back later than the lost process, and be the only one that is left. Then no node
-    // has told this process the lost process's era. But this process's own era is above all eras that it was told on
-    // its return.
+    // RJN4. This process may have rejoined later than the lost process, and be the only one that is left. Then no node
+    // has told this process the lost process's era. But this process's own era is above all eras that it was told when
+    // it rejoined.
     const std::uint64_t era = std::max(peers_[from].era, era_);
     send_list(from, wire::message_type::ownership_report, wire::ownership_report{asked.round, ++reports_sent_, era, {}},
               node_.objects.list_owned_elsewhere());
@@ -206,11 +206,11 @@ bool rejoin_protocol::receive_ownership_report(node_number from, wire::ownership
     return true;
 }
 
-/// Evaluates the surveys of a round. A node that says that it has an object still has it, or has given it away since
-/// and keeps the pointer. If all nodes only have pointers to an object, consider the node that the latest pointer
-/// names. A commit of that node has taken the object, and had begun when the survey was sent. So in the next round
-/// (RJN5), that node has the object, has left a later pointer, or has forgotten the object. In the last case, it had done
-/// so before the former process was lost, and had told that process what it knew (DIR9).
+/// Evaluates the ownership reports of a round. A node that says that it has an object still has it, or has given it
+/// away since and keeps the pointer. If all nodes only have pointers to an object, consider the node that the latest
+/// pointer names. A commit of that node has taken the object, and had begun when the ownership report was sent. So in
+/// the next round (RJN5), that node has the object, has left a later pointer, or has forgotten the object. In the last
+/// case, it had done so before the former process was lost, and had told that process what it knew (DIR9).
 void rejoin_protocol::evaluate_reports() {
     struct report {
         wire::owner_update at;
@@ -243,8 +243,8 @@ void rejoin_protocol::evaluate_reports() {
     changed_.notify_all();
 }
 
-/// Opens the new process (RJN1), which now knows all that it needs. No wait ends here: the node whose survey came last
-/// counts as lost until it admits this process.
+/// Opens the new process (RJN1), which now knows all that it needs. No wait ends here: the node whose ownership report
+/// came last counts as lost until it admits this process.
 void rejoin_protocol::finish_rejoin() {
     std::vector<wire::owner_update> elsewhere;
     for (const auto& [id, k] : std::exchange(objects_, {})) {
@@ -254,7 +254,7 @@ void rejoin_protocol::finish_rejoin() {
             lists_for_homes_[home].push_back({id, k.ended ? home : k.latest.owner, k.latest.version});
         else if (!k.ended) elsewhere.push_back(k.latest);
     }
-    // RJN3: every survey has carried its sender's clock.
+    // RJN3: every ownership report has carried its sender's clock.
     version_ = injected(fault::rejoin_at_old_version) ? 1 : node_.clock.tick();
     node_.last_former_name = injected(fault::reuse_names) ? 0 : era_ << name_bits;  // RJN4
     node_.objects.reset(version_, elsewhere);

@@ -1,24 +1,24 @@
 // How a new process takes the place of a lost node, and the other nodes admit it: docs/cluster-protocol.md, "When a
-// node comes back". The *former* process is the one that the new process replaces.
+// node rejoins". The *former* process is the one that the new process replaces.
 //
-//   1. gather: the new process asks all other nodes, again and again. A node answers once it has noticed the loss of
-//      the former process, and has no ties to it.
-//   2. survey: each node's answer says what it knows of objects.
+//   1. rejoin_request: the new process asks all other nodes, again and again. A node answers once it has noticed the
+//      loss of the former process, and keeps no peer reference to it.
+//   2. ownership_report: each node's answer says what it knows of objects.
 //      If a node has an object, the new process knows enough about this object. If all nodes only have pointers to an
 //      object, the new process asks again in another round. The object was moving then, or has ended with the former
 //      process.
-//   3. opened: the new process now knows which objects with their home there still exist, and tells the others.
-//   4. admitted: the others answer, and send their requests to the new process from then on.
+//   3. rejoin_done: the new process now knows which objects with their home there still exist, and tells the others.
+//   4. rejoin_ack: the others answer, and send their requests to the new process from then on.
 //
 // Invariants:
-//   RJN1  Until the new process has all surveys, no node sends requests to it. The new process sends a request to a node
-//       only after that node has admitted it.
-//   RJN2  A node that sends a survey has lost the former process, and has no ties to it any more. Nor is that node
-//       connected with a former process of any other node that comes back.
-//   RJN3  The version of the return is higher than the clock that any other node sent with its survey.
+//   RJN1  Until the new process has all ownership reports, no node sends requests to it. The new process sends a
+//       request to a node only after that node has admitted it.
+//   RJN2  A node that sends an ownership report has lost the former process, and keeps no peer reference to it. Nor is
+//       that node connected with a former process of any other node that rejoins.
+//   RJN3  The rejoin version is higher than the clock that any other node sent with its ownership report.
 //   RJN4  Names of the new process's transactions and holds are higher than those of every former process.
-//   RJN5  A node that sends a survey of a second or later round has ended all commits that it had begun before that
-//       round.
+//   RJN5  A node that sends an ownership report of a second or later round has ended all commits that it had begun
+//       before that round.
 //
 // Thread safety: every member may be called from any thread.
 #pragma once
@@ -49,34 +49,35 @@ class rejoin_protocol {
 public:
     rejoin_protocol(protocol_node& node, rejoin_transport& transport) noexcept : node_{node}, transport_{transport} {}
 
-    /// Begins the return of a new process whose cluster already runs. Call it before the first request. `serving` says
-    /// which other nodes serve already. A process that does not serve is about to come back itself, so its loss loses
+    /// Begins the rejoin of a new process whose cluster already runs. Call it before the first request. `serving` says
+    /// which other nodes serve already. A process that does not serve is about to rejoin, so its loss loses
     /// no knowledge.
     void begin(const std::vector<bool>& serving);
-    /// Sends every question again that has no answer yet.
+    /// Sends every unanswered request again.
     /// REQUIRES: begin was called.
     void resend();
-    /// Waits until the return is over, a node was lost too early, another round has begun, or `until` has come.
+    /// Waits until the rejoin is over, a node was lost too early, another round has begun, or `until` is reached.
     /// @returns whether another round has begun since the latest call
     [[nodiscard]] bool wait(base::deadline until);
     /// Returns true if all other nodes have admitted this one, except those that were lost meanwhile.
     [[nodiscard]] bool is_over();
-    /// Returns the node that was lost before it had sent its survey, if there is one. This process then has to end and
-    /// start again.
+    /// Returns the node that was lost before it had sent its ownership report, if there is one. This process then has
+    /// to end and start again.
     [[nodiscard]] std::optional<node_number> lost_before_report();
-    /// Returns the version of the return, at which the objects of former processes have ended. Returns 0 if this
-    /// process has not come back.
+    /// Returns the rejoin version, at which the objects of former processes have ended. Returns 0 if this
+    /// process has not rejoined.
     [[nodiscard]] std::uint64_t version();
-    /// Returns the nodes that this process still waits for. Some of these nodes have not sent their survey yet.
+    /// Returns the nodes that this process still waits for. Some of these nodes have not sent their ownership report
+    /// yet.
     [[nodiscard]] std::vector<node_number> awaited_nodes();
 
-    /// Handles a message about a return. Returns false if the message makes no sense.
+    /// Handles a message of the rejoin protocol. Returns false if the message is invalid.
     /// REQUIRES: protocol_node::receive was called for the message.
     [[nodiscard]] bool receive(const wire::header& h, std::string_view body);
     /// Handles any other message of a node that is lost here. Returns false if the node may not send that message.
     [[nodiscard]] bool receive_other(node_number from);
-    /// Notes the loss of a node.
-    /// REQUIRES: the site has lost the node.
+    /// Records the loss of a node.
+    /// REQUIRES: the protocol node has lost the node.
     void on_node_lost(node_number node);
 
 private:
@@ -85,21 +86,21 @@ private:
 
     /// The parts of a list that another node sends.
     struct incoming_list {
-        std::uint64_t number = 0;  ///< number of the survey, or era
+        std::uint64_t number = 0;  ///< number of the ownership report, or era
         std::uint32_t parts = 0;
         std::vector<bool> received;
         std::vector<wire::owner_update> places;
     };
     struct peer {
         incoming_list list;
-        bool is_lost = false;       ///< lost while this process was about to come back
-        bool has_served = false;    ///< served when the return began
-        bool has_reported = false;  ///< has sent its whole survey of this round
+        bool is_lost = false;       ///< lost while this process was about to rejoin
+        bool has_served = false;    ///< served when the rejoin began
+        bool has_reported = false;  ///< has sent its whole ownership report of this round
         bool has_admitted = false;  ///< has admitted this process
         bool serves = false;
         std::uint64_t latest_round = 0;  ///< the latest round of its gathers, from the second on
         std::uint64_t epoch = 0;         ///< of the commits here that had begun by that round
-        std::uint64_t era = 0;           ///< of the latest process that has come back with that number
+        std::uint64_t era = 0;           ///< of the latest process that has rejoined with that number
     };
 
     [[nodiscard]] bool receive_rejoin_request(node_number from, const wire::rejoin_request& asked);
@@ -122,13 +123,13 @@ private:
     rejoin_transport& transport_;
     std::mutex guard_;
     std::condition_variable changed_;  ///< signals the conditions of `wait`
-    bool rejoining_ = false;           ///< this process comes back
+    bool rejoining_ = false;           ///< this process rejoins
     bool rejoined_ = false;
     std::uint64_t round_ = 1;
     std::uint64_t awaited_round_ = 1;  ///< the round when `wait` returned last
     std::uint64_t era_ = 0;            ///< higher than the eras of all returns before; 0: it was there at the start
-    std::uint64_t version_ = 0;        ///< of the return
-    std::uint64_t reports_sent_ = 0;   ///< how many surveys this node has sent
+    std::uint64_t version_ = 0;        ///< of the rejoin
+    std::uint64_t reports_sent_ = 0;   ///< how many ownership reports this node has sent
     std::optional<node_number> lost_before_report_;
     std::array<peer, max_nodes> peers_;
     struct object_state {
@@ -137,7 +138,7 @@ private:
         bool ended = false;  ///< the object has ended with the former process
     };
     std::unordered_map<object_id, object_state, object_id_hash> objects_;
-    std::vector<std::vector<wire::owner_update>> lists_for_homes_;  ///< the places that each other node is told
+    std::vector<std::vector<wire::owner_update>> lists_for_homes_;  ///< the owners that each other node is told of
 };
 
 }  // namespace tutti::cluster

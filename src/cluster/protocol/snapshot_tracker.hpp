@@ -1,14 +1,14 @@
 // The lower bound of times for which old versions are still needed. The bound is the minimum of the times of this
 // node's snapshot readers and the bounds that the other nodes have sent.
 //
-// A *promise* of a node is a time that none of its present or future readers will ask below. Every message carries its
-// sender's promise. Owners keep every version that the lowest promise does not rule out.
+// The *low watermark* of a node is a time that none of its present or future readers will ask below. Every message
+// carries its sender's low watermark. Owners keep every version that the lowest one does not rule out.
 //
-//   SNP1  A promise stays true: a reader that begins later has a time of at least the clock at the promise. low_watermark()
-//       loads the clock first and the readers' lowest time second. enter() announces a time first and loads the clock
-//       second. So if a promise misses an announcement, the promise's clock is no later than that reader's time. Both
-//       therefore use seq_cst. merge() takes the maximum, because a promise that was overtaken by a later one is still
-//       true.
+//   SNP1  A low watermark stays true: a reader that begins later has a time of at least the clock at the watermark.
+//       low_watermark() loads the clock first and the readers' lowest time second. enter() announces a time first and
+//       loads the clock second. So if a watermark misses an announcement, the watermark's clock is no later than that
+//       reader's time. Both therefore use seq_cst. merge() takes the maximum, because a watermark that was overtaken by
+//       a later one is still true.
 //
 // Thread safety: every member may be called from any thread.
 #pragma once
@@ -65,10 +65,10 @@ public:
         std::uint64_t seen = known.load(std::memory_order_relaxed);
         while (seen < watermark && !known.compare_exchange_weak(seen, watermark, std::memory_order_relaxed)) {}
     }
-    /// Notes that a lost node will ask for nothing.
+    /// Records that a lost node will ask for nothing.
     void on_node_lost(node_number node) noexcept { merge(node, none); }
-    /// Notes that a lost node may come back, with readers whose times are this clock's value or later.
-    /// REQUIRES: the node hears this clock before its readers begin.
+    /// Records that a lost node may rejoin, with readers whose times are this clock's value or later.
+    /// REQUIRES: the node receives this clock before its readers begin.
     void expect_rejoin(node_number node) noexcept {
         std::uint64_t lost = none;
         if (node < nodes_ && !injected(fault::drop_values_for_rejoining))

@@ -69,7 +69,7 @@ protocol_status distributed_transaction::query_owners(wire::message_type what, C
         wire::validate what;
         std::vector<std::size_t> entries;  // the entries of its reads
     };
-    std::vector<owner_query> asks;
+    std::vector<owner_query> queries;
     current = used_;
     for (std::size_t i = 0; i < used_; ++i) {
         object_entry& e = *pool_[i];
@@ -80,19 +80,19 @@ protocol_status distributed_transaction::query_owners(wire::message_type what, C
             current = i;
             break;  // a conflict also discards the entries opened later
         }
-        auto at = std::ranges::find(asks, e.owner, &owner_query::to);
-        if (at == asks.end()) at = asks.insert(asks.end(), {e.owner, {}, {}});
+        auto at = std::ranges::find(queries, e.owner, &owner_query::to);
+        if (at == queries.end()) at = queries.insert(queries.end(), {e.owner, {}, {}});
         at->what.reads.push_back({e.id, e.version});
         at->entries.push_back(i);
     }
     std::vector<call> calls;
-    for (const owner_query& ask : asks) {
-        calls.push_back({ask.to, what, wire::encode(ask.what), {}, false});
-        if (!fits(calls.back().body, ask.entries.size())) return protocol_status::too_large;
+    for (const owner_query& query : queries) {
+        calls.push_back({query.to, what, wire::encode(query.what), {}, false});
+        if (!fits(calls.back().body, query.entries.size())) return protocol_status::too_large;
     }
     if (!calls.empty()) network_.exchange(calls);
     for (std::size_t i = 0; i < calls.size(); ++i) {
-        const std::vector<std::size_t>& asked = asks[i].entries;
+        const std::vector<std::size_t>& asked = queries[i].entries;
         wire::validate_reply answer;
         // A node that sends an invalid answer is treated as lost.
         if (!calls[i].answered || !wire::decode(calls[i].answer, answer) || answer.current > asked.size())
@@ -116,7 +116,7 @@ protocol_status distributed_transaction::extend_snapshot(std::uint64_t to, bool 
         time_ = std::max(time_, to);
         return protocol_status::good;
     }
-    // Rule C: a node that is asked below raises its clock to `to` or more before it looks.
+    // Rule C: a node that is asked below raises its clock to `to` or more before it reads.
     node_.clock.raise_to(to);
     if (local_reads_ != nullptr && !local_reads_->validate(to)) return fail_with(rollback_reason::local_validation);
     std::size_t current = used_;
@@ -364,7 +364,7 @@ void distributed_transaction::list_participants(prepare_part& to) const {
 }
 
 bool distributed_transaction::add_peer_references() {
-    // A tie that is not noted would never end.
+    // A reference that is not recorded would never be dropped.
     referenced_peers_.reserve(parts_.size() + pinned_.size());
     pin_owners_.reserve(pinned_.size());
     // The pins are counted before the check whether the owner is lost. A thread that loses the owner reads this count

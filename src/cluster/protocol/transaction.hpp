@@ -1,24 +1,25 @@
-// TFA, the requester's side: reads at a time of the logical clock, forwarding, and commit by locks in at most two
-// phases.
+// TFA, the requester's side: reads at a time of the logical clock, snapshot extension, and commit by locks in at most
+// two phases.
 //
 // Invariants (docs/cluster-protocol.md proves opacity from them):
 //   TXN1  Every read was current, and not locked for writing, at a moment when its owner's clock said `time()` or more.
-//       For a read of a copy, this node's clock counts instead (copies.hpp, OBC1 and OBC2).
+//       For a read of a copy, this node's clock counts instead (object_cache.hpp, OBC1 and OBC2).
 //   TXN2  No read has a version beyond `time()`.
 //   TXN3  Before prepare, and after a failed prepare, no object is locked.
-//   TXN4  After a conflict, TXN1 and TXN2 hold for the first `standing()` entries, at the new `time()`. If TXN1 and TXN2 hold for
-//       some entries, they hold for every first part of these. So a part of an attempt may be rolled back alone.
+//   TXN4  After a conflict, TXN1 and TXN2 hold for the first `valid_prefix()` entries, at the new `time()`. If TXN1 and
+//       TXN2 hold for some entries, they hold for every first part of these. So a part of an attempt may be rolled back
+//       alone.
 //
 // A *snapshot reader* reads its first object as it is now, and every other one as it was at `time()`, which the first
 // read fixes. A snapshot reader validates nothing, never starts over because of other transactions' commits, and may
 // not write.
 //
-// A *shielded* transaction asserts itself against the transactions that it goes before: objects that it opens are
-// reserved for it. Since the reservation may pass to another transaction, all general rules apply to it, too
-// (docs/cluster-protocol.md, "Contention").
+// A *reserving* transaction excludes the transactions that it precedes: objects that it opens are reserved for it.
+// Since the reservation may pass to another transaction, all general rules apply to it, too (docs/cluster-protocol.md,
+// "Contention").
 //
-// A *bound* transaction is that of an irrevocable block: objects that it opens are reserved for it. So its reads stay
-// current, and its prepare is never refused for long (docs/cluster-protocol.md, "Irrevocable blocks").
+// An *irrevocable* transaction is that of an irrevocable block: objects that it opens are reserved for it. So its reads
+// stay current, and its prepare is never refused for long (docs/cluster-protocol.md, "Irrevocable blocks").
 //
 // A transaction belongs to one thread, which uses it for one attempt after the other.
 #pragma once
@@ -89,25 +90,26 @@ public:
         drop_peer_references();
     }
 
-    /// Begins an attempt at the current clock. Returns false if the other reads are not valid. `alone`: there are no
-    /// other reads.
+    /// Begins an attempt at the current clock. Returns false if the local reads are not valid.
+    /// `without_local_reads`: there are none.
     [[nodiscard]] bool begin(bool snapshot = false, bool without_local_reads = false);
     /// Continues a fast-path attempt, as if this one had begun at that attempt's time, alone, and had opened the same
     /// objects.
-    /// REQUIRES: is_clean; the entries' slots are those of the fast-path attempt's places.
+    /// REQUIRES: is_clean; the entries' slots are those of the fast-path attempt's objects.
     void take_over(const detail::fast_path_attempt& from) noexcept;
-    /// Returns true if a begin has nothing to clean up, and the next objects may be at hand.
+    /// Returns true if a begin has nothing to clean up, and the next objects may be fast-path objects.
     [[nodiscard]] bool is_clean() const noexcept { return is_clean_; }
     /// Returns the caller's data of entry number i, whatever its object, or null if there is none.
     [[nodiscard]] void* entry_data_of(std::size_t i) const noexcept {
         return i < pool_.size() ? pool_[i]->entry_data : nullptr;
     }
-    /// Sets the attempt's manners until the next begin. A snapshot reader blocks no transaction, so it gets no shield.
+    /// Sets the attempt's contention behavior until the next begin. A snapshot reader blocks no transaction, so it
+    /// reserves nothing.
     void set_behavior(const contention_behavior& how) noexcept;
     [[nodiscard]] bool has_reservations() const noexcept { return behavior_.reserve_for != nullptr; }
     /// Returns how often this attempt has waited for another transaction to release an object.
     [[nodiscard]] unsigned wait_count() const noexcept { return wait_count_; }
-    /// Returns true if the last prepare was refused because of a transaction that goes first.
+    /// Returns true if the last prepare was refused because of a transaction that has precedence.
     [[nodiscard]] bool was_outranked() const noexcept { return refusal_ == wire::lock_refusal::outranked; }
     /// Allows all nodes to forget the values at a snapshot reader's time, which they keep until then. Values of objects
     /// opened later may be too old.
@@ -115,11 +117,11 @@ public:
         if (snapshot_entered_) leave_snapshot();
     }
     [[nodiscard]] bool is_snapshot() const noexcept { return snapshot_; }
-    /// Binds the transaction until the next begin: all open objects, and all that will be opened, are reserved for that
-    /// hold. The hold's release must follow. Returns `conflict` if an open object is not current or stays locked; the
-    /// transaction is not bound then. In a bound transaction, open conflicts only if an object is busy, and may be
-    /// called again then. forward and prepare conflict only because of other reads than objects.
-    /// REQUIRES: not a snapshot reader; the hold has the irrevocable token.
+    /// Makes the transaction irrevocable until the next begin: all open objects, and all that will be opened, are
+    /// reserved for that hold. The hold's release must follow. Returns `conflict` if an open object is not current or
+    /// stays locked; the transaction is not irrevocable then. In an irrevocable transaction, open conflicts only if an
+    /// object is busy, and may be called again then. extend_snapshot and prepare conflict only because of other reads
+    /// than objects. REQUIRES: not a snapshot reader; the hold has the irrevocable token.
     [[nodiscard]] protocol_status reserve_irrevocably(named_lock_client& hold);
     [[nodiscard]] bool is_irrevocable() const noexcept { return irrevocable_hold_ != nullptr; }
     /// Returns the object's entry if this attempt has opened it, or null. Valid until the next begin.
@@ -136,23 +138,23 @@ public:
         }
         return nullptr;
     }
-    /// Returns true if the next opened object may be *at hand*. An object at hand is here and shown, and opening it
-    /// needs neither a forward nor a message.
+    /// Returns true if the next opened object may be a *fast-path object*. Such an object is here and shown, and
+    /// opening it needs neither a snapshot extension nor a message.
     [[nodiscard]] bool fits_fast_path() const noexcept { return used_ < fast_path_limit_; }
     /// Returns the entry for that object.
     [[nodiscard]] object_entry& next_on_fast_path() noexcept { return *pool_[used_]; }
-    /// Opens the object with that entry if it is at hand and shown in `at`. Copies its value, which must have that
-    /// image, to `to`. Returns false if the caller has to use open.
-    /// REQUIRES: it is not open; fits_fast_path; e is next_on_fast_path
+    /// Opens the object with that entry if it is a fast-path object that is shown in `at`. Copies its value, which must
+    /// have that image, to `to`. Returns false if the caller has to use open. REQUIRES: it is not open; fits_fast_path;
+    /// e is next_on_fast_path
     [[nodiscard]] TUTTI_ALWAYS_INLINE bool open_on_fast_path(object_entry& e, const object_id& id, seqlock_object* at,
                                                              const detail::typed_bytes& to) noexcept {
         e.hint.object = at;
         return node_.objects.reread(e.hint, id, to, e) && take_on_fast_path(e, id);
     }
-    /// Notes that the object may be shown in `at`. The next open looks there.
+    /// Records that the object may be shown in `at`. The next open reads there.
     void set_location_hint(const object_id& id, seqlock_object& at) noexcept { location_hint_of(id) = &at; }
     /// Opens the objects that are not open, in one round trip if they are where they are expected. After a conflict of
-    /// open, forward or watch, the caller has to call begin, or rewind to the valid entries.
+    /// open, extend_snapshot or watch, the caller has to call begin, or roll_back_to the valid entries.
     [[nodiscard]] protocol_status open(std::span<const object_id> ids);
     /// Asks for the objects that are elsewhere and not open, without waiting. The first open of one of them waits, and
     /// opens all that are found where they are expected. Objects that were asked for earlier, and not waited for, are
@@ -166,19 +168,19 @@ public:
     /// their owners report the next change of each. Returns `conflict` if an object has changed already.
     [[nodiscard]] protocol_status watch();
 
-    /// Returns how many entries, in the order of opening, are current after the last conflict of open, forward or
-    /// watch. The next entry is stale; if all entries are current, the object to be opened was unavailable. Returns
+    /// Returns how many entries, in the order of opening, are current after the last conflict of open, extend_snapshot
+    /// or watch. The next entry is stale. If all entries are current, the object to be opened was unavailable. Returns
     /// nothing if the other reads are not valid, or the snapshot is too old. Then no entry is known to be current.
     [[nodiscard]] std::optional<std::size_t> valid_prefix() const noexcept { return valid_prefix_; }
     /// Forgets all entries but the first `kept`, which belong to the blocks that are not rolled back.
     void roll_back_to(std::size_t kept) noexcept;
 
     /// Takes every lock. `decisive`: only this transaction is decided, so one message may both lock and decide. A
-    /// decisive prepare may also wait for transactions that go first, since it holds no locks meanwhile.
+    /// decisive prepare may also wait for transactions that have precedence, since it holds no locks meanwhile.
     /// After `good`, commit() or abort() must follow. After any other outcome, nothing is held.
     [[nodiscard]] protocol_status prepare(bool decisive);
-    /// Tries a commit in place, which a decisive prepare does first. Returns false if nothing has happened, and another
-    /// way may succeed.
+    /// Tries an in-place commit, which a decisive prepare does first. Returns false if nothing has happened, and
+    /// another way may succeed.
     [[nodiscard]] bool prepare_in_place() noexcept;
     void commit();
     void abort();
@@ -201,41 +203,42 @@ public:
     [[nodiscard]] std::uint64_t version() const noexcept { return version_; }
 
 private:
-    static constexpr std::size_t max_scanned = 16;  // the most entries that are searched without the index
+    static constexpr std::size_t max_scanned = 16;  // the number of entries that are searched without the index
     struct object_lookup {
         object_id id;
         node_number at;
         unsigned hops = 0;
-        bool busy = false;        ///< at the latest look
+        bool busy = false;        ///< by the latest read
         bool guessed = false;     ///< a pointer of this node has named `owner`, and no answer has confirmed it yet
         node_number owner = 0;    ///< the latest owner that was named
         std::uint64_t since = 0;  ///< the version at which that owner got the object
-        object_directory::lookup_hint found{};  ///< by the latest look here
-        bool in_copy = false;                   ///< the latest look was at a copy
+        object_directory::lookup_hint found{};  ///< by the latest read here
+        bool in_copy = false;                   ///< the latest read used a copy
         std::uint64_t invalidations = 0;        ///< before its owner was asked (OBC3)
         std::uint64_t losses = 0;               ///< before another node was asked (DIR13)
     };
 
-    /// Returns the ids that are not open, each once, with this node as the first place to look. O(ids).
+    /// Returns the ids that are not open, each once, with this node as the first one to ask. O(ids).
     [[nodiscard]] std::vector<object_lookup> lookups_of_unopened(std::span<const object_id> ids);
     protocol_status locate(std::vector<object_lookup>& wants);
-    /// Returns where to look first for an object that is not here, by this node's directory.
+    /// Returns which node to ask first for an object that is not here, by this node's directory.
     [[nodiscard]] object_lookup first_lookup(object_lookup w, const wire::object_view& view) const;
     protocol_status open_prefetched();
     void discard_prefetched() {
         if (!prefetched_.objects.empty()) cancel_prefetch();
     }
     void cancel_prefetch();
-    /// Notes whether the next objects may be at hand. Three cases exclude this. A reserved object needs a message to
-    /// its owner. The first object of a snapshot reader fixes its time. All objects that were asked for ahead are
-    /// opened together with the first of them.
+    /// Records whether the next objects may be fast-path objects. Three cases exclude this. A reserved object needs a
+    /// message to its owner. The first object of a snapshot reader fixes its time. All prefetched objects are opened
+    /// together with the first of them.
     void update_fast_path_limit() noexcept {
         opens_on_fast_path_ = hold() == nullptr && (!snapshot_ || used_ != 0) && prefetched_.objects.empty();
         fast_path_limit_ = opens_on_fast_path_ ? std::min(pool_.size(), max_scanned) : 0;
     }
     [[nodiscard]] object_entry* find_in_index(const object_id& id) noexcept;
     [[nodiscard]] TUTTI_ALWAYS_INLINE bool take_on_fast_path(object_entry& e, const object_id& id) noexcept {
-        // TXN1: the clock said time() before the look. TXN2: a newer version needs a forward, or the value before it.
+        // TXN1: the clock said time() before the read. TXN2: a newer version needs a snapshot extension, or the value
+        //       before it.
         if (e.version > time_) [[unlikely]]
             return false;
         e.id = id;
@@ -247,15 +250,15 @@ private:
     }
     [[nodiscard]] bool open_by_hint(const object_id& id);
     void leave_snapshot() noexcept;
-    /// Looks for the object in this node's copies. Returns false if there is no valid copy.
+    /// Reads this node's copy of the object. Returns false if there is no valid copy.
     [[nodiscard]] bool read_copy(const object_id& id, wire::object_view& view);
     void record_before_asking(std::span<object_lookup> objects);
-    /// Looks for the object on this node. Adds it to `again` if it has to be looked for again. Adds it to `remote`,
+    /// Reads the object on this node. Adds it to `again` if it has to be read again. Adds it to `remote`,
     /// with the node to ask next, if it is elsewhere.
     protocol_status read_here(const object_lookup& w, std::vector<object_lookup>& again,
                               std::vector<object_lookup>& remote);
-    /// Sends one question to each node, and returns the nodes' views of the objects in `views`, in their order.
-    /// `body_of` encodes a question. Ends at the first node that does not answer.
+    /// Sends one query to each node, and returns the nodes' views of the objects in `views`, in their order.
+    /// `body_of` encodes a query. Ends at the first node that does not answer.
     /// REQUIRES: `objects` is sorted by node.
     template <class BodyOf>
     protocol_status query_nodes(std::span<const object_lookup> objects, wire::message_type what, BodyOf&& body_of,
@@ -268,8 +271,8 @@ private:
     /// Asks as query_nodes does, and has the objects reserved.
     protocol_status request_reservations(std::span<const object_lookup> objects, wire::reserve what,
                                          named_lock_client& hold, std::vector<wire::object_view>& views);
-    /// Has open objects reserved: all, or, if `alone`, the ones that are written. A request that is both firm and alone
-    /// is tried for as long as this takes.
+    /// Has open objects reserved: all, or, if `before_write`, the ones that are written. A request that is both
+    /// irrevocable and `before_write` is tried for as long as this takes.
     protocol_status reserve_open(named_lock_client& hold, bool irrevocable, bool before_write);
     /// Returns the hold that objects are reserved for now, or null.
     [[nodiscard]] named_lock_client* hold() const noexcept {
@@ -280,7 +283,7 @@ private:
     /// Returns the message for owners when an object is opened.
     /// REQUIRES: hold().
     [[nodiscard]] wire::reserve reservation_request() const;
-    /// Prepares a transaction that is not bound.
+    /// Prepares a transaction that is not irrevocable.
     protocol_status lock_with_retries(bool decisive);
     /// Returns true if a refused prepare may be repeated.
     [[nodiscard]] bool may_wait(bool decisive) const noexcept;
@@ -305,9 +308,9 @@ private:
     }
     /// Takes the view of an object, in next_entry() or elsewhere. The view may be moved from.
     protocol_status take_view(const object_lookup& w, wire::object_view& view, std::vector<object_lookup>& again);
-    /// Returns where to look next for an object that is not at `w.at`.
+    /// Returns which node to ask next for an object that is not at `w.at`.
     [[nodiscard]] object_lookup next_lookup(object_lookup w, const wire::object_view& view);
-    /// Notes a conflict that leaves the first `standing` entries valid.
+    /// Records a conflict that leaves the first `prefix` entries valid.
     protocol_status fail_with(rollback_reason why, std::optional<std::size_t> prefix = std::nullopt) noexcept {
         why_ = why;
         valid_prefix_ = prefix && injected(fault::overlook_stale_read) ? used_ : prefix;
@@ -318,7 +321,7 @@ private:
         why_ = rollback_reason::node_lost;
         return protocol_status::lost;
     }
-    /// Notes that an object is in doubt. A former process of this node may have locked it, if there was one. A node
+    /// Records that an object is in doubt. A former process of this node may have locked it, if there was one. A node
     /// that names a process that cannot exist is treated as lost itself.
     protocol_status fail_in_doubt(const wire::object_view& view, node_number asked) noexcept {
         const bool there_is = view.owner < node_.nodes && (view.owner != node_.self || node_.is_successor());
@@ -337,12 +340,12 @@ private:
     static constexpr std::size_t max_location_hints = 256;  // the number of values of a hash's highest 8 bits
     /// Returns where an object was shown when this thread last opened one of the same hash.
     [[nodiscard]] seqlock_object*& location_hint_of(const object_id& id) noexcept {
-        // A cheap hash is enough, because a collision only costs a look.
+        // A cheap hash is enough, because a collision only costs a read.
         const std::uint64_t mixed = (id.high ^ id.low) * 0x9e3779b97f4a7c15u;
         return location_hints_[mixed >> 56];
     }
     /// Asks the owners of the entries that `concerns` selects whether each has the version that was read. Calls `here`
-    /// for entries of this node, and sends one message of kind `what` to each other node. Sets `current` to the number
+    /// for entries of this node, and sends one message of type `what` to each other node. Sets `current` to the number
     /// of entries before the first stale one; entries that are not selected count as current. Returns `conflict` if an
     /// entry is stale.
     template <class Concerns, class Here>
@@ -355,7 +358,7 @@ private:
     wire::action action_for(const object_entry& e) const noexcept;
     /// Makes the part of a prepare for each node that owns an open object.
     void make_parts();
-    /// Ties this commit to the participating nodes. Returns false if one of them, lost_node(), is lost.
+    /// Adds peer references for the participating nodes. Returns false if one of them, lost_node(), is lost.
     [[nodiscard]] bool add_peer_references();
     void drop_peer_references() noexcept;
     void install_moved();
@@ -368,15 +371,15 @@ private:
     std::uint64_t time_ = 0;
     bool snapshot_ = false;
     bool opens_on_fast_path_ = false;
-    std::size_t fast_path_limit_ = 0;  ///< how many first entries may be used for objects at hand
+    std::size_t fast_path_limit_ = 0;  ///< how many first entries may be used for fast-path objects
     bool is_clean_ = false;
     named_lock_client* irrevocable_hold_ = nullptr;
     contention_behavior behavior_;
     unsigned wait_count_ = 0;
     node_number refused_by_ = 0;
-    wire::lock_refusal refusal_{};  ///< the worst of the last prepare
+    wire::lock_refusal refusal_{};  ///< the most severe of the last prepare
     std::optional<std::size_t> valid_prefix_;
-    std::optional<std::uint64_t> snapshot_entered_;  ///< the time to pass to snapshots::leave
+    std::optional<std::uint64_t> snapshot_entered_;  ///< the time to pass to snapshot_tracker::leave
     std::uint64_t version_ = 0;
     node_number lost_ = 0;
     rollback_reason why_ = rollback_reason::other;
@@ -402,8 +405,8 @@ private:
     };
     std::vector<pinned> pinned_;  ///< the copies that the commit has pinned (OBC4)
     std::vector<node_number> referenced_peers_;
-    std::vector<node_number> pin_owners_;  ///< each owner once; counted in protocol_node::tied
-    std::uint64_t epoch_ = 0;              // the turn of the tied commit
+    std::vector<node_number> pin_owners_;  ///< each owner once; counted in protocol_node::references
+    std::uint64_t epoch_ = 0;              // the epoch of the commit
     std::vector<call> calls_;
     // Kept for their memory.
     std::vector<object_lookup> retry_, remote_;

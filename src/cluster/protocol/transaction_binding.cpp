@@ -1,4 +1,4 @@
-// The prepare, and the reservations that an irrevocable block, or a block that asserts itself, asks the owners for.
+// The prepare, and the reservations that irrevocable and reserving transactions request from the owners.
 #include <algorithm>
 
 #include "cluster/protocol/named_lock_client.hpp"
@@ -61,7 +61,7 @@ protocol_status distributed_transaction::reserve_open(named_lock_client& hold, b
 }
 
 protocol_status distributed_transaction::reserve_irrevocably(named_lock_client& hold) {
-    discard_prefetched();  // objects asked for ahead are not reserved
+    discard_prefetched();  // prefetched objects are not reserved
     if (const protocol_status o = reserve_open(hold, true, false); o != protocol_status::good) return o;
     for (const auto& e : entries()) e->in_copy = false;  // the object is reserved at its owner
     is_clean_ = false;
@@ -82,8 +82,8 @@ protocol_status distributed_transaction::lock_with_retries(bool decisive) {
     for (unsigned attempt = 0; o == protocol_status::conflict && attempt != max_lookups && may_wait(decisive);
          ++attempt) {
         if (attempt == 0) ++wait_count_;
-        // The object is locked by running commits that have read it. If this transaction goes first, no further commit
-        // locks the object.
+        // The object is locked by running commits that have read it. If this transaction has precedence, no further
+        // commit locks the object.
         if (refusal_ != wire::lock_refusal::locked) {
             network_.pause(attempt);
         } else if (o = reserve_open(*behavior_.reserve_for, false, true); o != protocol_status::good) {
@@ -105,7 +105,7 @@ protocol_status distributed_transaction::prepare(bool decisive) {
         return o == protocol_status::conflict ? fail_node_lost(refused_by_) : o;
     ++name_.sequence;  // the refused prepare is over
     if (const protocol_status o = lock_all(decisive); o != protocol_status::conflict) return o;
-    // An owner that gives away what it has promised is treated as lost.
+    // An owner that breaks a reservation is treated as lost.
     return fail_node_lost(refused_by_);
 }
 

@@ -29,7 +29,7 @@ address_book::address_book(const std::string& folder) : file_{folder + "/members
     }
     if (!good || !in.eof()) {
         throw backend::engine_error{file_ +
-                                    " was not written by this release: remove it, and the member goes by the "
+                                    " was not written by this release: remove it, and the member uses the "
                                     "addresses of its log"};
     }
 }
@@ -62,15 +62,16 @@ void address_book::move(std::span<const std::pair<std::string, std::string>> all
         if (known == all_.end()) {
             std::string listed;
             for (const auto& [id, address] : all_) listed += (listed.empty() ? "" : ", ") + address;
-            throw backend::engine_error{
-                file_ + " has no member at " + from + "; it has " +
-                (listed.empty() ? "none, because no member of this release has run there" : listed)};
+            throw backend::engine_error{file_ + " has no member at " + from +
+                                        (listed.empty()
+                                             ? ": it is empty, because no member of this release has run there"
+                                             : "; the members are at " + listed)};
         }
         moved[known->first] = to;
     }
     for (const auto& [id, address] : moved) {
         if (std::ranges::count(moved, address, [](const auto& one) { return one.second; }) > 1)
-            throw backend::engine_error{"two members would be at " + address + ": nothing has been changed"};
+            throw backend::engine_error{"two members would have the address " + address + ": nothing was changed"};
     }
     all_ = std::move(moved);
 }

@@ -3,10 +3,10 @@
 // The log names members with the addresses that they had when they joined, and C-Raft cannot change these. So the book
 // has precedence over the log. The book begins with the addresses of the log, and changes in two ways:
 //
-//   A1  Each member sends its address when it calls another one (its hello). So a group learns the new address of a
-//       member when that member calls.
-//   A2  If all members have moved, none can call another. Then an operator changes the files while no member runs
-//       (`tutti member readdress`).
+//   ADB1  Each member sends its address when it calls another one (its hello). So a group learns the new address of a
+//         member when that member calls.
+//   ADB2  If all members have moved, none can call another. Then an operator changes the files while no member runs
+//         (`tutti member readdress`).
 //
 // A member without an entry for another one uses the address of the log. Any address leads to some member, or to none.
 // The caller asks for an id (transport.hpp), so a wrong address costs time, but is always safe.
@@ -27,7 +27,7 @@ namespace tutti::cluster::replica {
 
 class address_book {
 public:
-    /// Reads the file if it exists. Throws backend::refusal for a file that no member has written.
+    /// Reads the file if it exists. Throws backend::engine_error for a file that no member has written.
     explicit address_book(const std::string& folder);
 
     /// Returns the address of a member whose address in the log is `logged`.
@@ -36,17 +36,17 @@ public:
         return known == all_.end() ? logged : known->second;
     }
     void add(std::uint64_t id, const std::string& address) { all_[id] = address; }
-    /// Updates the address of a member that is in the book (A1).
+    /// Updates the address of a member that is in the book (ADB1).
     void update(std::uint64_t id, const std::string& address);
     /// Makes the book match the group's members. Adds new members with the address of the log, and removes members that
     /// have left. Does nothing for a member that has not been admitted yet.
     void match_members(std::span<const raft_node::role> members);
-    /// Replaces each old address by its new one (A2). Changes nothing unless every old address is known. Throws
-    /// backend::refusal.
+    /// Replaces each old address by its new one (ADB2). Changes nothing unless every old address is known. Throws
+    /// backend::engine_error.
     void move(std::span<const std::pair<std::string, std::string>> all);
 
     [[nodiscard]] const std::map<std::uint64_t, std::string>& all() const noexcept { return all_; }
-    /// Writes the file. It is on the disk when this returns. Throws backend::refusal.
+    /// Writes the file. It is on the disk when this returns. Throws backend::engine_error.
     void write() const;
 
 private:

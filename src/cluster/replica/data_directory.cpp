@@ -48,12 +48,13 @@ void write_through(const std::string& path, const std::string& text) {
 data_directory::data_directory(std::string folder) : folder_{std::move(folder)} {
     std::error_code failed;
     fs::create_directories(folder_, failed);
-    if (failed) refuse("the folder " + folder_ + " cannot be made", failed.value());
+    if (failed) refuse("the folder " + folder_ + " cannot be created", failed.value());
     lock_ = ::open((folder_ + "/lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (lock_ < 0) refuse("the folder " + folder_ + " cannot be used", errno);
     if (::flock(lock_, LOCK_EX | LOCK_NB) != 0) {
         ::close(lock_);
-        throw backend::engine_error{"another process is the member of " + folder_ + ": each needs a folder of its own"};
+        throw backend::engine_error{"another process uses the folder " + folder_ +
+                                    ": give each member a folder of its own"};
     }
 }
 
@@ -67,11 +68,11 @@ bool data_directory::read_identity(identity& who) const {
     std::ifstream file{folder_ + "/member"};
     if (!file) {
         if (fs::exists(folder_ + "/member"))
-            throw backend::engine_error{folder_ + "/member cannot be read: may this user read it?"};
+            throw backend::engine_error{folder_ + "/member cannot be read: check its permissions"};
         if (std::error_code none; fs::exists(folder_ + "/log", none) && !fs::is_empty(folder_ + "/log", none)) {
             throw backend::engine_error{
                 folder_ +
-                "/member is gone, and there is a log: bring it back from a copy, or begin with an "
+                "/member is missing, although there is a log: restore it from a copy, or begin with an "
                 "empty folder, join as a new member, and remove the old one"};
         }
         return false;
@@ -88,10 +89,9 @@ bool data_directory::read_identity(identity& who) const {
     who.has_durable_record = line == first_line;
     if ((!who.has_durable_record && line != first_line_before) || !is_read || who.id == 0 || who.group == 0 ||
         (state != "member" && state != "founding") || (who.has_durable_record && text.str() != text_of(who, state))) {
-        throw backend::engine_error{
-            folder_ +
-            "/member is damaged, or another release has written it: bring it back from a copy, or "
-            "begin with an empty folder, join as a new member, and remove the old one"};
+        throw backend::engine_error{folder_ +
+                                    "/member is damaged, or another release has written it: restore it from a copy, or "
+                                    "begin with an empty folder, join as a new member, and remove the old one"};
     }
     who.is_founding = state == "founding";
     return true;
@@ -105,7 +105,7 @@ std::string data_directory::log_folder() const {
     const std::string path = folder_ + "/log";
     std::error_code failed;
     fs::create_directories(path, failed);
-    if (failed) refuse("the folder " + path + " cannot be made", failed.value());
+    if (failed) refuse("the folder " + path + " cannot be created", failed.value());
     return path;
 }
 

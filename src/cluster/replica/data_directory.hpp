@@ -1,8 +1,8 @@
 // A member's identity, in a file of its folder: its id, which is drawn when the folder is made, and its group's number.
 //
-//   IDN1  An id belongs to one folder. A member that has lost its folder has also lost the promises of its votes. Such a
-//       member counts as another member, which the group does not know. The others do not talk to that member under the
-//       old id (transport.hpp).
+//   IDN1  An id belongs to one folder. A member that has lost its folder has also lost the promises of its votes. Such
+//         a member counts as another member, which the group does not know. The others do not talk to that member under
+//         the old id (transport.hpp).
 //   IDN2  One process uses a folder at a time.
 #pragma once
 
@@ -22,7 +22,7 @@ struct identity {
 
 class data_directory {
 public:
-    /// Makes the folder if needed, and locks it. Throws backend::refusal if this fails, or another process has the
+    /// Makes the folder if needed, and locks it. Throws backend::engine_error if this fails, or another process has the
     /// folder.
     explicit data_directory(std::string folder);
     /// Locks a folder that must exist.
@@ -32,9 +32,9 @@ public:
     data_directory(const data_directory&) = delete;
     data_directory& operator=(const data_directory&) = delete;
 
-    /// Returns true if a member lives here already. Throws backend::refusal for a file that no member has written.
+    /// Returns true if a member lives here already. Throws backend::engine_error for a file that no member has written.
     [[nodiscard]] bool read_identity(identity& who) const;
-    /// Writes the identity. It is on the disk when this returns. Throws backend::refusal.
+    /// Writes the identity. It is on the disk when this returns. Throws backend::engine_error.
     void write_identity(const identity& who) const;
     /// Returns the folder where C-Raft keeps log and snapshots. Makes it if needed.
     [[nodiscard]] std::string log_folder() const;
@@ -47,7 +47,7 @@ private:
     int lock_ = -1;
 };
 
-/// Replaces a file as a whole. It is on the disk when this returns. Throws backend::refusal.
+/// Replaces a file as a whole. It is on the disk when this returns. Throws backend::engine_error.
 void replace_file(const std::string& name, const std::string& text);
 /// Draws a unique number other than 0.
 [[nodiscard]] std::uint64_t random_number();

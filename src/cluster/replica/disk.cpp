@@ -17,7 +17,7 @@ namespace tutti::cluster::replica {
 struct disk::appending {
     raft_io_append mine{};
     raft_io_append* asked = nullptr;
-    raft_io_append_cb told = nullptr;
+    raft_io_append_cb callback = nullptr;
     disk* of = nullptr;
     raft_index first = 0;
     std::vector<std::uint64_t> digests{};
@@ -27,9 +27,9 @@ struct disk::appending {
 struct disk::saving {
     raft_io_snapshot_put mine{};
     raft_io_snapshot_put* asked = nullptr;
-    raft_io_snapshot_put_cb told = nullptr;
+    raft_io_snapshot_put_cb callback = nullptr;
     disk* of = nullptr;
-    raft_index replaces = 0;  // what another member sent, in the place of the log; 0: the log stays
+    raft_index replaces = 0;  // the index up to which another member's snapshot replaces the log; 0: the log stays
 };
 
 namespace {
@@ -68,45 +68,45 @@ disk::disk(uv_loop_t& loop, std::string folder, const std::string& promised, raf
     if (const int bad = raft_uv_init(&io_, &loop, folder_.c_str(), through); bad != 0)
         throw backend::engine_error{"the folder " + folder_ + " cannot be used: " + raft_strerror(bad)};
     raft_uv_set_connect_retry_delay(&io_, 100);
-    // It would put aside what it cannot read, and go on with less than this member has promised.
+    // Otherwise C-Raft would put aside what it cannot read, and continue with less than this member has acknowledged.
     raft_uv_set_auto_recovery(&io_, false);
-    // The machine's own checksum is in front of nothing then, and a start can compare it before C-Raft reads.
+    // Snapshots are not compressed, so a start can check the state machine's own checksum before C-Raft reads them.
     raft_uv_set_snapshot_compression(&io_, false);
     io_.of = this;
     original_io_ = io_;
     io_.append = [](raft_io* io, raft_io_append* asked, const raft_entry entries[], unsigned n,
-                    raft_io_append_cb told) {
+                    raft_io_append_cb callback) {
         disk& d = of(io);
         auto w = std::make_unique<appending>(
-            appending{{}, asked, told, &d, d.next_, digests_of(d.next_, entries, n), voters_in(entries, n)});
+            appending{{}, asked, callback, &d, d.next_, digests_of(d.next_, entries, n), voters_in(entries, n)});
         w->mine.data = w.get();
-        d.under_way_.reserve(d.under_way_.size() + 1);
+        d.pending_appends_.reserve(d.pending_appends_.size() + 1);
         const int bad = of(io).original_io_.append(io, &w->mine, entries, n, [](raft_io_append* mine, int status) {
             auto* const written = static_cast<appending*>(mine->data);
             written->of->delay_.complete([written, status] {
                 const std::unique_ptr<appending> all{written};
-                std::erase(all->of->under_way_, written);
+                std::erase(all->of->pending_appends_, written);
                 if (status == 0) all->of->record_append(*all);
-                all->told(all->asked, all->of->check("the log", status));
+                all->callback(all->asked, all->of->check("the log", status));
             });
         });
         if (bad == 0) {
             d.next_ += n;
-            d.under_way_.push_back(w.release());
+            d.pending_appends_.push_back(w.release());
         }
         return d.check("the log", bad);
     };
     io_.snapshot_put = [](raft_io* io, unsigned trailing, raft_io_snapshot_put* asked, const raft_snapshot* what,
-                          raft_io_snapshot_put_cb told) {
+                          raft_io_snapshot_put_cb callback) {
         const raft_index replaces = trailing == 0 ? what->index : 0;
-        auto w = std::make_unique<saving>(saving{{}, asked, told, &of(io), replaces});
+        auto w = std::make_unique<saving>(saving{{}, asked, callback, &of(io), replaces});
         w->mine.data = w.get();
         if (replaces != 0 && !of(io).record_truncation(replaces + 1)) return of(io).check("the log's end", RAFT_IOERR);
         const int bad =
             of(io).original_io_.snapshot_put(io, trailing, &w->mine, what, [](raft_io_snapshot_put* mine, int status) {
                 const std::unique_ptr<saving> all{static_cast<saving*>(mine->data)};
                 if (status == 0 && all->replaces != 0) all->of->durable_record_.advance_to(all->replaces);
-                all->told(all->asked, all->of->check("a snapshot", status));
+                all->callback(all->asked, all->of->check("a snapshot", status));
             });
         if (bad == 0) {
             if (replaces != 0) of(io).next_ = replaces + 1;
@@ -114,13 +114,13 @@ disk::disk(uv_loop_t& loop, std::string folder, const std::string& promised, raf
         }
         return bad == RAFT_BUSY ? bad : of(io).check("a snapshot", bad);
     };
-    // A snapshot takes a connection of its own. On the one of all other messages a follower would hear nothing from its
-    // leader, and the leader nothing from it, for as long as the snapshot takes.
-    io_.send = [](raft_io* io, raft_io_send* asked, const raft_message* what, raft_io_send_cb told) {
-        if (what->type != RAFT_IO_INSTALL_SNAPSHOT) return of(io).original_io_.send(io, asked, what, told);
+    // A snapshot uses a connection of its own. On the shared connection, leader and follower would receive nothing from
+    // each other while the snapshot is sent.
+    io_.send = [](raft_io* io, raft_io_send* asked, const raft_message* what, raft_io_send_cb callback) {
+        if (what->type != RAFT_IO_INSTALL_SNAPSHOT) return of(io).original_io_.send(io, asked, what, callback);
         raft_message apart = *what;
         apart.server_id |= transport::second_connection;
-        return of(io).original_io_.send(io, asked, &apart, told);
+        return of(io).original_io_.send(io, asked, &apart, callback);
     };
     io_.set_term = [](raft_io* io, raft_term term) {
         return of(io).change("the term", term, 0, [&] { return of(io).original_io_.set_term(io, term); });
@@ -135,9 +135,9 @@ disk::disk(uv_loop_t& loop, std::string folder, const std::string& promised, raf
     io_.load = [](raft_io* io, raft_term* term, raft_id* vote, raft_snapshot** snapshot, raft_index* first,
                   raft_entry** entries,
                   std::size_t* n) { return of(io).load(term, vote, snapshot, first, entries, n); };
-    io_.close = [](raft_io* io, raft_io_close_cb told) {
+    io_.close = [](raft_io* io, raft_io_close_cb callback) {
         of(io).delay_.close();
-        of(io).original_io_.close(io, told);
+        of(io).original_io_.close(io, callback);
     };
     io_.truncate = [](raft_io* io, raft_index from) {
         disk& d = of(io);
@@ -173,16 +173,16 @@ void disk::record_append(const appending& w) {
 }
 
 bool disk::record_truncation(raft_index index) {
-    // What is being written may end after this, and must not be noted then.
-    for (appending* const w : under_way_) {
+    // A pending write may end after this, and must not be recorded then.
+    for (appending* const w : pending_appends_) {
         const raft_index stays = index > w->first ? index - w->first : 0;
         if (stays < w->digests.size()) w->digests.resize(stays);
     }
     return durable_record_.truncate_to(index - 1);
 }
 
-/// On a thread of libuv's pool, because the loop does not wait for disks. The file stays open for that long: the loop
-/// runs until the pool has answered, and the host closes the loop before this disk.
+/// Syncs on a thread of libuv's pool, because the loop does not wait for disks. The file stays open meanwhile: the loop
+/// runs until the pool has answered, and member_process closes the loop before this disk.
 void disk::sync_if_due() {
     const std::uint64_t now = ::uv_now(&loop_);
     if (now - synced_ms_ < between_syncs_ms) return;
@@ -200,10 +200,10 @@ int disk::check(const char* what, int status) {
     if (status == 0 || status == RAFT_CANCELED || status == RAFT_SHUTDOWN || !failed_) return status;
     struct statvfs space{};
     const bool known = ::statvfs(folder_.c_str(), &space) == 0;
-    const auto told = std::exchange(failed_, nullptr);
-    told(std::string{what} + " cannot be written to " + folder_ + ": " + io_.errmsg + " (" + raft_strerror(status) +
-         "); " + (known ? std::to_string((space.f_bavail * space.f_frsize) >> 20) + " MiB are free there. " : "") +
-         "This member ends, and the others go on if they are a majority: make room, and start it again");
+    const auto callback = std::exchange(failed_, nullptr);
+    callback(std::string{what} + " cannot be written to " + folder_ + ": " + io_.errmsg + " (" + raft_strerror(status) +
+             "); " + (known ? std::to_string((space.f_bavail * space.f_frsize) >> 20) + " MiB are free there. " : "") +
+             "This member ends, and the others continue if they are a majority: make room, and start it again");
     return status;
 }
 

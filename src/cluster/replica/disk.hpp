@@ -1,5 +1,5 @@
-// libuv's raft_io, watched: a write that fails is told, with what the disk has left; and what is on the disk is noted
-// in the member's durable_record.
+// Wraps libuv's raft_io. Reports a failed write together with the free space of the disk, and records in the member's
+// durable_record what is on the disk.
 #pragma once
 
 #include <functional>
@@ -14,8 +14,8 @@ namespace tutti::cluster::replica {
 
 class disk {
 public:
-    /// `failed` gets a line for the operator, once; nothing that C-Raft does after it counts. `promised` is the file of
-    /// the folder's durable_record. Throws backend::refusal.
+    /// Opens the folder. Calls `failed` once, with a line for the operator, when a write fails. Nothing that C-Raft
+    /// does afterwards counts. `promised` is the file of the folder's durable_record. Throws backend::engine_error.
     disk(uv_loop_t& loop, std::string folder, const std::string& promised, raft_uv_transport* through,
          std::function<void(std::string)> failed);
     /// REQUIRES: C-Raft has closed it, or never started.
@@ -24,7 +24,7 @@ public:
     disk& operator=(const disk&) = delete;
 
     [[nodiscard]] raft_io& io() noexcept { return io_; }
-    /// This member has entries again that it had lost (durable_record.hpp).
+    /// Notes that this member has its lost entries again (durable_record.hpp).
     void clear_lost() noexcept { durable_record_.clear_lost(); }
 
 private:
@@ -34,15 +34,17 @@ private:
     struct appending;
     struct saving;
     static disk& of(raft_io* io) noexcept { return *static_cast<watched_io*>(io)->of; }
-    /// `status`, and tells of it if it is a failure.
+    /// Returns `status`. Reports it if it is a failure.
     int check(const char* what, int status);
-    /// Between what is noted before and after it: C-Raft writes term and vote.
+    /// Has C-Raft write term and vote by `write`. Records the change before and after that (DUR2 of
+    /// durable_record.hpp).
     template <class F>
     int change(const char* what, raft_term term, raft_id vote, const F& write);
     int load(raft_term* term, raft_id* vote, raft_snapshot** snapshot, raft_index* first, raft_entry** entries,
              std::size_t* n);
     void record_append(const appending& w);
-    /// Entries from `index` on are about to go, those that are being written too. False: that cannot be noted.
+    /// Records that entries from `index` on are about to be removed, pending writes included. Returns false if this
+    /// cannot be recorded.
     [[nodiscard]] bool record_truncation(raft_index index);
     void sync_if_due();
 
@@ -53,8 +55,8 @@ private:
     raft_io original_io_{};  // the functions that are behind the watched ones
     uv_loop_t& loop_;
     durable_record durable_record_;
-    raft_index next_ = 1;                // of the entry that is appended next
-    std::vector<appending*> under_way_;  // in their order
+    raft_index next_ = 1;                      // of the entry that is appended next
+    std::vector<appending*> pending_appends_;  // in their order
     std::uint64_t synced_ms_ = 0;
 };
 

@@ -98,7 +98,7 @@ std::optional<durable_contents> read_durable(const std::string& file) {
     c.promises = newest(*bytes, turn);
     if (turn == 0) {
         throw backend::engine_error{file +
-                                    " is damaged: it says what this member has promised, and how much of its log was "
+                                    " is damaged: it records the promises of this member, and how much of its log was "
                                     "on the disk"};
     }
     if (bytes->size() > ring_at) c.ring = bytes->substr(ring_at);

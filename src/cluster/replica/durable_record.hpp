@@ -1,16 +1,16 @@
 // The promises of a member, in a file of its folder beside C-Raft's files. They are the last entry on the disk, a
-// digest of each entry, the member's term and its vote. C-Raft's files do not tell these. C-Raft's segments do not say
+// digest of each entry, the member's term and its vote. C-Raft's files do not show these. C-Raft's segments do not say
 // which entries they hold, and C-Raft's metadata has no checksum. C-Raft also takes a damaged end of a segment for a
 // write that a crash cut short.
 //
-//   D1  An entry is noted after its write is on the disk, and before the group hears of it. So a log that ends before
-//       `last` has lost entries. A replacement of a part of the log lowers `last` first.
-//   D2  Term and vote are noted before C-Raft writes them, together with the former values. While `changing` is set,
-//       C-Raft's files may have either. No promise is made in that time.
-//   D3  Two slots are written in turn, so a write that a crash cuts short leaves the other slot. Each slot has a
-//       checksum.
-//   D4  The file is synced once a second, and also for D2 and when `last` is lowered. After a crash of the process, it
-//       is exact. After a crash of the machine, it may know less than was durable, but never more.
+//   DUR1  An entry is noted after its write is on the disk, and before the group hears of it. So a log that ends before
+//         `last` has lost entries. A replacement of a part of the log lowers `last` first.
+//   DUR2  Term and vote are noted before C-Raft writes them, together with the former values. While `changing` is set,
+//         C-Raft's files may have either. No promise is made in that time.
+//   DUR3  Two slots are written in turn, so a write that a crash cuts short leaves the other slot. Each slot has a
+//         checksum.
+//   DUR4  The file is synced once a second, and also for DUR2 and when `last` is lowered. After a crash of the process,
+//         it is exact. After a crash of the machine, it may know less than was durable, but never more.
 //
 // After the slots, there is a ring of digests, one for each of the latest entries. A digest covers the entry's index,
 // term and bytes. So an entry that was moved or repeated has another digest.
@@ -32,10 +32,10 @@ namespace tutti::cluster::replica {
                                          std::string_view bytes) noexcept;
 
 struct durable_promises {
-    std::uint64_t last = 0;  ///< D1: the index of the last entry on the disk
+    std::uint64_t last = 0;  ///< DUR1: the index of the last entry on the disk
     std::uint64_t term = 0, vote = 0;
-    std::uint64_t term_before = 0, vote_before = 0;  ///< D2
-    bool changing = false;                           ///< D2
+    std::uint64_t term_before = 0, vote_before = 0;  ///< DUR2
+    bool changing = false;                           ///< DUR2
     /// The last entry that this member has lost, or 0. The member does not vote until it has all entries up to here
     /// again.
     std::uint64_t lost_upto = 0;
@@ -56,15 +56,15 @@ struct durable_contents {
     [[nodiscard]] std::optional<std::uint64_t> digest_of(std::uint64_t index) const noexcept;
 };
 
-/// Reads the file. Returns nothing if there is no such file. Throws backend::refusal if it cannot be read, or both
+/// Reads the file. Returns nothing if there is no such file. Throws backend::engine_error if it cannot be read, or both
 /// slots are damaged.
 [[nodiscard]] std::optional<durable_contents> read_durable(const std::string& file);
 
 class durable_record {
 public:
-    /// Opens a file that `read_durable` can read. Throws backend::refusal.
+    /// Opens a file that `read_durable` can read. Throws backend::engine_error.
     explicit durable_record(const std::string& file);
-    /// Creates or replaces the file. It is on the disk when this returns. Throws backend::refusal.
+    /// Creates or replaces the file. It is on the disk when this returns. Throws backend::engine_error.
     static void begin(const std::string& file, const durable_promises& with);
     ~durable_record();
     durable_record(const durable_record&) = delete;
@@ -78,7 +78,7 @@ public:
     void advance_to(std::uint64_t last) noexcept;
     /// Notes that entries after `last` are about to be removed. Returns false if the file cannot be written.
     [[nodiscard]] bool truncate_to(std::uint64_t last) noexcept;
-    /// Notes a change of term and vote, before C-Raft writes it (D2). Call end_change after C-Raft has written it.
+    /// Notes a change of term and vote, before C-Raft writes it (DUR2). Call end_change after C-Raft has written it.
     /// Returns false if the file cannot be written.
     [[nodiscard]] bool begin_change(std::uint64_t term, std::uint64_t vote) noexcept;
     void end_change() noexcept;

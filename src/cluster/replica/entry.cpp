@@ -38,10 +38,10 @@ void log_entry_builder::add_finish(std::string_view id, bool commits) {
     ++operations_;
 }
 
-void log_entry_builder::add_adopt(std::span<const backend::check> checks, std::span<const backend::change> records,
-                                  version absence) {
+void log_entry_builder::add_import(std::span<const backend::check> checks, std::span<const backend::change> records,
+                                   version absence) {
     wire::writer out{all_};
-    out(operation_kind::adopt);
+    out(operation_kind::import_records);
     add(checks);
     out(count_of(records.size()));
     for (const backend::change& c : records) out(record_view{c.of, c.value.at, c.value.exists, c.value.bytes});
@@ -91,10 +91,10 @@ bool read_log_entry(std::string_view bytes, std::vector<operation>& all, std::st
     std::uint8_t of = 0;
     switch (read_checksummed(bytes, name, oldest_format, format, content, of)) {
         case checksum_result::valid: break;
-        case checksum_result::other_content: return refuse("these bytes are no entry of a group's log");
+        case checksum_result::other_content: return refuse("the bytes are not an entry of a group's log");
         case checksum_result::unsupported_format:
-            return refuse("an entry of the log is of another release: have all members run the same one");
-        case checksum_result::damaged: return refuse("an entry of the log was damaged: its checksum is another");
+            return refuse("an entry of the log has the format of another release: run one release on all members");
+        case checksum_result::damaged: return refuse("an entry of the log is damaged: its checksum does not match");
     }
     wire::reader in{content};
     while (in.has_more()) {
@@ -107,13 +107,13 @@ bool read_log_entry(std::string_view bytes, std::vector<operation>& all, std::st
         if (what == operation_kind::prepare || what == operation_kind::finish) in(o.id);
         if (what == operation_kind::prepare) in(o.deciding_group);
         if (what == operation_kind::finish) in(o.commits);
-        if (what == operation_kind::commit || what == operation_kind::prepare || what == operation_kind::adopt)
+        if (what == operation_kind::commit || what == operation_kind::prepare || what == operation_kind::import_records)
             in(o.checks);
         if (what == operation_kind::commit || what == operation_kind::prepare) in(o.writes);
-        if (what == operation_kind::adopt) in(o.adopted);
-        if (what == operation_kind::adopt && of >= first_with_absence) in(o.absence);
+        if (what == operation_kind::import_records) in(o.imported);
+        if (what == operation_kind::import_records && of >= first_with_absence) in(o.absence);
     }
-    if (!in.is_valid()) return refuse("an entry of the log says less than it begins to say");
+    if (!in.is_valid()) return refuse("an entry of the log is incomplete");
     return true;
 }
 

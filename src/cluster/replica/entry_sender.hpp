@@ -3,25 +3,26 @@
 // comes. The sender stands between C-Raft and its network, cuts these messages, and holds back entries in progress.
 //
 // A *piece* is the beginning of the entries of one message: up to `piece_bytes`, or a single larger entry. A piece is
-// *in progress* from when it is sent until the member acknowledges its last entry, or until E5 ends it.
+// *in progress* from when it is sent until the member acknowledges its last entry, or until SND5 ends it.
 //
-//   E1  A message has one piece, or no entry. Its leader_commit names no entry behind the piece. C-Raft's followers
-//       commit up to the end of their own log, where entries of an earlier leader may follow the compared ones.
-//   E2  C-Raft's next_index is the index behind the last piece that was sent in its pipeline state. A message that was
-//       cut or held back ends that state: C-Raft then sends only at heartbeats, until the next acknowledgement. It
-//       sends the next piece when the acknowledgement comes.
-//   E3  Entries of a piece in progress are not sent again. Further entries are not sent while pieces with `window`
-//       bytes are in progress. The member gets an empty message instead if a heartbeat is due, and nothing otherwise.
-//   E4  So C-Raft's log and the connection to a member hold at most `window` and one piece of entries for that member.
-//   E5  A piece is no longer in progress when sending it has failed, or when the time of an election has passed since
-//       it was written to the connection. No piece to a member is in progress after a rejection by that member, after a
-//       snapshot was sent to it, or in another term. So lost entries are sent again after an election's time.
-//   E6  next_index is behind what the member has acknowledged, also where the shim tells C-Raft of less. If a piece
-//       ends before the first entry of the leader's term, C-Raft would otherwise send the same piece forever.
+//   SND1  A message has one piece, or no entry. Its leader_commit names no entry behind the piece. C-Raft's followers
+//         commit up to the end of their own log, where entries of an earlier leader may follow the compared ones.
+//   SND2  C-Raft's next_index is the index behind the last piece that was sent in its pipeline state. A message that
+//         was cut or held back ends that state: C-Raft then sends only at heartbeats, until the next acknowledgement.
+//         It sends the next piece when the acknowledgement comes.
+//   SND3  Entries of a piece in progress are not sent again. Further entries are not sent while pieces with `window`
+//         bytes are in progress. The member gets an empty message instead if a heartbeat is due, and nothing otherwise.
+//   SND4  So C-Raft's log and the connection to a member hold at most `window` and one piece of entries for that
+//         member.
+//   SND5  A piece is no longer in progress when sending it has failed, or when the time of an election has passed since
+//         it was written to the connection. No piece to a member is in progress after a rejection by that member, after
+//         a snapshot was sent to it, or in another term. So lost entries are sent again after an election's time.
+//   SND6  next_index is behind what the member has acknowledged, even if the shim reports less to C-Raft. If a piece
+//         ends before the first entry of the leader's term, C-Raft would otherwise send the same piece forever.
 //
-// Progress does not depend on what the sender remembers: E5 ends that, and C-Raft knows match_index and next_index.
+// Progress does not depend on what the sender remembers: SND5 ends that, and C-Raft knows match_index and next_index.
 //
-// Thread safety: none, as of the shim that it belongs to.
+// Not thread-safe: as the shim that it belongs to.
 #pragma once
 
 #include <cstddef>
@@ -43,9 +44,9 @@ public:
     /// Sends an AppendEntries message in C-Raft's place, or a part of it. RAFT_NOCONNECTION: the message was held back,
     /// and C-Raft goes on as if it had not tried. REQUIRES: C-Raft calls, as the leader of the message's term.
     [[nodiscard]] int send(raft_io* io, raft_io_send* request, const raft_message& message, raft_io_send_cb done);
-    /// The member has the leader's entries up to `last`. Call it when C-Raft has processed the answer.
+    /// Notes that the member has the leader's entries up to `last`. Call it when C-Raft has processed the answer.
     void acknowledge(raft_id member, raft_term term, raft_index last) noexcept;
-    /// E5: no piece to the member is in progress any more.
+    /// Ends the progress of all pieces to the member (SND5).
     void forget(raft_id member) noexcept;
 
 private:
@@ -57,13 +58,13 @@ private:
         bool written = false;
     };
     struct outgoing;
-    /// How many of the entries make the next piece, and their bytes.
+    /// The number of entries in the next piece, and their bytes.
     struct length {
         unsigned entries = 0;
         std::size_t bytes = 0;
     };
     [[nodiscard]] length first_piece(const raft_append_entries& all) const noexcept;
-    /// Null: there is none.
+    /// Returns null if there is none.
     [[nodiscard]] raft_progress* progress_of(raft_id member) noexcept;
     [[nodiscard]] bool holds_back(std::vector<piece>& sent, raft_index first, raft_index acknowledged, raft_time now);
     void written(raft_id to, std::uint64_t number, int status) noexcept;

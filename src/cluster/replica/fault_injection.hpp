@@ -14,7 +14,7 @@ enum class fault : std::uint8_t {
     applied_twice,           ///< an entry is applied twice
     same_version,            ///< commits of one entry share a version
     erase_forgets,           ///< an erased record has version 0 again
-    saves_no_versions,       ///< a snapshot of the machine forgets the versions of its records
+    saves_no_versions,       ///< a snapshot of the state machine forgets the versions of its records
     no_barrier,              ///< a member that believes that it leads answers reads from its state at once
     read_by_lease,           ///< a leader answers reads at once for an election's time after its last barrier
     early_answer,            ///< a commit is acknowledged once it is in the leader's log, without a majority
@@ -28,14 +28,14 @@ enum class fault : std::uint8_t {
     prepared_ignored,        ///< a get shows the pending writes of a prepared transaction
     finished_again,          ///< a finished transaction can be finished once more
     prepared_uncounted,      ///< a state has the same version before and after a transaction is prepared
-    prepared_not_saved,      ///< a snapshot of the machine forgets the prepared transactions
-    adopted_uncounted,       ///< versions are not raised above those of adopted records
+    prepared_not_saved,      ///< a snapshot of the state machine forgets the prepared transactions
+    imported_uncounted,      ///< versions are not raised above those of imported records
     saved_again,             ///< entries that a follower has saved and dropped are appended once more
     image_of_later_state,    ///< an image shows records changed since its start in their later state, or not at all
-    adopts_older,            ///< an adopted record that comes late replaces a newer one
+    imports_older,           ///< an imported record that comes late replaces a newer one
     absence_stays,           ///< keys of dropped erased records are absent with the version of before
-    absence_not_saved,       ///< a snapshot of the machine forgets the version of keys without a record
-    absence_not_adopted,     ///< a group that adopts records of another group ignores that group's absence
+    absence_not_saved,       ///< a snapshot of the state machine forgets the version of keys without a record
+    absence_not_imported,    ///< a group that imports records of another group ignores that group's absence
     commits_behind_piece,    ///< a leader lets followers commit entries behind the end of a cut message
     sends_all,               ///< a leader sends a member all missing entries at each heartbeat until the first answer
     sends_uncounted_again,   ///< a leader sends a piece again that the member has and C-Raft does not count

@@ -93,9 +93,10 @@ public:
         read_promises();
         const listing files = list(names_.log());
         if (promised_ && !found_.known && found_.damage.empty()) {
-            found_.damage.push_back(names_.durable() +
-                                    " is gone: it says what this member has promised, and how much of its log was on "
-                                    "the disk");
+            found_.damage.push_back(
+                names_.durable() +
+                " is missing: it records the promises of this member, and how much of its log was on "
+                "the disk");
         }
         read_metadata();
         read_snapshot(files);
@@ -151,10 +152,10 @@ private:
         }
         if (found_.known && !found_.known->allows(found_.term, found_.vote)) {
             sound = false;
-            found_.damage.push_back((newest.empty() ? path("metadata1") + " is gone" : path(newest) + " is damaged") +
-                                    ": it says term " + number(found_.term) + ", vote " + number(found_.vote) +
-                                    "; what this member has promised is term " + number(found_.known->term) +
-                                    ", vote " + number(found_.known->vote));
+            found_.damage.push_back(
+                (newest.empty() ? path("metadata1") + " is missing" : path(newest) + " is damaged") + ": it has term " +
+                number(found_.term) + ", vote " + number(found_.vote) + "; this member has promised term " +
+                number(found_.known->term) + ", vote " + number(found_.known->vote));
         }
         found_.metadata_is_sound = sound;
     }
@@ -166,7 +167,7 @@ private:
             std::error_code none;
             const std::uint64_t bytes = fs::file_size(path(s->name), none);
             if (!meta || none || bytes == 0) {
-                found_.notes.push_back(path(s->name) + " is no whole snapshot; C-Raft passes over it");
+                found_.notes.push_back(path(s->name) + " is not a complete snapshot, and C-Raft ignores it");
                 continue;
             }
             std::string why = error_of_meta(*meta);
@@ -194,7 +195,7 @@ private:
         if (words[3] > bytes.size() - header) return " ends at byte " + number(bytes.size());
         const std::string_view configuration = std::string_view{bytes}.substr(header, words[3]);
         if (crc_of(configuration, crc_of(std::string_view{bytes}.substr(16, 16))) != words[1])
-            return " is damaged: its checksum is another";
+            return " is damaged: its checksum does not match";
         if (found_.snapshot.empty()) found_.voters = voters_of(configuration);
         return {};
     }
@@ -202,7 +203,7 @@ private:
     static std::string error_of_snapshot(const std::string& bytes) {
         constexpr std::string_view compressed{"\x04\x22\x4d\x18", 4};  // LZ4; C-Raft checks its checksums
         if (bytes.starts_with(compressed) || state_machine::is_complete(bytes)) return {};
-        return " is damaged: its checksum is another";
+        return " is damaged: its checksum does not match";
     }
 
     /// Reads the entries that C-Raft would load, with the indices that it would give them.
@@ -308,11 +309,12 @@ private:
                 moved_byte_ = at;
                 go_back(first);
             };
-            if (written && *written != digest) return refuse("is another than was written there", batch_first, batch);
+            if (written && *written != digest)
+                return refuse("differs from the entry that was written there", batch_first, batch);
             // After the known entries, an entry may equal an earlier one whose program asked again. If two consecutive
             // entries equal two consecutive earlier ones, a piece of the log is repeated.
             if (before != 0 && like == before + 1)
-                return refuse("and the one before it are there for the second time", run_first, run_at);
+                return refuse("and the one before it are repeated", run_first, run_at);
             before = like;
             run_at = batch;
             run_first = batch_first;
@@ -378,7 +380,7 @@ private:
         const std::uint64_t has = std::max(found_.last, found_.snapshot_index);
         const std::string on_disk = "; the disk had the entries up to " + number(known);
         if (broken_) {
-            // F4. Segments in their place are counted without the ring, so U3 leaves none of them out.
+            // FLD4. Segments in their place are counted without the ring, so UNK3 leaves none of them out.
             const std::uint64_t behind = std::max(known, found_.last + unreadable_) + unknown_->count();
             found_.max_acknowledged = std::max({found_.max_acknowledged, reach_, behind});
             found_.damage.push_back(damaged_line_ + "; " + number(follow_) + " whole entries follow" +

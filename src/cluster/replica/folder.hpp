@@ -1,18 +1,19 @@
 // Reads the content of a member's folder before C-Raft opens it. C-Raft reads a segment as far as it can, and cuts off
 // the rest. C-Raft then continues with less than the member has acknowledged, without reporting this.
 //
-//   F1  A torn end: an incomplete part after all entries that are known to be durable, followed only by zeros or
-//       meaningless bytes. A crash leaves it, and the member has never acknowledged it. It is cut off.
-//   F2  Damage: an incomplete part followed by a complete one, an entry in the wrong place, or less than is known to be
-//       durable (durable_record.hpp). A member does not start with a damaged folder.
-//   F3  Only files that a start reads count: the newest snapshot, and the segments from which C-Raft takes the log. The
-//       notes report damage of other files.
-//   F4  `max_acknowledged`: the member has acknowledged no entry after it that has left a trace in the folder. These are traces:
-//         - the durable record's `last`, the snapshot's index, and the name of a closed segment
-//         - a complete entry after the damage, in a segment in its place
-//         - a complete entry that the durable record does not know (unknown_entries.hpp)
-//       An entry that the record knows is not after `last`. So a segment from somewhere else only adds entries that
-//       this member may have written beyond its record. Therefore `max_acknowledged` stays within the group's log.
+//   FLD1  A torn end: an incomplete part after all entries that are known to be durable, followed only by zeros or
+//         meaningless bytes. A crash leaves it, and the member has never acknowledged it. It is cut off.
+//   FLD2  Damage: an incomplete part followed by a complete one, an entry in the wrong place, or less than is known to
+//         be durable (durable_record.hpp). A member does not start with a damaged folder.
+//   FLD3  Only files that a start reads count: the newest snapshot, and the segments from which C-Raft takes the log.
+//         The notes report damage of other files.
+//   FLD4  `max_acknowledged`: the member has acknowledged no entry after it that has left a trace in the folder. These
+//         are traces:
+//           - the durable record's `last`, the snapshot's index, and the name of a closed segment
+//           - a complete entry after the damage, in a segment in its place
+//           - a complete entry that the durable record does not know (unknown_entries.hpp)
+//         An entry that the record knows is not after `last`. So a segment from somewhere else only adds entries that
+//         this member may have written beyond its record. Therefore `max_acknowledged` stays within the group's log.
 //
 // Files, as C-Raft 0.15 names them: closed segments `first-last`, open segments `open-count`, and snapshots
 // `snapshot-term-index-time` with `.meta`. Of `metadata1` and `metadata2`, the one with the higher version counts.
@@ -34,7 +35,7 @@ struct folder_names {
     [[nodiscard]] std::string durable() const { return folder + "/durable"; }
 };
 
-/// A torn end (F1).
+/// A torn end (FLD1).
 struct torn_end {
     std::string file;
     std::uint64_t keep = 0;  ///< bytes
@@ -47,7 +48,7 @@ struct folder_contents {
     std::uint64_t term = 0, vote = 0;
     std::uint64_t first = 1, last = 0;   ///< readable consecutive entries; last < first: there are none
     std::uint64_t bytes = 0;             ///< of these entries
-    std::uint64_t max_acknowledged = 0;  ///< F4: the last entry that may have been acknowledged, readable or not
+    std::uint64_t max_acknowledged = 0;  ///< FLD4: the last entry that may have been acknowledged, readable or not
     unsigned voters = 0;                 ///< by the newest readable configuration
     std::optional<durable_promises>
         known;                           ///< empty: an earlier release has written the folder, or the file is damaged
@@ -65,7 +66,7 @@ struct folder_contents {
 };
 
 /// Reads everything without changing it. `promised`: the folder has had a durable_record, so a missing one is damage.
-/// Throws backend::refusal if a file cannot be read at all.
+/// Throws backend::engine_error if a file cannot be read at all.
 [[nodiscard]] folder_contents read_folder(const std::string& folder, bool promised);
 
 /// Returns why a member does not start with the folder, and what to do.
@@ -78,11 +79,11 @@ struct folder_repair {
     std::uint64_t lost = 0;  ///< the last entry that is known to have existed
 };
 
-/// Replaces a damaged log by one of all intact entries. Throws backend::refusal if a member could not continue with
-/// these; then nothing has changed.
+/// Replaces a damaged log by one of all intact entries. Throws backend::engine_error if a member could not continue
+/// with these; then nothing has changed.
 [[nodiscard]] folder_repair repair_folder(const std::string& folder, bool promised);
 
-/// Cuts torn ends off (F1). Throws backend::refusal.
+/// Cuts torn ends off (FLD1). Throws backend::engine_error.
 void cut_torn_ends(const folder_contents& of);
 
 }  // namespace tutti::cluster::replica

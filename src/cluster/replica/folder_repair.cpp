@@ -1,6 +1,6 @@
 // Replaces a damaged log by one of all intact entries. The member has then acknowledged more than it has. So a member
-// that is not the only voter does not vote until it has all entries up to `max_acknowledged` again (F4 of folder.hpp, RFT5 of
-// raft_node.hpp).
+// that is not the only voter does not vote until it has all entries up to `max_acknowledged` again (FLD4 of folder.hpp,
+// RFT5 of raft_node.hpp).
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -36,7 +36,8 @@ void write_new(const std::string& file, std::string_view bytes) {
 
 void rename_to(const std::string& from, const std::string& to) {
     if (std::rename(from.c_str(), to.c_str()) != 0)
-        throw backend::engine_error{from + " cannot be named " + to + ": " + std::generic_category().message(errno)};
+        throw backend::engine_error{from + " cannot be renamed to " + to + ": " +
+                                    std::generic_category().message(errno)};
 }
 
 std::string unused_name(const std::string& log) {
@@ -56,7 +57,7 @@ void write_log(const std::string& to, const std::string& from, const folder_cont
     std::error_code failed;
     fs::remove_all(to, failed);
     if (!failed) fs::create_directory(to, failed);
-    if (failed) throw backend::engine_error{to + " cannot be made: " + failed.message()};
+    if (failed) throw backend::engine_error{to + " cannot be created: " + failed.message()};
     write_new(to + "/metadata1", metadata_of(p.term, p.vote));
     if (!found.snapshot.empty()) {
         for (const char* const part : {"", ".meta"})
@@ -77,10 +78,10 @@ std::string hopeless(const folder_contents& found, const durable_promises& p) {
     if (found.snapshot_is_damaged) return "its snapshot cannot be read";
     if (found.first > found.snapshot_index + 1 && found.last >= found.first)
         return "entries behind its snapshot are missing";
-    if (!found.metadata_is_sound && !found.known) return "what it has promised by its votes is known nowhere";
+    if (!found.metadata_is_sound && !found.known) return "its term and vote are lost";
     if (found.last < found.first && found.snapshot.empty()) return "no entry of its log can be read";
     // A member that is the only voter in its own log would lead at once, although others have continued without it.
-    if (p.voters != 1 && found.voters <= 1) return "what is left does not say who the other members are";
+    if (p.voters != 1 && found.voters <= 1) return "the remaining data does not name the other members";
     return {};
 }
 
@@ -90,10 +91,10 @@ std::string damage_of_member(const std::string& folder, const folder_contents& f
     std::string all;
     for (const std::string& line : found.damage) all += line + ". ";
     return all +
-           "Nothing was changed, and this member does not start. If the others are a majority, let it get the objects "
-           "from them: 'tutti member remove' it, and start a new one with an empty folder and --join. Or 'tutti log "
-           "repair " +
-           folder + "' keeps what is whole; 'tutti log check' says what that is";
+           "Nothing was changed, and this member does not start. If the others are a majority, replace this member: "
+           "remove it with 'tutti member remove', and start a new one with an empty folder and --join. Or run 'tutti "
+           "log repair " +
+           folder + "', which keeps the whole entries; 'tutti log check' reports them";
 }
 
 folder_repair repair_folder(const std::string& folder, bool promised) {
@@ -102,9 +103,9 @@ folder_repair repair_folder(const std::string& folder, bool promised) {
     if (found.damage.empty()) return {};
     durable_promises p = found.known.value_or(durable_promises{.term = found.term, .vote = found.vote});
     if (const std::string why = hopeless(found, p); !why.empty()) {
-        throw backend::engine_error{"nothing of " + names.log() + " can be used, since " + why +
-                                    ". 'tutti member remove' this member, and start a new one with an empty folder and "
-                                    "--join; nothing was changed"};
+        throw backend::engine_error{names.log() + " cannot be repaired, because " + why +
+                                    ". Nothing was changed. Remove this member with 'tutti member remove', and start a "
+                                    "new one with an empty folder and --join"};
     }
     const std::uint64_t has = std::max(found.last, found.snapshot_index);
     folder_repair done{unused_name(names.log()), false, found.max_acknowledged};

@@ -37,7 +37,7 @@ struct image_file::impl {
         }
         return 0;
     }
-    /// Starts to bring the latest part to the disk, and waits for the part before.
+    /// Starts to write the latest piece to the disk, and waits for the piece before.
     int pace() {
         if (bytes - begun < max_unwritten_bytes / 2) return 0;
         const auto range = [this](std::size_t from, std::size_t to, unsigned how) {

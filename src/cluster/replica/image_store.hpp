@@ -22,9 +22,8 @@ public:
 
     using stored = std::function<void(int status)>;
     /// Stores the next piece. The first piece after `drop` begins a new image. After the last piece, it writes the
-    /// checksum of all (checksummed.hpp). `done` gets 0 or RAFT_…. `done` may be called before this returns, and is never
-    /// called after `drop`.
-    /// REQUIRES: `done` of the piece before was called.
+    /// checksum of all (checksummed.hpp). `done` gets 0 or RAFT_…. `done` may be called before this returns, and is
+    /// never called after `drop`. REQUIRES: `done` of the piece before was called.
     virtual void put(std::string piece, bool last, stored done) = 0;
     /// Returns the image for C-Raft, which stays unchanged until `drop`.
     /// REQUIRES: the last piece is stored.

@@ -13,8 +13,8 @@ void memory_image::put(std::string piece, bool last, stored done) {
     done(0);
 }
 
-void image_writer::write(std::function<void(int status)> told) {
-    on_written_ = std::move(told);
+void image_writer::write(std::function<void(int status)> callback) {
+    on_written_ = std::move(callback);
     continue_writing();
 }
 

@@ -1,11 +1,11 @@
-// How a node saves its machine while it continues to work. C-Raft asks for a snapshot of the applied state. The image
-// of that state is begun at once, and then written piece by piece, between the loop's other work.
+// How a node saves its state machine while it continues to work. C-Raft asks for a snapshot of the applied state. The
+// image of that state is begun at once, and then written piece by piece, between the loop's other work.
 //
-//   I1  C-Raft gets the snapshot when the last piece is stored. The snapshot belongs to the entry that was applied last
-//       when C-Raft asked, because the image is of that state (RSM8).
-//   I2  An image that fails only costs the attempt: the log stays, and C-Raft asks again after a later entry. Images
-//       begin at least `retry_ms` apart.
-//   I3  A close ends the image. Pieces that come back later are ignored.
+//   IMG1  C-Raft gets the snapshot when the last piece is stored. The snapshot belongs to the entry that was applied
+//         last when C-Raft asked, because the image is of that state (RSM8).
+//   IMG2  An image that fails only costs the attempt: the log stays, and C-Raft asks again after a later entry. Images
+//         begin at least `retry_ms` apart.
+//   IMG3  A close ends the image. Pieces that come back later are ignored.
 //
 // Thread safety: as the node's.
 #pragma once
@@ -29,15 +29,15 @@ public:
     image_writer(const image_writer&) = delete;
     image_writer& operator=(const image_writer&) = delete;
 
-    /// Returns true if an image may begin (I2).
+    /// Returns true if an image may begin (IMG2).
     [[nodiscard]] bool may_begin(std::uint64_t now_ms) const noexcept { return now_ms >= not_before_ms_; }
     void begin() { of_.begin_image(); }
-    /// Writes the image. Calls `told` with 0 when it is stored, or with the error if it has failed. May call `told`
-    /// before this returns.
+    /// Writes the image. Calls `callback` with 0 when it is stored, or with the error if it has failed. May call
+    /// `callback` before this returns.
     /// REQUIRES: begun.
-    void write(std::function<void(int status)> told);
+    void write(std::function<void(int status)> callback);
     [[nodiscard]] raft_buffer complete_image() { return to_.complete_image(); }
-    /// Drops the image. `told` of write is not called any more.
+    /// Drops the image. The callback of `write` is not called any more.
     void abandon() noexcept;
     void postpone(std::uint64_t until_ms) noexcept { not_before_ms_ = until_ms; }
 
@@ -51,7 +51,7 @@ private:
     const piece_limits pieces_;
     std::uint64_t not_before_ms_ = 0;
     std::function<void(int)> on_written_;  // null: no image is being written
-    std::uint64_t image_number_ = 0;       // I3: identifies the image
+    std::uint64_t image_number_ = 0;       // IMG3: identifies the image
     bool is_storing_ = false, is_continuing_ = false;
 };
 

@@ -14,9 +14,9 @@ struct delayed_disk_writes::delayed_batch {
     std::size_t count = 0;  // writes that were finished when it began
 };
 
-void delayed_disk_writes::complete(std::function<void()> told) {
-    if (injected_disk_delay.count() == 0 || closed_) return told();
-    late_.push_back(std::move(told));
+void delayed_disk_writes::complete(std::function<void()> callback) {
+    if (injected_disk_delay.count() == 0 || closed_) return callback();
+    late_.push_back(std::move(callback));
     if (!is_waiting_) begin_batch();
 }
 

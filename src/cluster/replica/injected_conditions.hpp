@@ -1,4 +1,4 @@
-// How tests change a member's surroundings: the route to other members, and the speed of its disk. In the library both
+// How tests change a member's environment: the route to other members, and the speed of its disk. In the library both
 // are unchanged, and none of this is compiled.
 #pragma once
 
@@ -14,8 +14,8 @@ namespace tutti::cluster::replica {
 
 #if defined(TUTTI_CLUSTER_FAULTS)
 
-/// The replacement address by the address of another member. Whatever listens there decides what it forwards. Set while
-/// no member exists.
+/// The replacement address by the address of another member. The program that listens there decides what it forwards.
+/// Set while no member exists.
 inline std::map<std::string, std::string> injected_routes;
 [[nodiscard]] inline std::string injected_route_to(const std::string& address) {
     const auto found = injected_routes.find(address);
@@ -28,8 +28,8 @@ inline constinit std::chrono::milliseconds injected_disk_delay{0};
 class delayed_disk_writes {
 public:
     explicit delayed_disk_writes(uv_loop_t& loop) noexcept : loop_{loop} {}
-    /// Calls `told` now or later, in the order of the calls.
-    void complete(std::function<void()> told);
+    /// Calls `callback` now or later, in the order of the calls.
+    void complete(std::function<void()> callback);
     /// Calls all remaining functions now. Later calls of `complete` are not delayed.
     void close();
 
@@ -51,8 +51,8 @@ class delayed_disk_writes {
 public:
     explicit delayed_disk_writes(uv_loop_t&) noexcept {}
     template <class F>
-    void complete(F&& told) {
-        told();
+    void complete(F&& callback) {
+        callback();
     }
     void close() noexcept {}
 };

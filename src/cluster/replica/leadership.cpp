@@ -1,4 +1,4 @@
-// A member's position in the log, and the hand-over of the lead.
+// A member's position in the log, and the transfer of the leadership.
 #include "cluster/replica/raft_node_impl.hpp"
 
 namespace tutti::cluster::replica {

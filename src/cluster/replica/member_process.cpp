@@ -77,7 +77,7 @@ member_process::member_process(const member_options& how, cluster::member::log_c
     raft_node_->on_change([this] { requests_->send_changes_to_followers(); });
     raft_node_->on_recovered([this] {
         disk_->clear_lost();
-        log_callback_(severity::info, "has again what its log had lost, and votes from now on");
+        log_callback_(severity::info, "has recovered the lost entries of its log, and votes from now on");
     });
     raft_node_->start();
     log_callback_(severity::info, "member " + std::to_string(identity_.id) + " of group " +
@@ -99,13 +99,14 @@ void member_process::load_identity(const member_options& how) {
     if (!how.address.empty() && how.advertise.empty()) group::check_member_address(how.address, encrypted);
     if (how.address.empty())
         throw backend::engine_error{data_directory_->folder() +
-                                    " is new, and a new member needs an address, such as 127.0.0.1:7001"};
+                                    " is new, and a new member needs an address: give one, such as 127.0.0.1:7001"};
     const bool elsewhere = !how.advertise.empty() && how.advertise != how.address;
     identity_ = {random_number(), 0, elsewhere ? how.advertise : how.address, how.new_group,
                  elsewhere ? how.address : ""};
     if (how.new_group == !how.join.empty()) {
-        throw backend::engine_error{data_directory_->folder() +
-                                    " is new: say whether its member begins a group, or which one it joins"};
+        throw backend::engine_error{
+            data_directory_->folder() +
+            " is new: let its member begin a group (new_group, --new-group) or join one (join, --join)"};
     }
     if (how.new_group) {
         identity_.group = random_number();
@@ -119,8 +120,7 @@ void member_process::load_identity(const member_options& how) {
             return identity_.group != 0;
         };
         while (std::ranges::none_of(how.join, ask) && all.wait()) {}
-        if (identity_.group == 0)
-            throw backend::engine_error{"no member of the group that is to be joined answers: " + why};
+        if (identity_.group == 0) throw backend::engine_error{"no member of the group to join answers: " + why};
     }
     durable_record::begin(folder_names{data_directory_->folder()}.durable(), {});
     data_directory_->write_identity(identity_);
@@ -132,11 +132,11 @@ void member_process::set_addresses(const member_options& how) {
     if (!apart && !how.address.empty()) group::check_member_address(how.address, credentials_ != nullptr);
     const std::string& known_by = !how.advertise.empty() ? how.advertise : apart ? identity_.address : how.address;
     if (!known_by.empty() && known_by != identity_.address) {
-        throw backend::engine_error{"the others know the member of " + data_directory_->folder() + " as " +
+        throw backend::engine_error{"other members know the member of " + data_directory_->folder() + " as " +
                                     identity_.address + ", and not as " + known_by +
-                                    ": start it there; or, if it has moved, 'tutti member "
+                                    ": start it there, or, if it has moved, run 'tutti member "
                                     "readdress --data-dir " +
-                                    data_directory_->folder() + " " + identity_.address + "=" + known_by + "' says so"};
+                                    data_directory_->folder() + " " + identity_.address + "=" + known_by + "'"};
     }
     if (!apart) return;
     if (!how.address.empty() && how.address != identity_.listen) {
@@ -151,11 +151,10 @@ std::uint64_t member_process::check_log() {
     if (!found.damage.empty()) throw backend::engine_error{damage_of_member(data_directory_->folder(), found)};
     for (const std::string& line : found.notes) log_callback_(severity::warning, line);
     for (const torn_end& t : found.torn) {
-        log_callback_(severity::warning,
-                      t.file + " had a torn end from byte " + std::to_string(t.keep) +
-                          " on, as a crash leaves it: entry " + std::to_string(found.last + 1) +
-                          " of the log was being written, and nobody was told that it is on the disk. It "
-                          "was cut off");
+        log_callback_(severity::warning, "cut off a torn end of " + t.file + " at byte " + std::to_string(t.keep) +
+                                             ": a crash has interrupted the write of entry " +
+                                             std::to_string(found.last + 1) +
+                                             " of the log, which was not acknowledged");
     }
     cut_torn_ends(found);
     if (!identity_.has_durable_record) {
@@ -167,7 +166,7 @@ std::uint64_t member_process::check_log() {
     }
     if (!found.known || found.known->lost_upto == 0) return 0;
     log_callback_(severity::warning, "has lost entries of its log up to " + std::to_string(found.known->lost_upto) +
-                                         ", and does not vote until the leader has given it all of them again");
+                                         ", and does not vote until the leader has sent them again");
     return found.known->lost_upto;
 }
 
@@ -193,7 +192,7 @@ void member_process::on_clock_tick() {
     const bool leads = raft_node_->is_leader();
     if (leads != was_leader_) {
         was_leader_ = leads;
-        log_callback_(severity::info, leads ? "leads the group" : "does not lead any more");
+        log_callback_(severity::info, leads ? "leads the group" : "no longer leads the group");
         // MBR2
         if (!leads) sessions_.for_each_follower([](session& one) { one.end(); });
     }
@@ -201,18 +200,19 @@ void member_process::on_clock_tick() {
         if (std::string says = credentials_->error(); says != reload_error_) {
             reload_error_ = std::move(says);
             if (!reload_error_.empty())
-                log_callback_(severity::warning,
-                              "files that have changed are not in use, those before them are: " + reload_error_);
+                log_callback_(
+                    severity::warning,
+                    "the changed certificate files are not in use, and the former ones stay in use: " + reload_error_);
         }
     }
     if (const std::string why = images_->take_error(); !why.empty()) {
         log_callback_(severity::warning, "a snapshot cannot be written to " + data_directory_->folder() + ": " + why +
-                                             ". The log stays, and grows; the member tries again");
+                                             ". The log is kept and grows until a later try succeeds");
     }
     if (!disk_error_.empty()) return begin_shutdown(disk_error_);
     if (const std::string why = raft_node_->failure(); !why.empty())
-        begin_shutdown("this member can take no part any more: " + why +
-                       ". If starting it again does not help, remove it, and let a new one join with an empty folder");
+        begin_shutdown("this member cannot continue: " + why +
+                       ". If a restart does not help, remove it, and let a new member join with an empty folder");
 }
 
 void member_process::begin_shutdown(std::string why) {
@@ -222,8 +222,8 @@ void member_process::begin_shutdown(std::string why) {
     requests_->begin_shutdown();
     joining_.request_stop();
     const auto handed = [this] {
-        log_callback_(severity::info, raft_node_->is_leader() ? "no other member has taken the lead over in time"
-                                                              : "has handed the lead over");
+        log_callback_(severity::info, raft_node_->is_leader() ? "no other member has taken over the leadership in time"
+                                                              : "has transferred the leadership");
         finish_shutdown();
     };
     if (!shutdown_reason_.empty() || !raft_node_->transfer_leadership(handed)) finish_shutdown();
@@ -241,17 +241,17 @@ void member_process::join(const std::vector<std::string>& addresses, const std::
     using namespace std::chrono_literals;
     std::mutex guard;
     std::condition_variable_any ended;
-    std::string said;
+    std::string last_reason;
     while (!over.stop_requested()) {
         std::string why;
         // The change continues where it was begun. A member that has to end does not wait for it.
         if (group::request_member_change(addresses, credentials_, identity_.group, group::request_kind::add,
                                          {identity_.id, identity_.address}, 2s, why)) {
-            log_callback_(severity::info, "the group has let this member in, as a voter");
+            log_callback_(severity::info, "the group has admitted this member as a voter");
             return;
         }
-        if (why != said) log_callback_(severity::warning, "not let in yet: " + why);
-        said = why;
+        if (why != last_reason) log_callback_(severity::warning, "not admitted yet: " + why);
+        last_reason = why;
         std::unique_lock hold{guard};
         ended.wait_for(hold, over, 500ms, [] { return false; });
     }

@@ -1,9 +1,9 @@
-// A process that is a member: its seat in the group, its disk and its port, on one loop.
+// A process that is a member: its Raft node, its disk and its port, on one loop.
 //
-//   MBR1  Requests are collected, and sent together (requests.hpp).
 //   MBR2  Only the leader reports changes. A member that stops leading disconnects its followers, which look for the
-//       leader again (ENG5).
-//   MBR3  A member whose disk refuses a write ends. The member has promised only what it has stored. The others continue.
+//         leader again (ENG5).
+//   MBR3  A member whose disk refuses a write ends. The member has promised only what it has stored. The others
+//         continue.
 //   MBR4  The folder is checked before C-Raft opens it. Damage ends the start without changing anything (folder.hpp).
 #pragma once
 
@@ -32,14 +32,14 @@ public:
     enum class force_mode : std::uint8_t { no, new_group };
     /// Starts a member. With `forced`, the folder has to know its group. The member is then the only one of a new group
     /// with another number, and has another id. So neither a member of the old group nor a running program takes this
-    /// member for the old one. Throws backend::refusal.
+    /// member for the old one. Throws backend::engine_error.
     member_process(const member_options& how, cluster::member::log_callback log_callback,
                    force_mode forced = force_mode::no);
     ~member_process();
     member_process(const member_process&) = delete;
     member_process& operator=(const member_process&) = delete;
 
-    /// Runs until `stop`. Throws backend::refusal, with the reason, if it cannot continue.
+    /// Runs until `stop`. Throws backend::engine_error, with the reason, if it cannot continue.
     void run();
     /// Ends `run`. Any thread may call this.
     void stop() noexcept;
@@ -57,7 +57,7 @@ private:
     using severity = cluster::member::severity;
 
     void load_identity(const member_options& how);
-    /// Settles the addresses of a member that its folder knows: where it listens, and where the others reach it.
+    /// Sets the addresses of a member that its folder knows: where it listens, and where the others reach it.
     void set_addresses(const member_options& how);
     /// Checks the log (MBR4). Returns the last entry that it has lost, or 0.
     std::uint64_t check_log();

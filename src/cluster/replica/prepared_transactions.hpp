@@ -1,7 +1,7 @@
-// The transactions of several groups that this group has prepared, and what they hold (state_machine.hpp, RSM5). A key that a
-// transaction writes belongs to that transaction alone. A key that is only read is shared by its readers.
+// The transactions of several groups that this group has prepared, and what they hold (state_machine.hpp, RSM5). A key
+// that a transaction writes belongs to that transaction alone. A key that is only read is shared by its readers.
 //
-// Thread safety: as the machine's.
+// Thread safety: as the state machine's.
 #pragma once
 
 #include <cstdint>

@@ -71,8 +71,7 @@ int raft_node::impl::apply(raft_fsm* fsm, const raft_buffer* bytes, void** resul
         b.last_ = self.state_machine_.apply(view(*bytes));
         if (injected(fault::applied_twice)) b.last_ = self.state_machine_.apply(view(*bytes));
     } catch (const std::bad_alloc&) {
-        self.unreadable_reason_ =
-            "there is no memory for what an entry of the log writes";  // a part of it may be written
+        self.unreadable_reason_ = "out of memory for the writes of an entry of the log";  // a part of it may be written
         return RAFT_NOMEM;
     }
     *result = &b.last_;
@@ -98,12 +97,13 @@ void raft_node::impl::count_log_growth(std::size_t bytes) {
     growth_.bytes += bytes + entry_bytes;
     if (growth_.bytes < std::max(how_.snapshot_bytes, imaged_bytes_)) return;
     const std::size_t each = growth_.bytes / growth_.entries;
-    const std::size_t most = std::max<std::size_t>(how_.snapshot_bytes / each / 4, 1);
-    raft_set_snapshot_trailing(&raft_, static_cast<unsigned>(std::min<std::size_t>(most, how_.snapshot_trailing)));
+    const std::size_t max_entries = std::max<std::size_t>(how_.snapshot_bytes / each / 4, 1);
+    raft_set_snapshot_trailing(&raft_,
+                               static_cast<unsigned>(std::min<std::size_t>(max_entries, how_.snapshot_trailing)));
     raft_set_snapshot_threshold(&raft_, 1);
 }
 
-/// I1: C-Raft is about to save the state of this moment.
+/// IMG1: C-Raft is about to save the state of this moment.
 int raft_node::impl::snapshot(raft_fsm* fsm, raft_buffer* bufs[], unsigned* n) {
     const raft_node& self = *static_cast<raft_node*>(fsm->data);
     impl& b = *self.impl_;
@@ -158,7 +158,7 @@ int raft_node::impl::restore(raft_fsm* fsm, raft_buffer* saved) {
         self.unreadable_reason_ = r.what();
         return RAFT_MALFORMED;
     } catch (const std::bad_alloc&) {
-        self.unreadable_reason_ = "there is no memory for a snapshot of the group";
+        self.unreadable_reason_ = "out of memory for a snapshot of the group";
         return RAFT_NOMEM;
     }
     raft_free(saved->base);  // belongs to this member once it is loaded
@@ -238,7 +238,7 @@ bool raft_node::impl::has_lease() const {
            raft_.io->time(raft_.io) < lease_until_ms_;
 }
 
-void raft_node::impl::finish_commits(pending_entry& w, int status, const applied_entry* said) {
+void raft_node::impl::finish_commits(pending_entry& w, int status, const applied_entry* applied) {
     for (std::size_t i = 0; i < w.commits.size(); ++i) {
         if (!w.commits[i]) continue;
         if (status != 0) {
@@ -249,7 +249,7 @@ void raft_node::impl::finish_commits(pending_entry& w, int status, const applied
                           {}});
             continue;
         }
-        const operation_result& o = said->results[i];
+        const operation_result& o = applied->results[i];
         w.commits[i]({o.status, o.at, o.why, false, o.blocked_by});
     }
 }
@@ -262,8 +262,8 @@ void raft_node::impl::finish_gets(std::vector<pending_get>& gets, int status) {
             continue;
         }
         std::vector<backend::record> found;
-        const engine_status said = of_.state_machine_.get(g.of, g.how, g.held, g.wanted, found);
-        g.answer({said, g.of.at, {}, false, {}}, g.of, std::move(found));
+        const engine_status result = of_.state_machine_.get(g.of, g.how, g.held, g.wanted, found);
+        g.answer({result, g.of.at, {}, false, {}}, g.of, std::move(found));
     }
 }
 
@@ -281,7 +281,7 @@ void raft_node::bootstrap(std::span<const member> all) {
     }
     if (failed == 0) failed = raft_bootstrap(&impl_->raft_, &first);
     raft_configuration_close(&first);
-    if (failed != 0) throw backend::engine_error{"the group cannot begin here: " + impl_->reason_of(failed)};
+    if (failed != 0) throw backend::engine_error{"cannot begin a group here: " + impl_->reason_of(failed)};
 }
 
 void raft_node::recover_alone(const member& self) {
@@ -290,7 +290,7 @@ void raft_node::recover_alone(const member& self) {
     int failed = raft_configuration_add(&alone, self.id, self.address.c_str(), RAFT_VOTER);
     if (failed == 0) failed = raft_recover(&impl_->raft_, &alone);
     raft_configuration_close(&alone);
-    if (failed != 0) throw backend::engine_error{"the group cannot begin anew here: " + impl_->reason_of(failed)};
+    if (failed != 0) throw backend::engine_error{"cannot begin a new group here: " + impl_->reason_of(failed)};
 }
 
 void raft_node::start() {
@@ -307,8 +307,8 @@ void raft_node::close(std::function<void()> done) {
     flush();
     raft_close(&impl_->raft_, [](raft* r) {
         // The callback may delete the node.
-        const auto told = std::move(static_cast<raft_node*>(r->fsm->data)->impl_->closed_);
-        told();
+        const auto on_closed = std::move(static_cast<raft_node*>(r->fsm->data)->impl_->closed_);
+        on_closed();
     });
 }
 
@@ -329,15 +329,21 @@ void raft_node::finish(std::string id, bool commits, reply_to_commit answer) {
 
 void raft_node::import_records(std::vector<backend::check> checks, std::vector<backend::change> records,
                                version absence, reply_to_commit answer) {
-    impl_->commits_.push_back(
-        {operation_kind::adopt, {}, false, std::move(checks), {}, std::move(answer), std::move(records), absence});
+    impl_->commits_.push_back({operation_kind::import_records,
+                               {},
+                               false,
+                               std::move(checks),
+                               {},
+                               std::move(answer),
+                               std::move(records),
+                               absence});
 }
 
 void raft_node::impl::pending_commit::add_to(log_entry_builder& e) const {
     switch (is) {
         case operation_kind::prepare: return e.add_prepare(who, checks, writes);
         case operation_kind::finish: return e.add_finish(who.id, commits);
-        case operation_kind::adopt: return e.add_adopt(checks, adopted, absence);
+        case operation_kind::import_records: return e.add_import(checks, imported, absence);
         default: return e.add_commit(checks, writes);
     }
 }
@@ -385,10 +391,10 @@ bool raft_node::is_leader() const noexcept { return raft_state(&impl_->raft_) ==
 std::string raft_node::failure() const {
     if (!unreadable_reason_.empty()) return unreadable_reason_;
     if (const int failed = impl_->shim_->failed(); failed != 0)
-        return std::string{"the disk does not take what is written: "} + raft_strerror(failed);
+        return std::string{"the disk refuses a write: "} + raft_strerror(failed);
     if (raft_state(&impl_->raft_) != RAFT_UNAVAILABLE) return {};
     const std::string why = raft_errmsg(&impl_->raft_);
-    return why.empty() ? "C-Raft has given up" : why;
+    return why.empty() ? "C-Raft has stopped" : why;
 }
 
 member raft_node::leader() const {

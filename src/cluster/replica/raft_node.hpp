@@ -2,19 +2,21 @@
 // entries, and answers. A node works over any raft_io: that of libuv in a process (`tutti member`), and a simulated one
 // in tests.
 //
-//   RFT1  A commit is answered when its entry was applied here, with the machine's verdict. So a majority has stored it.
+//   RFT1  A commit is answered when its entry was applied here, with the state machine's result. So a majority has
+//         stored it.
 //   RFT2  A read is answered from the applied state after a *barrier*. A barrier is an entry that was put into the log
-//       after the read came, and that a majority has stored. So the state has all commits that were acknowledged before
-//       the read came. A leader that was deposed without noticing cannot commit a barrier, and so answers no reads.
-//   RFT3  A commit that raft has accepted and then reports as lost may still happen: unknown. A commit that raft did not
-//       accept will not happen: unreachable.
+//         after the read came, and that a majority has stored. So the state has all commits that were acknowledged
+//         before the read came. A leader that was deposed without noticing cannot commit a barrier, and so answers no
+//         reads.
+//   RFT3  A commit that raft has accepted and then reports as lost may still happen: unknown. A commit that raft did
+//         not accept will not happen: unreachable.
 //   RFT4  Requests that collect between two calls of `flush` are sent together: the commits in one entry, and the reads
-//       after one barrier.
-//   RFT5  A member that has lost acknowledged entries neither votes nor asks for votes until a leader has given it all of
-//       them again. Any leader in that time was elected by a majority without this member. For each entry that was
-//       committed with this member's help, that majority contains another member with the entry.
-//   RFT6  The state machine is saved, and entries are dropped, when the log has grown by `snapshot_bytes` and by as many bytes
-//       as were saved last. The loop continues meanwhile (image_writer.hpp).
+//         after one barrier.
+//   RFT5  A member that has lost acknowledged entries neither votes nor asks for votes until a leader has given it all
+//         of them again. Any leader in that time was elected by a majority without this member. For each entry that was
+//         committed with this member's help, that majority contains another member with the entry.
+//   RFT6  The state machine is saved, and entries are dropped, when the log has grown by `snapshot_bytes` and by as
+//         many bytes as were saved last. The loop continues meanwhile (image_writer.hpp).
 //
 // Not thread-safe: every call, and every callback, runs on the thread of the raft_io's loop.
 #pragma once
@@ -75,7 +77,7 @@ using reply_to_get = std::function<void(reply, backend::read_snapshot, std::vect
 
 class raft_node {
 public:
-    /// Makes a node. `io` outlives it. Throws backend::refusal.
+    /// Makes a node. `io` outlives it. Throws backend::engine_error.
     raft_node(raft_io& io, raft_settings how);
     /// REQUIRES: closed.
     ~raft_node();
@@ -83,12 +85,12 @@ public:
     raft_node& operator=(const raft_node&) = delete;
 
     /// Founds a group. Call it before the first start, on each of the group's first members, with the same list. Throws
-    /// backend::refusal.
+    /// backend::engine_error.
     void bootstrap(std::span<const member> all);
     /// Makes this member the only one, because its group has lost its majority. Call this before a start. The member's
-    /// stored entries stay. Whether other entries were acknowledged cannot be known. Throws backend::refusal.
+    /// stored entries stay. Whether other entries were acknowledged cannot be known. Throws backend::engine_error.
     void recover_alone(const member& self);
-    /// Loads the state on the disk. Throws backend::refusal.
+    /// Loads the state on the disk. Throws backend::engine_error.
     void start();
     /// Closes the node. All pending requests are answered before `done` is called; sent commits are answered with
     /// unknown. Call it once.
@@ -100,7 +102,7 @@ public:
                  std::vector<backend::write> writes, reply_to_commit answer);
     /// Carries out the decision about a prepared transaction (RSM6). The answer is good even if it is not prepared.
     void finish(std::string id, bool commits, reply_to_commit answer);
-    /// Adopts records of another group, and raises the absence to at least `absence` (RSM7).
+    /// Imports records of another group, and raises the absence to at least `absence` (RSM7).
     void import_records(std::vector<backend::check> checks, std::vector<backend::change> records, version absence,
                         reply_to_commit answer);
     void forget(std::vector<key> keys);
@@ -129,8 +131,8 @@ public:
         std::string_view role_name;  ///< leader, follower, candidate, unavailable
     };
     [[nodiscard]] log_status status() const noexcept;
-    /// Hands the lead over to another voter. Calls `done` when that voter leads, or after an election's time. Returns
-    /// false if there is no such voter, or this member does not lead.
+    /// Transfers the leadership to another voter. Calls `done` when that voter leads, or after an election's time.
+    /// Returns false if there is no such voter, or this member does not lead.
     [[nodiscard]] bool transfer_leadership(std::function<void()> done);
 
     // Membership, at the leader; one change at a time. `done` gets an empty text, or the reason for a failure.

@@ -16,8 +16,8 @@ struct raft_node::impl {
         std::vector<backend::check> checks;
         std::vector<backend::write> writes;
         reply_to_commit answer;
-        std::vector<backend::change> adopted{};
-        version absence = 0;  // of adopt
+        std::vector<backend::change> imported{};
+        version absence = 0;  // of import_records
         void add_to(log_entry_builder& e) const;
     };
     struct pending_get {
@@ -56,7 +56,7 @@ struct raft_node::impl {
     /// Passes an entry to raft, together with `gets` if they are given.
     void send(log_entry_builder& e, std::vector<reply_to_commit>& answers, std::vector<pending_get>* gets);
     void send_barrier();
-    void finish_commits(pending_entry& w, int status, const applied_entry* said);
+    void finish_commits(pending_entry& w, int status, const applied_entry* applied);
     void finish_gets(std::vector<pending_get>& gets, int status);
     /// Begins a change when everything before it in the log was applied.
     void change(std::unique_ptr<pending_change> w);
@@ -84,8 +84,8 @@ struct raft_node::impl {
         std::size_t entries = 0, bytes = 0;
     };
     log_growth growth_,
-        growth_before_image_;       // growth of the log since the machine was saved, and up to the current image
-    std::size_t imaged_bytes_ = 0;  // size of the objects when the machine was saved
+        growth_before_image_;       // growth of the log since the state machine was saved, and up to the current image
+    std::size_t imaged_bytes_ = 0;  // size of the objects when the state machine was saved
     raft_index saved_index_ = 0;    // of the last snapshot that was noted
     std::uint64_t lease_term_ = 0, lease_until_ms_ = 0;
     std::function<void()> closed_;

@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t max_found = 8u << 20;        // bytes of records in one answer, if it has more than one
 constexpr std::size_t max_changes_at_once = 1000;  // changes in one message
 constexpr unsigned max_batches = 2;                // pending at once (MBR1)
-constexpr std::size_t max_listed = 4096;           // buckets of the table that one question looks at
+constexpr std::size_t max_listed = 4096;           // buckets of the table that one request looks at
 
 std::string text(group::reply_status what, const std::string& words) { return frame(what, group::text_reply{words}); }
 
@@ -43,9 +43,9 @@ group::held_record sent(backend::record& r) { return {r.exists, r.at, std::move(
 group::transaction_name sent(const backend::blocking_transaction& h) { return {h.id, h.deciding_group}; }
 
 /// Returns as many records as fit. The program asks for the others at the same version.
-group::get_reply answer_of(engine_status said, version at, const backend::blocking_transaction& met,
+group::get_reply answer_of(engine_status result, version at, const backend::blocking_transaction& blocked_by,
                            std::vector<backend::record>& found) {
-    group::get_reply all{said == engine_status::good, at, {}, sent(met)};
+    group::get_reply all{result == engine_status::good, at, {}, sent(blocked_by)};
     std::size_t bytes = 0;
     for (backend::record& r : found) {
         bytes += r.bytes.size();
@@ -94,14 +94,15 @@ bool refuse_large(const std::shared_ptr<session>& from, std::span<const Request>
     std::size_t bytes = 0;
     for (const Request& r : all) bytes += bytes_of(r);
     if (bytes <= group::max_commit_bytes + (group::max_commit_bytes >> 2)) return false;
-    from->answer(text(group::reply_status::refused, "a commit of " + std::to_string(bytes) + " bytes is more than " +
+    from->answer(text(group::reply_status::refused, "a commit of " + std::to_string(bytes) +
+                                                        " bytes exceeds the limit of " +
                                                         std::to_string(group::max_commit_bytes)));
     return true;
 }
 
 }  // namespace
 
-/// Requests that are sent together (MBR1). Each holds its round until it is answered.
+/// Requests that are sent together (MBR1). Each holds its batch until it is answered.
 struct requests::request_batch {
     explicit request_batch(requests& of) : of_{of} {}
     ~request_batch() {
@@ -132,7 +133,7 @@ private:
             answer_.all[i] = {good, good ? r.at : of_.raft_node_.state().latest(), sent(r.blocked_by)};
         } else {
             // If one commit of an entry is refused or lost, all commits of that entry are. Of several entries, a lost
-            // one decides the answer: the program must not be told that nothing was done.
+            // one decides the answer: the program must not learn that nothing was done.
             if (!none_ || r.status == engine_status::unknown) worst_ = r;
             none_ = true;
         }
@@ -150,7 +151,7 @@ private:
     const std::weak_ptr<session> to_;
     group::commit_reply answer_;
     std::size_t left_;
-    reply worst_;  // a commit without a verdict
+    reply worst_;  // a commit without a result
     bool none_ = false;
 };
 
@@ -197,7 +198,7 @@ void requests::serve(const std::shared_ptr<session>& from, group::request_kind w
         case group::request_kind::list:
             return with(group::list_request{}, [&](group::list_request r) { serve_list(from, std::move(r)); });
         case group::request_kind::import_records:
-            return with(group::import_request{}, [&](group::import_request r) { serve_adopt(from, std::move(r)); });
+            return with(group::import_request{}, [&](group::import_request r) { serve_import(from, std::move(r)); });
     }
 }
 
@@ -231,9 +232,9 @@ void requests::serve_get(const std::shared_ptr<session>& from, group::get_reques
     if (asked.at != 0 && raft_node_.state().latest() >= asked.at) {
         backend::read_snapshot of{.at = asked.at};
         std::vector<backend::record> found;
-        const engine_status said = raft_node_.state().get(of, backend::freshness::same, held, asked.wanted, found);
-        const version at = said == engine_status::good ? of.at : raft_node_.state().latest();
-        return from->answer(frame(group::reply_status::done, answer_of(said, at, of.blocked_by, found)));
+        const engine_status result = raft_node_.state().get(of, backend::freshness::same, held, asked.wanted, found);
+        const version at = result == engine_status::good ? of.at : raft_node_.state().latest();
+        return from->answer(frame(group::reply_status::done, answer_of(result, at, of.blocked_by, found)));
     }
     if (!raft_node_.is_leader()) return redirect_to_leader(from);
     raft_node_.get({.at = asked.at}, backend::freshness::same, std::move(held), std::move(asked.wanted),
@@ -275,7 +276,7 @@ void requests::serve_finish(const std::shared_ptr<session>& from, group::finish_
 
 void requests::serve_list(const std::shared_ptr<session>& from, group::list_request asked) {
     if (!raft_node_.is_leader()) return redirect_to_leader(from);
-    if (asked.slots == 0) return from->answer(text(group::reply_status::refused, "there is a slot at least"));
+    if (asked.slots == 0) return from->answer(text(group::reply_status::refused, "a prefix has at least one slot"));
     std::ranges::sort(asked.wanted_slots);
     raft_node_.get(
         {}, backend::freshness::now, {}, {},
@@ -310,7 +311,7 @@ void requests::serve_list(const std::shared_ptr<session>& from, group::list_requ
         });
 }
 
-void requests::serve_adopt(const std::shared_ptr<session>& from, group::import_request asked) {
+void requests::serve_import(const std::shared_ptr<session>& from, group::import_request asked) {
     if (!raft_node_.is_leader()) return redirect_to_leader(from);
     if (refuse_large<group::import_request>(from, {&asked, 1})) return;
     std::vector<backend::change> records;
@@ -326,8 +327,7 @@ void requests::serve_follow(const std::shared_ptr<session>& from, const group::f
     const state_machine& now = raft_node_.state();
     const version after = asked.after == group::from_now ? now.latest() : asked.after;
     if (after < now.floor() || after > now.latest())
-        return from->answer(
-            text(group::reply_status::refused, "what was written after that version is not kept any more"));
+        return from->answer(text(group::reply_status::refused, "the writes after that version are no longer kept"));
     from->follows = std::make_unique<session::followed>(session::followed{asked.from, asked.to, after, asked.values});
     from->answer(frame(group::reply_status::done, group::empty_body{}));
     if (from->follows) send_changes(*from);
@@ -340,13 +340,13 @@ void requests::send_changes(session& to) {
         const version before = what.place;
         if (!raft_node_.state().changes_after(what.place, max_changes_at_once, all)) return to.end();
         if (what.place == before) return;
-        group::stream_reply told;
+        group::stream_reply update;
         for (backend::change& c : all) {
             if (c.of < what.from || c.of >= what.to) continue;
             if (!what.values) c.value.bytes.clear();
-            told.all.push_back({std::move(c.of), sent(c.value)});
+            update.all.push_back({std::move(c.of), sent(c.value)});
         }
-        if (!told.all.empty() && !to.send_update(frame(group::reply_status::stream, told))) return;
+        if (!update.all.empty() && !to.send_update(frame(group::reply_status::stream, update))) return;
     }
 }
 
@@ -372,8 +372,8 @@ group::status_reply requests::status() const {
     all.prepared = h.prepared;
     all.connections_rejected = connections_rejected_();
     for (const raft_node::role& r : raft_node_.members()) all.members.push_back({r.who.id, address_of(r.who), r.votes});
-    if (all.members.empty()) all.error = "waits for the group to let it in";
-    else if (all.leader.empty()) all.error = "knows of no leader";
+    if (all.members.empty()) all.error = "waits for the group to admit it";
+    else if (all.leader.empty()) all.error = "knows no leader";
     return all;
 }
 
@@ -384,20 +384,20 @@ void requests::serve_status(const std::shared_ptr<session>& from) {
 void requests::serve_change(const std::shared_ptr<session>& from, bool add, const group::change_request& asked) {
     if (!from->has_member_rights()) {
         return from->answer(text(group::reply_status::refused,
-                                 "members are let in and removed with the certificate of a member, made for " +
-                                     credentials_->name_of(group::peer_kind::member) + ": give one of these"));
+                                 "members are added and removed with the certificate of a member, made for " +
+                                     credentials_->name_of(group::peer_kind::member) + ": use such a certificate"));
     }
     if (!raft_node_.is_leader()) return redirect_to_leader(from);
     const auto all = raft_node_.members();
     const auto one = std::ranges::find(all, asked.id, [](const raft_node::role& r) { return r.who.id; });
     const bool as_it_is = add ? one != all.end() && one->votes : one == all.end();
     if (as_it_is) return from->answer(frame(group::reply_status::done, group::empty_body{}));
-    const auto told = [to = std::weak_ptr{from}](const std::string& why) {
+    const auto done = [to = std::weak_ptr{from}](const std::string& why) {
         give(to, why.empty() ? frame(group::reply_status::done, group::empty_body{})
                              : text(group::reply_status::refused, why));
     };
-    if (add) raft_node_.admit({asked.id, asked.address}, told);
-    else raft_node_.remove(asked.id, told);
+    if (add) raft_node_.admit({asked.id, asked.address}, done);
+    else raft_node_.remove(asked.id, done);
 }
 
 }  // namespace tutti::cluster::replica

@@ -1,7 +1,7 @@
 // The requests of programs to a member: decodes them, passes them to the node, and sends its answers.
 //
-//   MBR1  Requests that come while two rounds are pending wait for one of these, and are then sent together (RFT4). So all
-//       waiting requests share the time of the disk and of the network.
+//   MBR1  Requests that arrive while two batches are pending wait for one of these, and are then sent together (RFT4).
+//         So all waiting requests share the time of the disk and of the network.
 //
 // This class uses connections (`session`), but neither the port nor the disk. So a fuzzer can attack it over a node in
 // memory.
@@ -37,11 +37,11 @@ public:
 
     /// Makes messages name members with the addresses of that book instead of the log's. The book outlives this object.
     void name_members_by(const address_book& where) noexcept { address_book_ = &where; }
-    /// Answers a request, now or later. Ends the connection if the body does not match the question.
+    /// Answers a request, now or later. Ends the connection if the body does not match the request's kind.
     void serve(const std::shared_ptr<session>& from, backend::group::request_kind what, std::string_view body);
     /// Sends the collected requests (MBR1). Call it when the loop has nothing else to do.
     void flush();
-    /// Tells followers that the state has changed.
+    /// Sends followers the changes of the state.
     void send_changes_to_followers();
     /// Makes all further requests be answered with `leader_address`.
     void begin_shutdown() noexcept { shuts_down_ = true; }
@@ -58,7 +58,7 @@ private:
     void serve_prepare(const std::shared_ptr<session>& from, backend::group::prepare_request asked);
     void serve_finish(const std::shared_ptr<session>& from, backend::group::finish_request asked);
     void serve_list(const std::shared_ptr<session>& from, backend::group::list_request asked);
-    void serve_adopt(const std::shared_ptr<session>& from, backend::group::import_request asked);
+    void serve_import(const std::shared_ptr<session>& from, backend::group::import_request asked);
     void serve_follow(const std::shared_ptr<session>& from, const backend::group::follow_request& asked);
     void serve_status(const std::shared_ptr<session>& from);
     void serve_change(const std::shared_ptr<session>& from, bool add, const backend::group::change_request& asked);
@@ -67,7 +67,7 @@ private:
     }
     [[nodiscard]] std::string leader_address() const;
     void redirect_to_leader(const std::shared_ptr<session>& to);
-    /// Returns the round that is being collected.
+    /// Returns the batch that is being collected.
     [[nodiscard]] std::shared_ptr<request_batch> current_batch();
     void send_changes(session& to);
 

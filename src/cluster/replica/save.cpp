@@ -1,4 +1,4 @@
-// How a machine is saved:
+// How a state machine is saved:
 //
 //   "tutti-group" version(1)   the count of commits (8), `absence` (8; state_machine.hpp, RSM3)
 //   records: count (8), each once in any order (`save` has ascending keys): key, version (8), whether it exists (1),
@@ -35,7 +35,8 @@ std::string state_machine::save() const {
     sorted.reserve(statistics_.objects + statistics_.erased);
     for (const record_table& shard : shards_) {
         for (const auto& one : shard) {
-            if (one.second.now.at != 0) sorted.push_back(&one);  // the others are of the window alone (RSM7)
+            if (one.second.now.at != 0)
+                sorted.push_back(&one);  // other records exist only in the history window (RSM7)
         }
     }
     std::ranges::sort(sorted, {}, [](const auto* one) -> const key& { return one->first; });
@@ -81,7 +82,7 @@ bool state_machine::next_piece(std::size_t max_shards, std::size_t max_bytes, st
 
 void state_machine::save_for_image(const key& k, versioned_record& c) {
     if (image_ == nullptr || c.image == image_->number) return;
-    // A shard that is written has it already. One that comes later finds the mark, and leaves the record out.
+    // A written shard has the record already. A shard that is written later finds its image number, and skips it.
     if (c.now.at != 0 && shard_of(k) >= image_->next && !injected(fault::image_of_later_state))
         image_->saved.emplace_back(k, c.now);
     c.image = image_->number;
@@ -91,7 +92,7 @@ bool state_machine::is_complete(std::string_view saved) noexcept {
     std::string_view content;
     std::uint8_t of = 0;
     return read_checksummed(saved, name, 0, UINT8_MAX, content, of) ==
-           checksum_result::valid;  // another release's may be whole
+           checksum_result::valid;  // the snapshot of another release may be complete
 }
 
 void state_machine::load(std::string_view saved) {
@@ -99,14 +100,14 @@ void state_machine::load(std::string_view saved) {
     std::uint8_t of = 0;
     switch (read_checksummed(saved, name, oldest_format, format, content, of)) {
         case checksum_result::valid: break;
-        case checksum_result::other_content: throw backend::engine_error{"these bytes are no snapshot of a group"};
+        case checksum_result::other_content: throw backend::engine_error{"the bytes are not a snapshot of a group"};
         case checksum_result::unsupported_format:
             throw backend::engine_error{
-                "the snapshot of the group is of another release: have all members run the same one"};
+                "the snapshot of the group has the format of another release: run one release on all members"};
         case checksum_result::damaged:
             throw backend::engine_error{
-                "the snapshot of the group was damaged: its checksum is another; remove this member, empty its folder, "
-                "and let it join anew"};
+                "the snapshot of the group is damaged: its checksum does not match. Remove this member, empty its "
+                "folder, and let it join again"};
     }
     wire::reader in{content};
     state_machine fresh{history_limit_, max_erased_};
@@ -133,7 +134,7 @@ void state_machine::load(std::string_view saved) {
     }
     if (of >= first_with_prepared) fresh.prepared_.load(in, fresh.latest_);
     fresh.statistics_.prepared = fresh.prepared_.count();
-    if (!in.is_valid()) throw backend::engine_error{"the snapshot of the group says other than it begins to say"};
+    if (!in.is_valid()) throw backend::engine_error{"the snapshot of the group is incomplete, or has invalid content"};
     shards_ = std::move(fresh.shards_);
     erased_ = std::move(fresh.erased_);
     absences_ = std::move(fresh.absences_);

@@ -74,8 +74,8 @@ void session::receive(std::string_view part) {
         input_.append(part);
     } else {
         const bool goes_on = tls_->decrypt(part, input_);
-        const std::string owed = tls_->pending_output();
-        if (!owed.empty() && !send_raw(owed)) return end();
+        const std::string pending = tls_->pending_output();
+        if (!pending.empty() && !send_raw(pending)) return end();
         if (!goes_on) return end();
     }
     handle_frame();
@@ -88,9 +88,9 @@ void session::handle_frame() {
     std::memcpy(&length, input_.data(), sizeof length);
     if (follows || length == 0) return end();  // a follower must not send requests
     if (length > max_frame) {
-        static_cast<void>(send(frame(reply_status::refused,
-                                     text_reply{"a request of " + std::to_string(length) + " bytes is more than the " +
-                                                std::to_string(max_frame) + " that a member takes"})));
+        static_cast<void>(
+            send(frame(reply_status::refused, text_reply{"a request of " + std::to_string(length) +
+                                                         " bytes exceeds the limit of " + std::to_string(max_frame)})));
         return end();
     }
     if (input_.size() < sizeof length + length) return;

@@ -1,8 +1,8 @@
 // The connections of programs: incoming and outgoing frames, one request at a time, and the streams that they follow.
 //
-// A follower that does not take its messages is disconnected before more than `most_waiting` bytes wait for it. While a
-// request is being answered, nothing is read from the program. So a program cannot make the member keep more than one
-// request.
+// A follower that does not take its messages is disconnected before more than `max_waiting_bytes` bytes wait for it.
+// While a request is being answered, nothing is read from the program. So a program cannot make the member keep more
+// than one request.
 //
 // Not thread-safe: it belongs to the loop's thread.
 #pragma once

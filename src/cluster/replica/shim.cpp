@@ -19,8 +19,8 @@ std::string encoded(const raft_configuration& c) {
     return bytes;
 }
 
-/// As raft_configuration_encode has made it: format (1), count (8), each server's number (8), address up to a zero, and
-/// role (1); then zeros, up to a whole word.
+/// Decodes the bytes of raft_configuration_encode: format (1), count (8), each server's number (8), address up to a
+/// zero, and role (1); then zeros, up to a whole word.
 int decode(std::string_view bytes, raft_configuration& into) {
     raft_configuration_init(&into);
     wire::reader in{bytes};
@@ -44,8 +44,8 @@ int decode(std::string_view bytes, raft_configuration& into) {
 
 }  // namespace
 
-/// Waits in C-Raft's place.
-struct shim::append_under_way {
+/// An append that waits in C-Raft's place.
+struct shim::pending_append {
     raft_io_append request{};
     shim* by = nullptr;
     raft_io_append* theirs = nullptr;
@@ -87,14 +87,14 @@ void shim::record_configurations(const raft_entry* entries, std::size_t n) {
     }
 }
 
-/// The log ends before `from`.
+/// Notes that the log ends before `from`.
 void shim::restore_configuration(raft_index from) {
     next_ = from;
     const auto gone = all_.lower_bound(from);
     if (gone == all_.end()) return;
     all_.erase(gone, all_.end());
     if (injected(fault::configuration_stays)) return;
-    if (all_.empty()) return;  // a member that has never had another one
+    if (all_.empty()) return;  // this member has never had another configuration
     raft_configuration before;
     if (decode(all_.rbegin()->second, before) != 0) {
         raft_configuration_close(&before);
@@ -124,7 +124,7 @@ int shim::start(raft_io* io, unsigned every, raft_io_tick_cb tick, raft_io_recv_
     self.tick_ = tick;
     const auto ticks = [](raft_io* from) {
         shim& ticked = of(from);
-        // RFT5: the time after which it would ask for votes begins anew.
+        // RFT5: restarts the election timer, so that this member does not ask for votes.
         if (ticked.lost_upto_ != 0) ticked.raft_.election_timer_start = from->time(from);
         ticked.tick_(from);
         of(from).on_elected();
@@ -132,7 +132,7 @@ int shim::start(raft_io* io, unsigned every, raft_io_tick_cb tick, raft_io_recv_
     return self.under_.start(io, every, ticks, [](raft_io* from, raft_message* m) { of(from).receive(from, m); });
 }
 
-/// Begins a term of its own with an entry of its own.
+/// Begins the leader's term with an entry of that term.
 void shim::on_elected() {
     if (raft_.state != RAFT_LEADER || raft_.current_term == last_led_term_ || injected(fault::counts_for_old_terms))
         return;
@@ -142,39 +142,39 @@ void shim::on_elected() {
     const int failed = raft_barrier(&raft_, own.get(), [](struct ::raft_barrier* r, int) {
         delete static_cast<struct ::raft_barrier*>(r->data);  // NOLINT(cppcoreguidelines-owning-memory): given below
     });
-    if (failed != 0) return;  // at the next tick; until then no answer counts
+    if (failed != 0) return;  // tried again at the next tick; until then no acknowledgement counts
     last_led_term_ = raft_.current_term;
     (void)own.release();  // raft calls back
 }
 
-/// What the snapshot has is committed, so every later leader has it, too.
-void shim::pass_over_saved(raft_append_entries& said) {
+/// Removes entries that this member's snapshot has. They are committed, so every later leader has them, too.
+void shim::remove_saved_entries(raft_append_entries& message) {
     const raft_index saved = raft_.log.snapshot.last_index;
-    if (said.prev_log_index > raft_.log.offset || said.prev_log_index >= saved) return;
-    const raft_index known = std::min<raft_index>(saved - said.prev_log_index, said.n_entries);
-    if (known == said.n_entries) {
+    if (message.prev_log_index > raft_.log.offset || message.prev_log_index >= saved) return;
+    const raft_index known = std::min<raft_index>(saved - message.prev_log_index, message.n_entries);
+    if (known == message.n_entries) {
         if (known != 0) {
-            raft_free(said.entries[0].batch);
-            raft_free(said.entries);
+            raft_free(message.entries[0].batch);
+            raft_free(message.entries);
         }
-        said.entries = nullptr;
-        said.n_entries = 0;
+        message.entries = nullptr;
+        message.n_entries = 0;
     } else {
-        // All entries of a message have one batch, which goes with the last of them.
-        std::copy(said.entries + known, said.entries + said.n_entries, said.entries);
-        said.n_entries -= static_cast<unsigned>(known);
+        // All entries of a message share one batch, which is freed with the last of them.
+        std::copy(message.entries + known, message.entries + message.n_entries, message.entries);
+        message.n_entries -= static_cast<unsigned>(known);
     }
-    said.prev_log_index = saved;
-    said.prev_log_term = raft_.log.snapshot.last_term;
+    message.prev_log_index = saved;
+    message.prev_log_term = raft_.log.snapshot.last_term;
 }
 
 void shim::receive(raft_io* io, raft_message* m) {
-    // RFT5: as if it had not come. Neither has anything that would have to be freed.
+    // RFT5: ignores the message. Neither kind has memory that would have to be freed.
     if (lost_upto_ != 0 && (m->type == RAFT_IO_REQUEST_VOTE || m->type == RAFT_IO_TIMEOUT_NOW)) return;
     if (m->type == RAFT_IO_APPEND_ENTRIES_RESULT) return receive_result(io, m);
     raft_term term = 0;
     if (m->type == RAFT_IO_APPEND_ENTRIES) {
-        if (!injected(fault::saved_again)) pass_over_saved(m->append_entries);
+        if (!injected(fault::saved_again)) remove_saved_entries(m->append_entries);
         term = m->append_entries.term;
         compared_ = m->append_entries.prev_log_index + m->append_entries.n_entries;
     } else if (m->type == RAFT_IO_INSTALL_SNAPSHOT) {
@@ -182,7 +182,7 @@ void shim::receive(raft_io* io, raft_message* m) {
         compared_ = m->install_snapshot.last_index;
     }
     if (term > verified_.term) verified_ = {term, 0};
-    if (term < verified_.term) compared_ = 0;  // of a leader that is none any more
+    if (term < verified_.term) compared_ = 0;  // the message is of a former leader
     receive_(io, m);
     compared_ = 0;
     on_elected();
@@ -192,17 +192,18 @@ void shim::receive(raft_io* io, raft_message* m) {
 void shim::receive_result(raft_io* io, raft_message* m) {
     const raft_id from = m->server_id;
     raft_append_entries_result& result = m->append_entries_result;
-    const raft_append_entries_result said = result;
-    if (said.rejected != 0) sender_.forget(from);
-    else if (raft_.state == RAFT_LEADER && !injected(fault::counts_for_old_terms) && said.last_log_index < first_own_)
-        result.last_log_index = std::min(said.last_log_index, raft_.commit_index);
+    const raft_append_entries_result original = result;
+    if (original.rejected != 0) sender_.forget(from);
+    else if (raft_.state == RAFT_LEADER && !injected(fault::counts_for_old_terms) &&
+             original.last_log_index < first_own_)
+        result.last_log_index = std::min(original.last_log_index, raft_.commit_index);
     receive_(io, m);
-    if (said.rejected == 0) sender_.acknowledge(from, said.term, said.last_log_index);
+    if (original.rejected == 0) sender_.acknowledge(from, original.term, original.last_log_index);
     on_elected();
     hide_uncommitted_configuration();
 }
 
-/// C-Raft has found that the message's part of the log is, or becomes, its own.
+/// Notes that the log has the entries of the message, or is about to have them.
 void shim::accept() noexcept { verified_.index = std::max(verified_.index, std::exchange(compared_, 0)); }
 
 int shim::send(raft_io* io, raft_io_send* request, const raft_message* message, raft_io_send_cb done) {
@@ -231,27 +232,27 @@ int shim::send_result(raft_io* io, raft_io_send* request, const raft_message& me
 
 int shim::append(raft_io* io, raft_io_append* request, const raft_entry* entries, unsigned n, raft_io_append_cb done) {
     shim& self = of(io);
-    auto w = std::make_unique<append_under_way>();
+    auto w = std::make_unique<pending_append>();
     *w = {.request = {}, .by = &self, .theirs = request, .done = done};
     w->request.data = w.get();
     const int failed = self.under_.append(io, &w->request, entries, n, [](raft_io_append* r, int status) {
-        std::unique_ptr<append_under_way> all{static_cast<append_under_way*>(r->data)};
+        std::unique_ptr<pending_append> all{static_cast<pending_append*>(r->data)};
         shim& by = *all->by;
         if (by.raft_.state == RAFT_UNAVAILABLE) {
             all->done(all->theirs, 0);
             return;
         }
         if (status != 0) by.failed_ = status;
-        // Once one has failed, none after it counts.
+        // Once a write has failed, later ones do not count.
         if (by.failed_ != 0) {
-            by.untold_.push_back(std::move(all));
+            by.unreported_.push_back(std::move(all));
             return;
         }
         all->done(all->theirs, 0);
-        by.hide_uncommitted_configuration();  // a follower uses a configuration from when it is stored
+        by.hide_uncommitted_configuration();  // a follower uses a configuration once it is stored
     });
     if (failed != 0) return failed;
-    (void)w.release();  // it is called back
+    (void)w.release();  // C-Raft calls back
     self.accept();
     self.record_configurations(entries, n);
     return 0;
@@ -259,7 +260,7 @@ int shim::append(raft_io* io, raft_io_append* request, const raft_entry* entries
 
 void shim::close(raft_io* io, raft_io_close_cb done) {
     shim& self = of(io);
-    for (const auto& w : std::exchange(self.untold_, {})) w->done(w->theirs, 0);
+    for (const auto& w : std::exchange(self.unreported_, {})) w->done(w->theirs, 0);
     self.end_image(RAFT_CANCELED);
     self.under_.close(io, done);
 }
@@ -271,7 +272,7 @@ int shim::truncate(raft_io* io, raft_index from) {
     return failed;
 }
 
-/// C-Raft asks for nothing else by this, and does not ask again before it is told.
+/// Begins an image. C-Raft uses this call for nothing else, and waits for the result before the next one.
 int shim::async_work(raft_io* io, raft_io_async_work* request, raft_io_async_work_cb done) {
     request->cb = done;
     of(io).image_ = request;
@@ -292,7 +293,7 @@ int shim::snapshot_put(raft_io* io, unsigned trailing, raft_io_snapshot_put* req
     const int failed = self.under_.snapshot_put(io, trailing, request, snapshot, done);
     if (failed != 0) return failed;
     if (trailing == 0) {
-        // From another member: it replaces the log.
+        // A snapshot of another member replaces the log.
         self.accept();
         self.all_.clear();
         self.next_ = snapshot->index + 1;

@@ -1,35 +1,37 @@
-// What stands between C-Raft and its disk, for what Debian's release of it (0.15) gets wrong.
+// Stands between C-Raft and its disk and network, and corrects errors of Debian's release (0.15).
 //
-// *What a leader counts.* Only an entry of its own term is committed because a majority has it, and with it all before
-// (Ongaro, section 3.6.2); this C-Raft counts for those of earlier terms, too, which a later leader may
-// replace. So a leader begins with an entry of its own, and answers that name less are lowered to what is committed
-// already.
+// *What a leader counts.* A leader may count acknowledgements only for an entry of its own term. Once a majority has
+// that entry, all entries before it are committed, too (Ongaro, dissertation 2014, section 3.6.2). This C-Raft also
+// counts for entries of earlier terms, which a later leader may replace. So a leader begins with an entry of its own.
+// The shim lowers acknowledgements of earlier entries to the index that is already committed.
 //
-// *A configuration that is taken back.* A member uses the newest configuration in its log, committed or not, and must
-// go back to the one before if another leader's entries replace it. C-Raft before 0.17 looks for that in the log,
-// where a snapshot may have removed it, and then crashes; it also takes an uncommitted configuration for a committed
-// one after a start, and saves it in snapshots (canonical/raft, issue 250). So the shim keeps the books itself: it
-// sees what is appended, truncated and replaced by snapshots, hides from C-Raft that a configuration is uncommitted,
-// and puts back the one before when it is cut off. The node refuses a change, and a snapshot, while one is
-// uncommitted.
+// *A configuration that is cut off.* A member uses the newest configuration in its log, committed or not. If another
+// leader's entries replace that configuration, the member must return to the one before. C-Raft before 0.17 looks for
+// that configuration in the log. If a snapshot has removed it, C-Raft crashes. After a start, C-Raft also takes an
+// uncommitted configuration for a committed one, and saves it in snapshots (canonical/raft, issue 250). So the shim
+// records the configurations itself: it sees each append, truncation and snapshot. It hides from C-Raft that a
+// configuration is uncommitted, and restores the one before when a configuration is cut off. The node refuses a change,
+// and a snapshot, while a configuration is uncommitted.
 //
-// *What a follower says that it has.* A leader counts on an answer that a follower's log is its own up to what the
-// answer names. C-Raft names all that the follower has stored, also what is of an earlier leader and was not compared
-// yet: the leader then commits an entry that only it has, and a later one does without it (tests/cluster/replica found
-// this). So the shim lowers the answer to what a message of this term has been compared up to (Ongaro, dissertation
-// 2014, section 3.5: the consistency check covers the entries of the message and all before them, and none behind).
+// *What a follower acknowledges.* A leader assumes that a follower's log equals its own up to the acknowledged index.
+// C-Raft acknowledges everything that the follower has stored, even entries of an earlier leader that were not compared
+// yet. The leader then commits an entry that only it has, and a later leader does not have this entry
+// (tests/cluster/replica found this). So the shim lowers the acknowledgement to the end of the entries that a message
+// of this term has compared (Ongaro, section 3.5: the consistency check covers the entries of the message and all
+// before them, and none behind).
 //
-// *Entries that are saved already.* A leader that does not know yet what a follower has sends entries from far back. If
-// the follower has saved these and dropped them, C-Raft appends them a second time behind its log, or refuses them
-// forever. So the shim takes away what the follower's snapshot has, before C-Raft sees the message.
+// *Entries that are saved already.* A leader that does not know a follower's log yet sends entries from far back. If
+// the follower has saved and dropped these entries, C-Raft appends them a second time behind its log, or refuses them
+// forever. So the shim removes the entries of the follower's snapshot before C-Raft sees the message.
 //
-// *What a member lacks.* C-Raft sends it in one message, and again at each heartbeat. entry_sender.hpp divides it.
+// *Entries that a member lacks.* C-Raft sends all of them in one message, and again at each heartbeat. entry_sender.hpp
+// divides them.
 //
-// *A write that fails.* C-Raft truncates its log then, and crashes if a second write was in progress. So it does not
-// hear of it: nothing that waits for the write is answered any more, and the node says that it is broken. When C-Raft
-// has been closed, it hears that all is well, which it does not act on.
+// *A write that fails.* C-Raft then truncates its log, and crashes if a second write is in progress. So the shim does
+// not report the failure to C-Raft. No request that waits for the write is answered any more, and the node reports that
+// it has failed. When C-Raft has been closed, the shim reports success to it, which has no effect.
 //
-// Thread safety: none, as of the node that it belongs to.
+// Not thread-safe: as the node that it belongs to.
 #pragma once
 
 #include <functional>
@@ -45,41 +47,42 @@ namespace tutti::cluster::replica {
 
 class shim {
 public:
-    /// Stands between the two from now on, and takes `of.data` for itself. A message to another member has about
-    /// `message_bytes` of entries at most. REQUIRES: raft_init was called, and nothing after it.
+    /// Stands between `of` and `io` from now on, and uses `of.data`. A message to another member has at most about
+    /// `message_bytes` of entries.
+    /// REQUIRES: raft_init was called, and nothing after it.
     shim(raft& of, raft_io& io, std::size_t message_bytes, raft_index lost_upto = 0);
     ~shim();
     shim(const shim&) = delete;
     shim& operator=(const shim&) = delete;
 
-    /// The newest in the log is not known to be committed.
+    /// Returns true if the newest configuration in the log is not known to be committed.
     [[nodiscard]] bool has_uncommitted_configuration() const noexcept;
-    /// After each call that lets C-Raft change something.
+    /// Hides an uncommitted configuration. Call it after each call that lets C-Raft change something.
     void hide_uncommitted_configuration() noexcept { raft_.configuration_uncommitted_index = 0; }
 
-    /// RFT5 of raft_node.hpp: `callback` when it has again what it owes.
+    /// Sets a function that is called when the member has its lost entries again (RFT5 of raft_node.hpp).
     void on_recovered(std::function<void()> callback) { on_recovered_ = std::move(callback); }
-    /// Before raft_init: C-Raft asks for snapshots in two steps, of which the second may take long.
+    /// Makes C-Raft ask for snapshots in two steps, of which the second may take long. Call it before raft_init.
     static void allow_images(raft_io& io) noexcept;
-    /// `write` is called when C-Raft waits for an image that was begun (image_writer.hpp), and has it told by `end_image`.
+    /// Sets the function that writes an image (image_writer.hpp) while C-Raft waits. It reports the end by `end_image`.
     void write_images_by(std::function<void()> write) { write_image_ = std::move(write); }
-    /// The image is whole (0), or has failed.
+    /// Reports that the image is complete (0), or has failed.
     void end_image(int status);
-    /// C-Raft's number of what went wrong with the disk; 0: nothing.
+    /// Returns C-Raft's code of the disk's error, or 0 if there is none.
     [[nodiscard]] int failed() const noexcept { return failed_; }
 
 private:
-    /// Up to where this log is the leader's of that term.
+    /// The index up to which this log equals the log of that term's leader.
     struct verified {
         raft_term term = 0;
         raft_index index = 0;
     };
-    struct append_under_way;
+    struct pending_append;
     [[nodiscard]] static shim& of(const raft_io* io);
     void receive(raft_io* io, raft_message* m);
     void receive_result(raft_io* io, raft_message* m);
     int send_result(raft_io* io, raft_io_send* request, const raft_message& message, raft_io_send_cb done);
-    void pass_over_saved(raft_append_entries& said);
+    void remove_saved_entries(raft_append_entries& message);
     void on_elected();
     void accept() noexcept;
     void record_configurations(const raft_entry* entries, std::size_t n);
@@ -98,21 +101,21 @@ private:
                             const raft_snapshot* snapshot, raft_io_snapshot_put_cb done);
 
     raft& raft_;
-    const raft_io under_;  // its functions
+    const raft_io under_;  // the original functions
     entry_sender sender_;
     raft_io_recv_cb receive_ = nullptr;
     raft_io_tick_cb tick_ = nullptr;
     raft_term last_led_term_ = 0;  // the term that this member has led last
-    raft_index first_own_ = 0;     // of that term's entries
+    raft_index first_own_ = 0;     // the first entry of that term
     int failed_ = 0;
     verified verified_;
-    raft_index compared_ = 0;  // by the message that is being received; 0: none, or it is known what came of it
-    std::vector<std::unique_ptr<append_under_way>> untold_;
+    raft_index compared_ = 0;  // by the message that is being received; 0: no comparison is pending
+    std::vector<std::unique_ptr<pending_append>> unreported_;
     raft_index lost_upto_;
     std::function<void()> write_image_;
     raft_io_async_work* image_ = nullptr;  // C-Raft waits for it
     std::function<void()> on_recovered_;
-    raft_index next_ = 1;                    // of the entry that is appended next
+    raft_index next_ = 1;                    // index of the entry that is appended next
     std::map<raft_index, std::string> all_;  // encoded; the first is committed
 };
 

@@ -16,39 +16,39 @@ constexpr std::uint8_t first_format_that_drops = 4;
 
 applied_entry state_machine::apply(std::string_view bytes) {
     std::vector<operation> all;
-    applied_entry said;
-    if (!read_log_entry(bytes, all, said.why)) {
-        said.is_readable = false;
-        return said;
+    applied_entry result;
+    if (!read_log_entry(bytes, all, result.why)) {
+        result.is_readable = false;
+        return result;
     }
-    said.results.reserve(all.size());
+    result.results.reserve(all.size());
     erased_now_ = 0;
     for (const operation& o : all) {
         switch (o.is) {
-            case operation_kind::prepare: said.results.push_back(prepare(o)); break;
-            case operation_kind::finish: said.results.push_back(finish(o)); break;
-            case operation_kind::adopt: said.results.push_back(import_records(o)); break;
+            case operation_kind::prepare: result.results.push_back(prepare(o)); break;
+            case operation_kind::finish: result.results.push_back(finish(o)); break;
+            case operation_kind::import_records: result.results.push_back(import_records(o)); break;
             case operation_kind::forget:
                 forget(o);
-                said.results.push_back({engine_status::good, latest_, {}});
+                result.results.push_back({engine_status::good, latest_, {}});
                 break;
-            default: said.results.push_back(commit(o)); break;
+            default: result.results.push_back(commit(o)); break;
         }
     }
-    // Members may begin to apply entries of earlier releases at different ones, with what a snapshot of such a release
-    // has. No such entry drops anything, so all of them are equal when the first one does.
+    // Members may replay entries of earlier releases from different snapshots. No such entry drops records, so all
+    // members are equal when an entry first drops records.
     if (format_of(bytes) >= first_format_that_drops) drop_erased(erased_now_);
     shrink();
-    return said;
+    return result;
 }
 
 void state_machine::drop_erased(std::size_t erased_now) {
     if (erased_.size() <= max_erased_) return;
-    // More than the entry has added, so that the number sinks; and not many more, so that no entry takes long.
-    std::size_t most = erased_now + max_erased_ / 2 + 1;
+    // Drops more than the entry has added, so that the number falls, but not many more, so that no entry takes long.
+    std::size_t max_drops = erased_now + max_erased_ / 2 + 1;
     ++latest_;
     version dropped = 0;
-    for (; erased_.size() > max_erased_ / 2 && most > 0; --most) {
+    for (; erased_.size() > max_erased_ / 2 && max_drops > 0; --max_drops) {
         const auto [at, k] = *erased_.begin();
         dropped = at;
         put(*k, {}, latest_, no_version);  // RSM7
@@ -102,19 +102,20 @@ operation_result state_machine::import_records(const operation& o) {
     if (!checks_pass(o)) return {engine_status::conflict, 0, {}};
     if (const prepared_transaction* const t = prepared_.find_blocking(o.checks, o.writes))
         return {engine_status::conflict, 0, {}, t->who};
-    constexpr version most = version{1} << 62;  // more than commits will ever count
-    if (o.absence >= most || std::ranges::any_of(o.adopted, [](const record_view& r) { return r.at >= most; }))
-        return {engine_status::refused, 0, "a record has a version that no group has come to"};
-    if (!injected(fault::adopted_uncounted)) {
+    constexpr version max_version = version{1} << 62;  // the count of commits never reaches this
+    if (o.absence >= max_version ||
+        std::ranges::any_of(o.imported, [](const record_view& r) { return r.at >= max_version; }))
+        return {engine_status::refused, 0, "a record has an impossible version"};
+    if (!injected(fault::imported_uncounted)) {
         latest_ = std::max(latest_, o.absence);
-        for (const record_view& r : o.adopted) latest_ = std::max(latest_, r.at);
+        for (const record_view& r : o.imported) latest_ = std::max(latest_, r.at);
     }
     ++latest_;
-    if (!injected(fault::absence_not_adopted)) raise_absence(o.absence, latest_);
-    for (const record_view& r : o.adopted) {
+    if (!injected(fault::absence_not_imported)) raise_absence(o.absence, latest_);
+    for (const record_view& r : o.imported) {
         const versioned_record* const held = find(r.of);
         const version known = held == nullptr ? 0 : held->now.at;
-        if (known == r.at || (r.at != 0 && known > r.at && !injected(fault::adopts_older))) continue;
+        if (known == r.at || (r.at != 0 && known > r.at && !injected(fault::imports_older))) continue;
         put(r.of, {r.exists, r.at, std::string{r.bytes}}, latest_, no_version);
     }
     return {engine_status::good, latest_, {}};
@@ -165,7 +166,7 @@ void state_machine::put(std::string_view of, record is, version since, version h
     versioned_record& c = place->second;
     save_for_image(k, c);
     count(k, c.now, false);
-    // What one commit writes twice has one version, and is kept once.
+    // A record that one commit writes twice has one version, and is kept once.
     if (c.since != since) {
         const std::size_t bytes = k.size() + c.now.bytes.size();
         order_.push_back({since, k, bytes});
@@ -186,26 +187,26 @@ void state_machine::forget(const operation& o) {
         if (at == all.end()) continue;
         save_for_image(at->first, at->second);
         count(at->first, at->second.now, false);
-        all.erase(at);  // the window drops what it knows of it when its turn comes
+        all.erase(at);  // the window drops its history of the record later
     }
 }
 
 void state_machine::shrink() {
     while (order_.size() > history_limit_.writes ||
            (!order_.empty() && statistics_.kept_bytes > history_limit_.bytes)) {
-        // Of a commit all or nothing: the floor is a version.
+        // The floor is a version, so the writes of a commit are dropped together.
         floor_ = order_.front().by;
         while (!order_.empty() && order_.front().by == floor_) {
             const replaced_write& r = order_.front();
             record_table& all = shard(r.of);
             if (const auto at = all.find(r.of); at != all.end()) {
-                // A record that was forgotten and made again has nothing before it that is so old.
+                // A record that was forgotten and made again has no former state that is that old.
                 versioned_record& c = at->second;
                 while (c.before && (c.before->size() > 1 ? (*c.before)[1].since : c.since) <= floor_) {
                     c.before->pop_front();
                     if (c.before->empty()) c.before.reset();
                 }
-                if (!c.before && c.now.at == 0) all.erase(at);  // RSM7: as if it had never been here
+                if (!c.before && c.now.at == 0) all.erase(at);  // RSM7: the record was removed
             }
             statistics_.kept_bytes -= r.bytes;
             order_.pop_front();
@@ -219,13 +220,13 @@ state_machine::visible_state state_machine::as_of(std::string_view k, version at
     const versioned_record* const found = find(k);
     if (found == nullptr || found->since <= at) {
         const prepared_transaction* const by = injected(fault::prepared_ignored) ? nullptr : prepared_.writer_of(k);
-        const bool sealed = by != nullptr && at >= by->since;
+        const bool is_held = by != nullptr && at >= by->since;
         const bool none = found == nullptr || found->now.at == 0;
-        return {none ? absent_in(at) : found->now, sealed ? by : nullptr, sealed};
+        return {none ? absent_in(at) : found->now, is_held ? by : nullptr, is_held};
     }
     const versioned_record& c = *found;
     if (!c.before) return {absent_in(at)};
-    // The last that is not newer.
+    // The last state that is not newer.
     auto after = std::ranges::upper_bound(*c.before, at, {}, &previous_record::since);
     if (after == c.before->begin()) return {absent_in(at)};
     --after;
@@ -237,14 +238,14 @@ engine_status state_machine::get(backend::read_snapshot& of, backend::freshness 
                                  std::span<const backend::check> held, std::span<const key> wanted,
                                  std::vector<record>& found) const {
     const version at = how == backend::freshness::same && of.at != 0 ? of.at : latest_;
-    // A version that there was not yet is of another group, or of one that has lost its log.
+    // A version that does not exist yet is of another group, or of a group that has lost its log.
     if ((at < floor_ || at > latest_) && !injected(fault::old_below_window)) return engine_status::conflict;
     const prepared_transaction* by = nullptr;
-    bool sealed = false;
+    bool is_held = false;
     const auto look = [&](const key& k) -> const record& {
         const visible_state s = as_of(k, at);
         if (s.by != nullptr) by = s.by;
-        sealed |= s.is_held;
+        is_held |= s.is_held;
         return s.is;
     };
     for (const backend::check& c : held) {
@@ -254,7 +255,7 @@ engine_status state_machine::get(backend::read_snapshot& of, backend::freshness 
     found.reserve(wanted.size());
     for (const key& k : wanted) found.push_back(look(k));
     if (by != nullptr) of.blocked_by = by->who;
-    if (sealed) return engine_status::conflict;
+    if (is_held) return engine_status::conflict;
     of.at = at;
     return engine_status::good;
 }
@@ -262,11 +263,11 @@ engine_status state_machine::get(backend::read_snapshot& of, backend::freshness 
 bool state_machine::changes_after(version& place, std::size_t max_changes, std::vector<backend::change>& all) const {
     if (place < floor_ || place > latest_) return false;
     auto next = std::ranges::upper_bound(order_, place, {}, &replaced_write::by);
-    std::size_t told = 0;
-    while (next != order_.end() && told < max_changes) {
+    std::size_t changes = 0;
+    while (next != order_.end() && changes < max_changes) {
         const version commit = next->by;
-        for (; next != order_.end() && next->by == commit; ++next, ++told) {
-            // Forgotten, and perhaps made again: no program holds it any more.
+        for (; next != order_.end() && next->by == commit; ++next, ++changes) {
+            // The record was forgotten, and perhaps made again: no program holds it any more.
             if (const record& r = as_of(next->of, commit).is; r.at == commit) all.push_back({next->of, r});
         }
         place = commit;

@@ -1,5 +1,5 @@
-// The operator's notes about what strangers did. However many strangers there are, and whatever they try, the notes are
-// a few lines a minute.
+// Log lines about rejected connections. Their number is limited to a few lines a minute, however many connections are
+// rejected.
 //
 // Not thread-safe: it belongs to the loop's thread.
 #pragma once
@@ -18,7 +18,7 @@ public:
     /// were logged within the last minute.
     [[nodiscard]] std::string reject(std::string why, std::uint64_t now_ms) {
         ++all_;
-        // A stranger may have chosen some of the words, and must not be able to write lines of its own.
+        // An unknown client may have chosen some of the words. It must not be able to write lines of its own.
         std::ranges::replace_if(why, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
         std::erase_if(logged_, [now_ms](const log_line& l) { return now_ms - l.at >= minute_ms; });
         if (logged_.size() >= max_lines || std::ranges::find(logged_, why, &log_line::text) != logged_.end()) {
@@ -27,7 +27,7 @@ public:
         }
         logged_.push_back({now_ms, why});
         if (const std::uint64_t n = std::exchange(suppressed_, 0); n != 0)
-            why += " (" + std::to_string(n) + " more were turned away since the line before)";
+            why += " (" + std::to_string(n) + " more were rejected since the line before)";
         return why;
     }
     [[nodiscard]] std::uint64_t count() const noexcept { return all_; }

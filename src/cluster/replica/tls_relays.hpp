@@ -3,9 +3,9 @@
 // the bytes that come from that member, and passes them to C-Raft.
 //
 //   RLY1  A relay reads from one side only while the other side accepts bytes. So no direction keeps more than
-//       `most_kept` and one read.
+//         `most_kept` and one read.
 //   RLY2  When one side ends, the relay ends the other side, too. Pending bytes may be lost, as on any connection that
-//       breaks. Raft sends lost bytes again.
+//         breaks. Raft sends lost bytes again.
 //
 // Not thread-safe: it belongs to the loop's thread.
 #pragma once

@@ -21,15 +21,14 @@ namespace {
 
 using namespace backend::group;
 
-constexpr std::uint64_t handshake_timeout_ms = 2000;  // with a handshake, a hello, and its answer
+constexpr std::uint64_t handshake_timeout_ms = 2000;  // for a handshake, a hello, and its answer
 constexpr std::size_t max_half_open = 256;            // GTR1
 constexpr std::size_t max_welcome_bytes = 4096;
 constexpr std::size_t read_at_once = 16384;  // under TLS
-// When nothing has come for so long, the kernel asks whether the other side is there, so often, after so long each.
-constexpr int quiet_s = 10, questions = 3, again_s = 10;
-constexpr const char* beyond_loopback =
-    "is beyond loopback, and this member has no certificate to speak TLS with: give it one";
-constexpr int unacknowledged_ms = 10'000;  // after which a member's connection is given up
+// Keep-alive of TCP: idle seconds before the first probe, the number of probes, and the seconds between them.
+constexpr int idle_s = 10, probes = 3, probe_interval_s = 10;
+constexpr const char* beyond_loopback = "is beyond loopback, and this member has no certificate for TLS: give it one";
+constexpr int unacknowledged_ms = 10'000;  // after this, a member's connection is closed
 
 uv_handle_t* handle(uv_tcp_t* s) { return reinterpret_cast<uv_handle_t*>(s); }
 
@@ -40,26 +39,26 @@ uv_tcp_t* make_socket(uv_loop_t* loop) {
     return made;
 }
 
-/// What the kernel does not take, it does not do; the connection works without.
+/// Sets an option. Ignores errors, because the connection works without it.
 void set(uv_tcp_t* s, int option, int value) {
     uv_os_fd_t fd = -1;
     if (::uv_fileno(handle(s), &fd) == 0)
         static_cast<void>(::setsockopt(fd, IPPROTO_TCP, option, &value, sizeof value));
 }
 
-/// Small messages go at once; and a machine that has gone without a word is noticed, also by who only listens.
+/// Sends small messages at once, and detects a host that has disappeared, even if this side only receives.
 void set_up(uv_tcp_t* s) {
     ::uv_tcp_nodelay(s, 1);
-    ::uv_tcp_keepalive(s, 1, quiet_s);
-    set(s, TCP_KEEPINTVL, again_s);
-    set(s, TCP_KEEPCNT, questions);
+    ::uv_tcp_keepalive(s, 1, idle_s);
+    set(s, TCP_KEEPINTVL, probe_interval_s);
+    set(s, TCP_KEEPCNT, probes);
 }
 
-/// A member that the network hides is called again when it is there again, and not when the kernel's retransmissions,
-/// which come less and less often, happen to find it.
+/// Ends a connection whose bytes stay unacknowledged. The member is called again as soon as it can be reached, instead
+/// of when one of the kernel's ever rarer retransmissions succeeds.
 void set_send_timeout(uv_tcp_t* s) { set(s, TCP_USER_TIMEOUT, unacknowledged_ms); }
 
-/// For messages. Without the port, which is another one each time.
+/// Returns the address for messages, without the port, which differs each time.
 std::string whereabouts_of(const uv_tcp_t* s) {
     sockaddr_storage at{};
     int size = sizeof at;
@@ -72,25 +71,25 @@ std::string whereabouts_of(const uv_tcp_t* s) {
 }  // namespace
 
 struct transport::impl {
-    /// A connection that is not yet what it will be. In the clear no more is read than is `awaited`, because what
-    /// follows is another's.
+    /// A connection that has not identified itself. In the clear no more than `awaited` bytes are read, because later
+    /// bytes belong to the connection's next owner.
     struct half_open_connection {
         impl* of = nullptr;
         uv_tcp_t* socket = nullptr;
         std::uint64_t since = 0;
         std::unique_ptr<wire::tls_session> tls;  // null: in the clear
         std::string chunk;
-        std::string input;  // has come, in the clear
+        std::string input;  // received plain bytes
         std::size_t awaited = 0;
-        bool over = false;  // it was turned away, and waits for the other side to close
+        bool over = false;  // it was rejected, and waits for the other side to close
         std::list<std::unique_ptr<half_open_connection>>::iterator place;
-        // of one that we have made
+        // of an outgoing connection:
         raft_uv_connect* asked = nullptr;
         std::uint64_t wanted = 0;
         std::string address;
         uv_connect_t connecting{};
         uv_getaddrinfo_t resolving{};
-        bool resolves = false;  // its name is being looked up, which may go on when the socket is closed
+        bool resolves = false;  // its name is being looked up, which may outlast the socket
         bool closed = false;
         int failed = 0;  // RAFT_…, once it is being closed
 
@@ -99,18 +98,18 @@ struct transport::impl {
 
     raft_uv_transport face{};
     uv_loop_t* loop = nullptr;
-    uv_tcp_t* listener = nullptr;  // gone once it is closed
+    uv_tcp_t* listener = nullptr;  // null once it is closed
     self own;
     address_book* where = nullptr;
-    std::map<std::string, std::size_t> tries;  // of a name: so often it was looked up
+    std::map<std::string, std::size_t> tries;  // by name: the number of lookups
     on_program_connected take;
     log_function operator_log;
     raft_uv_accept_cb accept = nullptr;
     raft_uv_transport_close_cb closed = nullptr;
     bool closing = false;
     std::list<std::unique_ptr<half_open_connection>> half_open;
-    std::unique_ptr<tls_relays> member_relays;        // of members under TLS
-    std::map<std::uint64_t, std::string> complained;  // of the member with that id, what we have said last
+    std::unique_ptr<tls_relays> member_relays;        // for members under TLS
+    std::map<std::uint64_t, std::string> complained;  // by id: the last message about that member
     throttled_log rejections;
 
     half_open_connection& add(uv_tcp_t* socket) {
@@ -125,7 +124,7 @@ struct transport::impl {
     }
     void drop(half_open_connection& h) { half_open.erase(h.place); }
 
-    /// Ends it; C-Raft hears of it when it is closed.
+    /// Ends the connection. C-Raft is notified when it is closed.
     static void end(half_open_connection& h, int why) {
         if (h.failed != 0) return;
         h.failed = why;
@@ -136,12 +135,12 @@ struct transport::impl {
             if (!mine.resolves) dispose(mine);
         });
     }
-    /// It is closed, and nothing of it is in progress.
+    /// Handles a closed connection without pending operations.
     static void dispose(half_open_connection& h) {
         impl& of = *h.of;
         if (h.asked != nullptr) {
-            auto* const told = static_cast<raft_uv_connect_cb>(h.asked->cb);
-            told(h.asked, nullptr, h.failed);
+            auto* const callback = static_cast<raft_uv_connect_cb>(h.asked->cb);
+            callback(h.asked, nullptr, h.failed);
         }
         raft_free(h.socket);
         of.drop(h);
@@ -150,11 +149,11 @@ struct transport::impl {
     void maybe_closed() {
         if (!closing || listener != nullptr || !half_open.empty() || !member_relays->empty() || closed == nullptr)
             return;
-        raft_uv_transport_close_cb const told = std::exchange(closed, nullptr);
-        told(&face);
+        raft_uv_transport_close_cb const callback = std::exchange(closed, nullptr);
+        callback(&face);
     }
 
-    /// Goes on when so many bytes have come.
+    /// Reads until `awaited` bytes have arrived, and then continues the handshake.
     static void read(half_open_connection& h, std::size_t want) {
         h.awaited = want;
         if (h.input.size() >= want) return h.of->process_input(h);
@@ -171,7 +170,7 @@ struct transport::impl {
                 if (n < 0 || mine.over) return end(mine, RAFT_NOCONNECTION);
                 mine.of->receive_bytes(mine, std::string_view{mine.chunk}.substr(0, static_cast<std::size_t>(n)));
             });
-        // It reads already, where a handshake has been going on.
+        // After a TLS handshake, the connection is reading already.
         if (failed != 0 && failed != UV_EALREADY) end(h, RAFT_NOCONNECTION);
     }
     void receive_bytes(half_open_connection& h, std::string_view came) {
@@ -186,7 +185,7 @@ struct transport::impl {
         }
         if (h.input.size() >= h.awaited) process_input(h);
     }
-    /// It reads no more, because who reads next may be another.
+    /// Stops reading, because the next reader may be another object.
     void process_input(half_open_connection& h) {
         ::uv_read_stop(stream(h.socket));
         if (h.came()) receive_hello(h);
@@ -196,11 +195,11 @@ struct transport::impl {
         return (!h.tls || h.tls->encrypt(bytes)) && write(*stream(h.socket), std::move(bytes));
     }
     static bool send_pending(half_open_connection& h) {
-        std::string owed = h.tls->pending_output();
-        return owed.empty() || write(*stream(h.socket), std::move(owed));
+        std::string pending = h.tls->pending_output();
+        return pending.empty() || write(*stream(h.socket), std::move(pending));
     }
 
-    /// It comes to nothing, for that reason; empty: the other side has ended it, and that is all.
+    /// Rejects the connection for that reason. If `why` is empty, the other side has ended it.
     void refuse(half_open_connection& h, const std::string& why) {
         if (!h.came()) {
             if (!why.empty()) log_lookup_failure(h.wanted, h.address + " " + why);
@@ -210,7 +209,7 @@ struct transport::impl {
         log_rejection(whereabouts_of(h.socket) + " " + why);
         await_close(h);
     }
-    /// What it was told last would be lost, if it were closed with bytes of the other side unread.
+    /// Waits until the other side closes. A close with unread bytes would drop the last message to the other side.
     static void await_close(half_open_connection& h) {
         h.over = true;
         read(h, std::numeric_limits<std::size_t>::max());
@@ -220,7 +219,7 @@ struct transport::impl {
             operator_log(line);
     }
 
-    // ---- connections that come
+    // ---- incoming connections
 
     void on_connection() {
         uv_tcp_t* const socket = make_socket(loop);
@@ -236,75 +235,79 @@ struct transport::impl {
         const auto waits = [](const std::unique_ptr<half_open_connection>& h) { return h->came() && h->failed == 0; };
         if (static_cast<std::size_t>(std::ranges::count_if(half_open, waits)) < max_half_open) return;
         half_open_connection& oldest = **std::ranges::find_if(half_open, waits);
-        log_rejection(whereabouts_of(oldest.socket) + " had to make room for others, before it had said who it is");
+        log_rejection(whereabouts_of(oldest.socket) +
+                      " was closed to make room for others, before it had identified itself");
         end(oldest, RAFT_NOCONNECTION);
     }
     void receive_hello(half_open_connection& h) {
-        hello said;
-        if (!wire::decode(std::string_view{h.input}.substr(0, hello::size), said) || said.magic != hello_magic ||
-            said.text_length > max_hello_text || (said.kind != peer_kind::program && said.kind != peer_kind::member))
+        hello received;
+        if (!wire::decode(std::string_view{h.input}.substr(0, hello::size), received) ||
+            received.magic != hello_magic || received.text_length > max_hello_text ||
+            (received.kind != peer_kind::program && received.kind != peer_kind::member))
             return receive_other_than_hello(h);
-        const std::size_t whole = hello::size + said.text_length;
+        const std::size_t whole = hello::size + received.text_length;
         if (h.input.size() < whole) return read(h, whole);
-        const std::string address = h.input.substr(hello::size, said.text_length);
+        const std::string address = h.input.substr(hello::size, received.text_length);
         h.input.erase(0, whole);
         welcome answer;
         answer.group = own.group;
         answer.own_id = own.id;
-        answer.text = refusal_of(h, said);
+        answer.text = refusal_of(h, received);
         answer.refused = answer.text.empty() ? 0 : 1;
         if (!send(h, frame(answer))) return end(h, RAFT_NOCONNECTION);
         if (answer.refused != 0) {
             log_rejection(
-                (said.kind == peer_kind::member ? address + " was refused: it " : whereabouts_of(h.socket) + " ") +
+                (received.kind == peer_kind::member ? address + " was refused: it " : whereabouts_of(h.socket) + " ") +
                 answer.text);
             return await_close(h);
         }
         identified_connection a{h.socket, std::move(h.tls), std::move(h.input), true};
         if (a.tls) a.has_member_rights = own.credentials->reason_to_reject(*a.tls, peer_kind::member).empty();
         drop(h);
-        if (said.kind == peer_kind::member) where->update(said.own_id, address);
-        if (said.kind == peer_kind::program) return take(std::move(a));
+        if (received.kind == peer_kind::member) where->update(received.own_id, address);
+        if (received.kind == peer_kind::program) return take(std::move(a));
         set_send_timeout(a.socket);
         if (uv_stream_t* const to = for_raft(std::move(a)); to != nullptr)
-            accept(&face, said.own_id, address.c_str(), to);
+            accept(&face, received.own_id, address.c_str(), to);
     }
-    /// What C-Raft reads and writes; null: there is none, and the connection is being closed.
+    /// Returns the stream that C-Raft reads and writes. Returns null on failure; the connection is then being closed.
     uv_stream_t* for_raft(identified_connection a) {
         return a.tls ? member_relays->add(std::move(a)) : stream(a.socket);
     }
 
-    /// Not one of ours; or one that wants TLS where there is none, and is told so in the clear.
+    /// Rejects bytes that are not a hello. A client that begins a TLS handshake with a member without TLS gets the
+    /// reason in the clear.
     void receive_other_than_hello(half_open_connection& h) {
-        if (h.tls || !wire::looks_like_handshake(h.input)) return refuse(h, "speaks like no member and no program");
+        if (h.tls || !wire::looks_like_handshake(h.input)) return refuse(h, "has sent bytes of another protocol");
         welcome answer;
         answer.refused = 1;
         answer.text = peer_uses_tls;
         if (!send(h, frame(answer))) return end(h, RAFT_NOCONNECTION);
         refuse(h, peer_uses_tls);
     }
-    std::string refusal_of(const half_open_connection& h, const hello& said) const {
-        if (said.version != protocol_version)
-            return "speaks version " + std::to_string(said.version) + " of the protocol, and " + own.address +
+    std::string refusal_of(const half_open_connection& h, const hello& received) const {
+        if (received.version != protocol_version)
+            return "speaks version " + std::to_string(received.version) + " of the protocol, and " + own.address +
                    " version " + std::to_string(protocol_version) + ": run the same release on both sides";
         if (h.tls) {
-            if (std::string why = own.credentials->reason_to_reject(*h.tls, said.kind); !why.empty()) return why;
+            if (std::string why = own.credentials->reason_to_reject(*h.tls, received.kind); !why.empty()) return why;
         }
-        if (said.group != 0 && said.group != own.group)
-            return "belongs to another group than " + own.address + ": look at the addresses";
-        if (said.kind == peer_kind::member && said.expected_id != own.id)
-            return "wants member " + std::to_string(said.expected_id) + ", and at " + own.address +
-                   " there is member " + std::to_string(own.id) +
-                   ": if that one's disk was lost, remove the old member and let the new one join";
-        if (said.kind == peer_kind::member && (accept == nullptr || said.own_id == 0)) return "comes too early";
+        if (received.group != 0 && received.group != own.group)
+            return "belongs to another group than " + own.address + ": check the addresses";
+        if (received.kind == peer_kind::member && received.expected_id != own.id)
+            return "wants member " + std::to_string(received.expected_id) + ", and " + own.address + " is member " +
+                   std::to_string(own.id) +
+                   ": if the wanted member has lost its disk, remove it, and let the new one join";
+        if (received.kind == peer_kind::member && (accept == nullptr || received.own_id == 0))
+            return "has called before this member was ready";
         return {};
     }
 
-    // ---- whom C-Raft wants
+    // ---- outgoing connections, for C-Raft
 
-    int connect(raft_uv_connect* request, raft_id whom, const char* address, raft_uv_connect_cb told) {
+    int connect(raft_uv_connect* request, raft_id whom, const char* address, raft_uv_connect_cb callback) {
         const raft_id id = whom & ~second_connection;
-        request->cb = told;
+        request->cb = callback;
         uv_tcp_t* const socket = make_socket(loop);
         if (socket == nullptr) return RAFT_NOMEM;
         half_open_connection& h = add(socket);
@@ -338,7 +341,7 @@ struct transport::impl {
         h.resolves = failed == 0;
         if (failed != 0) end(h, RAFT_NOCONNECTION);
     }
-    /// Of several numbers another one each time that C-Raft asks: it asks again until there is a connection.
+    /// Connects to one of the name's addresses, another one at each try of C-Raft.
     void call_one_of(half_open_connection& h, int status, const addrinfo* found) {
         if (status != 0) return refuse(h, std::string{"cannot be looked up: "} + ::uv_strerror(status));
         std::vector<const sockaddr*> all;
@@ -382,9 +385,9 @@ struct transport::impl {
             return end(h, RAFT_MALFORMED);
         }
         if (h.input.size() < 4 + length) return read(h, 4 + length);
-        welcome said;
-        if (!wire::decode(std::string_view{h.input}.substr(4, length), said)) return end(h, RAFT_MALFORMED);
-        if (said.refused != 0) return refuse(h, "refuses this member: it " + said.text);
+        welcome received;
+        if (!wire::decode(std::string_view{h.input}.substr(4, length), received)) return end(h, RAFT_MALFORMED);
+        if (received.refused != 0) return refuse(h, "refuses this member: it " + received.text);
         h.input.erase(0, 4 + length);
         complained.erase(h.wanted);
         set_send_timeout(h.socket);
@@ -394,7 +397,7 @@ struct transport::impl {
         uv_stream_t* const to = for_raft(std::move(a));
         asked->cb(asked, to, to == nullptr ? RAFT_NOCONNECTION : 0);
     }
-    /// Once, and again when it is something else.
+    /// Logs a message about a member, unless it equals the last one about this member.
     void log_lookup_failure(std::uint64_t id, const std::string& what) {
         std::string& last = complained[id];
         if (last == what) return;
@@ -419,13 +422,13 @@ transport::transport(uv_loop_t& loop, self who, address_book& where, on_program_
         return 0;
     };
     b.face.connect = [](raft_uv_transport* t, raft_uv_connect* request, raft_id id, const char* address,
-                        raft_uv_connect_cb told) {
-        return static_cast<impl*>(t->impl)->connect(request, id, address, told);
+                        raft_uv_connect_cb callback) {
+        return static_cast<impl*>(t->impl)->connect(request, id, address, callback);
     };
-    b.face.close = [](raft_uv_transport* t, raft_uv_transport_close_cb told) {
+    b.face.close = [](raft_uv_transport* t, raft_uv_transport_close_cb callback) {
         impl& mine = *static_cast<impl*>(t->impl);
         mine.closing = true;
-        mine.closed = told;
+        mine.closed = callback;
         ::uv_close(handle(mine.listener), [](uv_handle_t* l) {
             impl& of = *static_cast<impl*>(l->data);
             raft_free(std::exchange(of.listener, nullptr));
@@ -433,7 +436,7 @@ transport::transport(uv_loop_t& loop, self who, address_book& where, on_program_
         });
         for (const auto& h : mine.half_open) {
             impl::end(*h, RAFT_CANCELED);
-            h->failed = RAFT_CANCELED;  // also where it was ending
+            h->failed = RAFT_CANCELED;  // even if it was ending already
         }
         mine.member_relays->end_all();
     };
@@ -466,7 +469,7 @@ void transport::end_overdue_handshakes() {
     for (const auto& h : impl_->half_open) {
         if (now - h->since <= handshake_timeout_ms || h->failed != 0) continue;
         if (h->came() && !h->over) {
-            impl_->log_rejection(whereabouts_of(h->socket) + " has not said who it is within " +
+            impl_->log_rejection(whereabouts_of(h->socket) + " has not identified itself within " +
                                  std::to_string(handshake_timeout_ms) + " ms");
         }
         impl::end(*h, RAFT_NOCONNECTION);

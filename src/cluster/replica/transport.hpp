@@ -1,16 +1,17 @@
-// The one port of a member: a connection begins with a handshake of TLS, where members have certificates, and a hello,
-// and is then one of C-Raft's, or a program's.
+// The port of a member. A connection begins with a TLS handshake, if members have certificates, and a hello. Then it
+// belongs to C-Raft, or to a program.
 //
-//   GTR1  A connection that has not said who it is keeps its place for two seconds, and little memory: a hello, or what a
-//       handshake takes. One more than `most_greeting` takes the place of the oldest. What strangers do ends their
-//       connection alone.
-//   GTR2  The member tells a connection that it refuses why, as well as it can be told, and its operator (throttled_log.hpp).
+//   GTR1  A connection that has not identified itself keeps its place for two seconds. It takes little memory: a hello,
+//         or the bytes of a handshake. If there are `max_half_open` such connections, a new one replaces the oldest.
+//         The errors of an unknown client only end its own connection.
+//   GTR2  The member tells a rejected connection the reason, if the client can understand it, and also its operator
+//         (throttled_log.hpp).
 //
-// C-Raft has a transport of its own, which believes every caller that it is the member that it says. Here both sides
-// say which group they are of, and a member is asked for by its id: one that has lost its disk has another id
-// (data_directory.hpp), and is not taken for the one that it was.
+// C-Raft's own transport believes each caller's statement about its identity. Here both sides name their group, and the
+// caller names the id of the member that it wants. A member that has lost its disk has another id (data_directory.hpp),
+// so it cannot act as the former member.
 //
-// Thread safety: none; the loop's thread.
+// Not thread-safe: it belongs to the loop's thread.
 #pragma once
 
 #include <functional>
@@ -27,21 +28,22 @@ namespace tutti::cluster::replica {
 
 class transport {
 public:
-    /// A number of C-Raft's for a second connection to a member: its id, and this. Ids have 63 bits.
+    /// The bit that C-Raft's number for a second connection to a member has beside the member's id. Ids have 63 bits.
     static constexpr std::uint64_t second_connection = std::uint64_t{1} << 63;
     struct self {
         std::uint64_t id = 0;
         std::uint64_t group = 0;
-        std::string address;                                         ///< that others reach it by
+        std::string address;                                         ///< the address by which others reach it
         std::shared_ptr<backend::group::credentials> credentials{};  ///< null: in the clear
         std::string listen{};                                        ///< where it listens; empty: at its address
     };
-    /// Gets a program's connection, which has been welcomed.
+    /// Receives a program's connection, which has been welcomed.
     using on_program_connected = std::function<void(identified_connection)>;
-    /// A line for the operator.
+    /// Receives a line for the operator.
     using log_function = std::function<void(const std::string&)>;
 
-    /// Listens. `where` knows and learns where others are, and outlives it. Throws backend::refusal.
+    /// Listens. `where` has the addresses of other members, learns new ones, and outlives this object. Throws
+    /// backend::engine_error.
     transport(uv_loop_t& loop, self who, address_book& where, on_program_connected take, log_function log_to);
     /// REQUIRES: the loop has run until C-Raft has closed its transport.
     ~transport();
@@ -49,9 +51,9 @@ public:
     transport& operator=(const transport&) = delete;
 
     [[nodiscard]] raft_uv_transport* raft() noexcept;
-    /// Now and then: ends connections that have not said what they are.
+    /// Ends connections that have not identified themselves in time. Call it periodically.
     void end_overdue_handshakes();
-    /// Connections that were turned away.
+    /// Returns the number of rejected connections.
     [[nodiscard]] std::uint64_t connections_rejected() const noexcept;
 
 private:

@@ -2,13 +2,13 @@
 // (durable_record.hpp). Intact entries lie there. But their file may have come from another member, or from another
 // place of the log. Only the ring of digests shows this.
 //
-//   U1  The ring knows every entry up to `last` that the log has had since its last snapshot. So an entry that equals
-//       the ring's entry of any index is already counted by `last`, wherever it lies now.
-//   U2  An entry that the ring does not know may lie beyond `last`: a crash of the machine can remove its digest. An
-//       unknown entry is counted as one after all known entries.
-//   U3  Two entries may be equal: barriers of one term, and a commit that its program sent again. So a barrier or a
-//       configuration is known only beside a known entry. After the entry `last`, a commit is known only if the next
-//       one is, too.
+//   UNK1  The ring knows every entry up to `last` that the log has had since its last snapshot. So an entry that equals
+//         the ring's entry of any index is already counted by `last`, wherever it lies now.
+//   UNK2  An entry that the ring does not know may lie beyond `last`: a crash of the machine can remove its digest. An
+//         unknown entry is counted as one after all known entries.
+//   UNK3  Two entries may be equal: barriers of one term, and a commit that its program sent again. So a barrier or a
+//         configuration is known only beside a known entry. After the entry `last`, a commit is known only if the next
+//         one is, too.
 //
 // Not thread-safe.
 #pragma once
@@ -42,7 +42,7 @@ private:
     const durable_contents* record_;
     std::uint64_t count_ = 0;
     std::uint64_t at_ = 0;              // index of the entry before; 0: it is not known
-    std::uint64_t maybe_ = 0;           // possible index of the entry before, if that is uncertain (U3)
+    std::uint64_t maybe_ = 0;           // possible index of the entry before, if that is uncertain (UNK3)
     bool is_behind_ = false;            // the last known entry is `last`
     std::uint64_t run_ = 0;             // of the entry before
     std::uint64_t left_ = 1ULL << 25;   // comparisons

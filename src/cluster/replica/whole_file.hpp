@@ -6,10 +6,10 @@
 
 namespace tutti::cluster::replica {
 
-/// Returns the content, or nothing if there is no such file. Throws backend::refusal if it cannot be read.
+/// Returns the content, or nothing if there is no such file. Throws backend::engine_error if it cannot be read.
 [[nodiscard]] std::optional<std::string> read_whole(const std::string& file);
 
-/// Syncs the folder of `file`, so that created and removed names in it are on the disk. Throws backend::refusal.
+/// Syncs the folder of `file`, so that created and removed names in it are on the disk. Throws backend::engine_error.
 void sync_folder_of(const std::string& file);
 
 }  // namespace tutti::cluster::replica

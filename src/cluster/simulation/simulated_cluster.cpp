@@ -9,11 +9,11 @@
 namespace tutti::cluster::simulation {
 namespace {
 
-constexpr unsigned bits_of_call = 40;  // the low bits of a question's number; the caller's number is above
+constexpr unsigned bits_of_call = 40;  // the low bits of a request's number; the thread's number is above
 
 }  // namespace
 
-/// Sends the messages that a site sends by itself. Even messages for the site's own node go over the network.
+/// Sends the messages that a protocol node sends by itself. Even messages for its own node go over the network.
 class simulated_cluster::simulated_sender final : public change_listener {
 public:
     simulated_sender(simulated_cluster& in, node_number at) noexcept : cluster_{in}, at_{at} {}
@@ -65,7 +65,7 @@ simulated_cluster::simulated_cluster(node_number nodes, object_placement how, st
     for (node_number i = 0; i < nodes; ++i) {
         nodes_.push_back(std::make_unique<protocol_node>(i, nodes, how));
         senders_.push_back(std::make_unique<simulated_sender>(*this, i));
-        nodes_[i]->objects.notify(*senders_[i]);
+        nodes_[i]->objects.set_listener(*senders_[i]);
         rejoin_senders_.push_back(std::make_unique<rejoin_sender>(*this, i));
         nodes_[i]->set_sender(*rejoin_senders_[i]);
         rejoins_.push_back(std::make_unique<rejoin_protocol>(*nodes_[i], *rejoin_senders_[i]));
@@ -104,7 +104,7 @@ void simulated_cluster::restart_node(node_number n, std::uint64_t notice) {
 void simulated_cluster::begin_rejoin(node_number n) {
     const auto nodes = static_cast<node_number>(nodes_.size());
     former_nodes_.push_back(std::exchange(nodes_[n], std::make_unique<protocol_node>(n, nodes, placement_)));
-    nodes_[n]->objects.notify(*senders_[n]);
+    nodes_[n]->objects.set_listener(*senders_[n]);
     nodes_[n]->set_sender(*rejoin_senders_[n]);
     on_new_node(*nodes_[n]);
     former_rejoins_.push_back(
@@ -225,7 +225,7 @@ void simulated_thread::start_batch(call_batch& r, std::span<call> calls) {
 }
 
 void simulated_thread::wait_for(call_batch& r) {
-    struct at_end {  // also runs when the caller's node ends and its stack is unwound
+    struct at_end {  // also runs when the thread's node ends and its stack is unwound
         simulated_thread& of;
         call_batch& r;
         ~at_end() {

@@ -1,5 +1,5 @@
-// A whole cluster in one thread: the sites of its nodes, and a network in virtual time between them. A `simulated_thread` is one
-// thread of a node. The caller's creator provides its stack, and decides what an arrival costs.
+// A whole cluster in one thread: its protocol nodes, and a network in virtual time between them. A `simulated_thread`
+// is one thread of a node. Its creator provides its stack, and decides what an arrival costs.
 #pragma once
 
 #include <algorithm>
@@ -39,11 +39,10 @@ public:
     /// each at its own time within `notice`. Later messages are dropped.
     void end_node(node_number n, std::uint64_t notice);
     /// Starts the node again with an empty memory, as another process. The other nodes admit the new process once they
-    /// have noticed the loss of the former one. If another node is lost before its survey, the new process ends, and is
-    /// started again after `notice`.
-    /// REQUIRES: the node has ended.
+    /// have noticed the loss of the former one. If another node is lost before its ownership report, the new process
+    /// ends, and is started again after `notice`. REQUIRES: the node has ended.
     void restart_node(node_number n, std::uint64_t notice);
-    /// Starts the node again, but without questions to the others. See resend_requests.
+    /// Starts the node again, but without requests to the others. See resend_requests.
     void begin_rejoin(node_number n);
     /// Asks the nodes that have not answered.
     /// REQUIRES: begin_rejoin.
@@ -58,8 +57,8 @@ public:
     /// Returns true if the node runs, admitted or not.
     [[nodiscard]] bool is_running(node_number n) const noexcept { return lives_[n] != life::ended; }
 
-    /// Returns the version of the node's return, at which all that it had owned before has ended. Returns 0 if it has
-    /// not come back.
+    /// Returns the node's rejoin version, at which all that it had owned before has ended. Returns 0 if it has
+    /// not rejoined.
     [[nodiscard]] std::uint64_t rejoin_version(node_number n) { return rejoins_[n]->version(); }
     [[nodiscard]] std::uint64_t latest_rejoin_version() {
         std::uint64_t latest = 0;
@@ -67,7 +66,7 @@ public:
         return latest;
     }
 
-    /// Returns how often a directory forgot something that the object's home had to be told.
+    /// Returns how often a directory evicted an entry that it had to report to the object's home.
     [[nodiscard]] std::size_t evictions_reported() const noexcept { return evictions_reported_; }
 
 protected:
@@ -81,7 +80,7 @@ protected:
     [[nodiscard]] static std::string_view body_of(const std::string& frame) {
         return std::string_view{frame}.substr(sizeof(ends) + wire::header::size);
     }
-    /// Takes a frame: the site serves it, or the caller gets the answer.
+    /// Takes a frame: the protocol node serves it, or the simulated thread gets the answer.
     void deliver(node_number to, const std::string& frame);
     /// Handles an arrival: takes the frame now, or later.
     virtual void on_arrival(node_number to, const std::string& frame) { deliver(to, frame); }
@@ -89,10 +88,10 @@ protected:
     virtual void on_change(node_number at, const object_id& id) = 0;
     /// Reports an event that no run may show.
     virtual void fail(const char* what) = 0;
-    /// Called when that node has lost the other one. The node's callers know of the loss by then.
+    /// Called when that node has lost the other one. The node's threads know of the loss by then.
     virtual void on_node_lost(node_number at, node_number lost) { static_cast<void>(at), static_cast<void>(lost); }
-    /// Called with a new site, also of a restarted node, before anything happens there. Not called for the sites that
-    /// the mesh begins with.
+    /// Called with a new protocol node, also of a restarted node, before anything happens there. Not called for those
+    /// that the simulated cluster begins with.
     virtual void on_new_node(protocol_node& fresh) { static_cast<void>(fresh); }
     /// Called when a restarted node has been admitted.
     virtual void on_rejoined(node_number n) { static_cast<void>(n); }
@@ -129,11 +128,11 @@ private:
     wire::simulated_network network_;
 };
 
-/// The port of one thread of a node. The caller's number goes with every question, so an answer finds the caller, and
-/// counts only once.
+/// The port of one thread of a node. The thread's number goes with every request, so an answer finds the thread,
+/// and counts only once.
 class simulated_thread : public network {
 public:
-    /// Makes a caller. Callers are numbered in the order in which they are made.
+    /// Makes a thread. Threads are numbered in the order in which they are made.
     simulated_thread(simulated_cluster& in, node_number at);
 
     /// REQUIRES: runs on the stack that suspend() leaves.
@@ -148,9 +147,9 @@ public:
     virtual void resume() = 0;
 
 protected:
-    /// Leaves the caller's stack until resume().
+    /// Leaves the thread's stack until resume().
     virtual void suspend() = 0;
-    /// Returns the virtual time after which an unanswered question is sent again; 0: never.
+    /// Returns the virtual time after which an unanswered request is sent again; 0: never.
     [[nodiscard]] virtual std::uint64_t failure_timeout() const noexcept { return 0; }
 
     simulated_cluster& cluster_;
@@ -170,7 +169,7 @@ private:
     void fail_calls_to(node_number lost);
     void start_batch(call_batch& r, std::span<call> calls);
     void wait_for(call_batch& r);
-    /// Sends the questions that have no answer, and sends them again after a while.
+    /// Sends the requests that have no answer, and sends them again after a while.
     void send_unanswered(std::uint64_t first);
 
     const node_number home_;

@@ -47,14 +47,15 @@ auto locked(descriptor& d, stripe& s, F&& f) {
     });
 }
 
-/// How often a transaction sleeps before it gives up, while an older or a younger transaction holds the lock.
+/// The maximum number of sleeps of a transaction before it rolls back, while an older or a younger transaction holds
+/// the lock.
 constexpr unsigned max_sleeps_for_older = 4;
 constexpr unsigned max_sleeps_for_younger = 64;
 /// The same for a transaction that cannot start over, and whose caller gets an error. The sleeps amount to seconds. So
 /// the error does not depend on how soon a killed holder gets a processor to notice the request.
 constexpr unsigned max_sleeps_of_irrevocable = 2048;
 
-/// Returns how often d sleeps before it gives up. REQUIRES: another transaction holds the lock.
+/// Returns how often d sleeps before it rolls back. REQUIRES: another transaction holds the lock.
 unsigned wait_limit(const descriptor& d, bool with_older) noexcept {
     if (d.must_commit()) return max_sleeps_of_irrevocable;
     return with_older && !d.is_irrevocable() ? max_sleeps_for_older : max_sleeps_for_younger;
@@ -75,7 +76,7 @@ bool blocks(const abstract_holding& h, bool shared, const descriptor& d, std::ui
 /// Looks for a holder that d has to wait for, or for a transaction that has claimed the lock. The time grows with the
 /// nesting depth of open-nested transactions and with the number of claims, but not with the number of sharers. Every
 /// exclusive holder was alone, except for its ancestors, when it took the lock. A transaction that took the lock later
-/// runs inside that holder. So exclusive holders are d and its ancestors, up to the first one that is in the way. The
+/// runs inside that holder. So exclusive holders are d and its ancestors, up to the first one that blocks d. The
 /// same is true of all holders that a transaction looks at if it wants the lock for itself. REQUIRES: the stripe is
 /// locked.
 holder_search find(const stripe& s, std::uint64_t hash, const lock_name& name, bool shared, const descriptor& d,
@@ -123,18 +124,18 @@ void claim(descriptor& d, stripe& s, std::uint64_t hash, const lock_name& name, 
     } else if (!mine->claimed_alone) {
         s.held.remove(*mine, hash);
         mine->claimed_alone = true;
-        s.held.insert(*mine, hash);  // the table has room, because the holding was in it just now
+        s.held.insert(*mine, hash);  // the memory is reserved, because the holding was in the table just now
     }
 }
 
 /// Another holder of a lock, found in the critical section in which `releases` read `seen`.
 struct lock_conflict {
     wait_target holder;
-    bool older = false;  // older than the transaction that met it
+    bool older = false;  // older than the transaction that found it
     std::uint32_t seen = 0;
 };
 
-/// Takes the lock for d, unless another holder or a claim is in the way, which it then returns. Throws std::bad_alloc,
+/// Takes the lock for d, unless another holder or a claim blocks d. Then returns that holder. Throws std::bad_alloc,
 /// and then nothing has changed.
 std::optional<lock_conflict> try_take(descriptor& d, const lock_name& name, bool shared, std::uint64_t age,
                                       unsigned turn) {
@@ -199,8 +200,8 @@ bool is_same(const wait_target& a, const wait_target& b) noexcept {
     return a.awaited == b.awaited && a.state == b.state;
 }
 
-/// Gives up, because an on_abort handler of the holder waits for a slot of the kind that d has. The holder keeps its
-/// locks until that handler has run. REQUIRES: the holder held the lock before and after it was found among the
+/// Ends the wait, because an on_abort handler of the holder waits for a slot of the kind that d has. The holder keeps
+/// its locks until that handler has run. REQUIRES: the holder held the lock before and after it was found among the
 /// waiters, and began no transaction in between.
 [[noreturn]] void yield_slot_to_holder(descriptor& d, const wait_target& holder) {
     if (d.must_commit()) {
@@ -268,13 +269,13 @@ void release_abstract_locks(descriptor& d) noexcept {
         abstract_holding& mine = *d.abstract_locks;
         const std::uint64_t hash = hash_of(mine.name);
         stripe& s = stripe_of(hash);
-        const bool somebody_sleeps = locked(d, s, [&] {
+        const bool has_sleepers = locked(d, s, [&] {
             d.abstract_locks = mine.next_of_holder;
             s.held.remove(mine, hash);
             s.releases.store(s.releases.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
             return s.sleepers != 0;
         });
-        if (somebody_sleeps) base::futex_wake_all(s.releases.raw());
+        if (has_sleepers) base::futex_wake_all(s.releases.raw());
     }
     if (d.abstract_locks == nullptr) in_critical_region(d, [&] { d.holdings.clear(); });
 }
@@ -291,7 +292,7 @@ void forget_other_holders(const descriptor* self) noexcept {
         s.sleepers = 0;
         s.held.reset_after_fork();
     }
-    const std::uint32_t count = memory::status_records();
+    const std::uint32_t count = memory::status_record_count();
     for (std::uint32_t id = 0; id < count; ++id) {
         const descriptor& d = descriptor::of(memory::status_record_of(id));
         if (!shares_context(d, self)) continue;

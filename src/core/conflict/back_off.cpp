@@ -8,8 +8,8 @@
 namespace tutti::core {
 namespace {
 
-/// Number of attempts before a block without a known obstacle backs off.
-constexpr std::uint32_t patient_attempts = 4;
+/// Number of attempts before a block without a known conflicting transaction backs off.
+constexpr std::uint32_t attempts_without_back_off = 4;
 
 }  // namespace
 
@@ -22,7 +22,7 @@ void back_off(descriptor& d) noexcept {
 void wait_or_back_off(descriptor& self) noexcept {
     if (const wait_target& o = self.run.blocked_by; o.awaited != nullptr) {
         wait_for(self, *o.awaited, o.state, wait_limit(self));
-    } else if (self.run.attempt > patient_attempts) {
+    } else if (self.run.attempt > attempts_without_back_off) {
         back_off(self);
     }
 }

@@ -25,7 +25,7 @@ bool spin_until_changed(const orec& r, word seen) noexcept {
 
 namespace {
 
-/// A meeting of d with the transaction that `other` was in when its state read `state`.
+/// A conflict of d with the transaction that `other` was in when its state read `state`.
 struct conflict {
     descriptor& other;
     word state;
@@ -38,7 +38,7 @@ struct conflict {
 /// Waits for e.other's transaction. A nested block of the other may release the orec before its transaction ends, and
 /// the other may then sleep for d. So this wait ends with either event.
 ///
-/// The wait also ends when d is asked to die. Transactions that have killed each other may each wait for the victim's
+/// The wait also ends when d is asked to abort. Transactions that have killed each other may each wait for the victim's
 /// end. Each has asked before the heavy fence with which it goes to sleep, and looks at its own request after that
 /// fence. So the last one to fence sees that it is a victim itself, and its end wakes the others.
 void wait_for_owner(descriptor& d, const conflict& e) noexcept {
@@ -51,7 +51,7 @@ void wait_for_owner(descriptor& d, const conflict& e) noexcept {
 bool may_wait_for_end(const descriptor& d, const conflict& e) noexcept {
     const bool preparing =
         memory::status_of(d.state.load(std::memory_order_relaxed)) == status::preparing ||
-        e.contended_orec == nullptr;  // a commit under one lock is no longer `preparing` when it meets another
+        e.contended_orec == nullptr;  // a commit under one lock is no longer `preparing` when it finds a conflict
     return !preparing || d.is_irrevocable() || d.id < e.other.id || is_over(e.other, e.state);
 }
 
@@ -62,16 +62,16 @@ bool may_sleep_in_place(const descriptor& d, abort_cause where) noexcept {
     return d.writes.empty() && !ancestor_runs(d) && (where != abort_cause::conflict_visible_read || !d.strict());
 }
 
-/// Decides the meeting. The irrevocable transaction wins, then an undo under abstract locks, then a transaction that
+/// Decides the conflict. The irrevocable transaction wins, then an undo under abstract locks, then a transaction that
 /// has lost too often, by age; otherwise the policy decides.
 ///
 /// The other may wait, now or later, for an abstract lock of the undo, while it owns or marks data that the undo needs.
-/// The lock is free only after the undo. So an undo that waited for the other would wait until that one gives up, and
-/// would then meet the next one. The bound on restarts still holds: a transaction that is killed too often becomes
-/// irrevocable, and an undo beside it no longer makes it start over.
+/// The lock is free only after the undo. So an undo that waited for the other would wait until that one rolls back, and
+/// would then conflict with the next one. The bound on restarts still holds: a transaction that is killed too often
+/// becomes irrevocable, and an undo beside it no longer makes it start over.
 verdict preferred_verdict(descriptor& d, const conflict& e) noexcept {
     if (memory::status_of(e.state) == status::irrevocable) return verdict::wait;
-    // Relaxed: an old value only costs a wait or a restart, and the next meeting is decided anew.
+    // Relaxed: an old value only costs a wait or a restart, and the next conflict is decided anew.
     const bool undoes = d.undoes_under_locks.load(std::memory_order_relaxed) != 0;
     if (undoes != (e.other.undoes_under_locks.load(std::memory_order_relaxed) != 0))
         return undoes ? verdict::kill_other : verdict::wait;
@@ -104,7 +104,7 @@ bool act_on_verdict(descriptor& d, const conflict& e) {
         }
         throw usage_error{
             "tutti: an open nested block or its undo touched what the transaction around it has written or marked; "
-            "that transaction cannot go on before the block has ended"};
+            "that transaction cannot continue before the block has ended"};
     }
     if (wait_limit_reached(d)) attempt_abort(d, e.where);
     switch (allowed_verdict(d, e)) {
@@ -156,7 +156,7 @@ void resolve_conflict(descriptor& d, descriptor& other, word state, abort_cause 
 void resolve_conflict_outside(descriptor& d, descriptor& owner, word state, bool owns_more) {
     attempt_abort_if_doomed(d);
     const conflict e{owner, state, abort_cause::conflict_write_locked, nullptr, 0, owns_more || d.strict()};
-    if (act_on_verdict(d, e)) wait_for_owner(d, e);  // the owner is doomed, and gives the thing back when it notices
+    if (act_on_verdict(d, e)) wait_for_owner(d, e);  // the owner is doomed, and releases the object when it notices
 }
 
 void wait_for_owner(descriptor& self, const orec& r, word seen) noexcept {

@@ -1,4 +1,4 @@
-// How an algorithm handles a meeting with another transaction: it asks the policy and acts on the verdict.
+// How an algorithm handles a conflict with another transaction: it asks the policy and acts on the verdict.
 #pragma once
 
 #include "core/state/descriptor.hpp"
@@ -20,11 +20,11 @@ void wait_for_owner(descriptor& self, const orec& r, word seen) noexcept;
 /// value as it is: the owner runs alone, so the owner never undoes its writes, and waits for the end of this attempt.
 [[nodiscard]] bool wait_for_owner_after_attempt(descriptor& self, const orec& r, word seen) noexcept;
 
-/// Handles a meeting with `other` as a whole, without an orec to look at.
+/// Handles a conflict with the whole transaction of `other`, without an orec to look at.
 void resolve_conflict(descriptor& d, descriptor& other, word state, abort_cause where);
 
-/// Does the same for a thing other than an orec, which `owner` owns until its end and d wants to own. `owns_more`: d
-/// owns another such thing, for which others may sleep, so d does not sleep itself.
+/// Does the same for an object other than an orec, which `owner` owns until its end and d wants to own. `owns_more`: d
+/// owns another such object, for which other transactions may sleep, so d does not sleep itself.
 void resolve_conflict_outside(descriptor& d, descriptor& owner, word state, bool owns_more);
 
 /// Looks base::spin_turns times. Returns true if the orec no longer reads `seen`.

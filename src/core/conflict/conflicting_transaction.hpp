@@ -1,5 +1,5 @@
-// Which transaction was in the way of an attempt: for reports that tell a user which two blocks meet. The results are
-// hints, and no decision depends on them. The other descriptor may have gone on to another transaction. Descriptors
+// Which transaction conflicted with an attempt: for reports that tell a user which two blocks conflict. The results are
+// hints, and no decision depends on them. The other descriptor may have begun another transaction since. Descriptors
 // whose numbers are 4096 apart share an entry for killers, and a later killer overwrites an earlier one.
 #pragma once
 
@@ -9,9 +9,9 @@ namespace tutti::core {
 
 void note_kill(const descriptor& victim, const descriptor& killer) noexcept;
 
-/// Returns the descriptor in the way of the attempt of `d` that ended, or is about to end, for `cause`. Returns null if
-/// it was not another one's fault, or if that is not known. REQUIRES: d belongs to the caller and has not begun another
-/// attempt.
+/// Returns the descriptor that conflicted with the attempt of `d` that ended, or is about to end, for `cause`. Returns
+/// null if it was not another one's fault, or if that is not known. REQUIRES: d belongs to the caller and has not begun
+/// another attempt.
 [[nodiscard]] const descriptor* conflicting_descriptor(const descriptor& d, abort_cause cause) noexcept;
 
 }  // namespace tutti::core

@@ -1,11 +1,12 @@
-// The rank and age that a transaction shows to those it meets, and the help for a transaction that keeps losing.
+// The rank and age that a transaction shows to conflicting transactions, and the help for a transaction that keeps
+// losing.
 //
 //   rank  the measure of the policy in force (priority, deadline, work done): the larger wins. 0 until announced
 //   age   a number drawn from one counter when an execution first needs one, and kept over its restarts. The smaller,
 //         which is older, wins; a transaction without an age is younger than all others
 //
-// Both are hints. A rank may be read while its owner moves on to another transaction. The action taken on it is sound
-// with any value: a kill names the transaction by its sequence, and so does a wait for that transaction.
+// Both are hints. A rank may be read while its owner begins another transaction. The action taken on the rank is
+// correct with any value: a kill names the transaction by its sequence, and so does a wait for that transaction.
 //
 // Restarts are bounded under every policy with `bounded`. After `defeats_to_seniority` defeats, an execution competes
 // by age alone, before any rank. After `defeats_to_last_resort` it runs irrevocably, and so commits. A defeat is a

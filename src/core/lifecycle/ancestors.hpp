@@ -9,11 +9,11 @@ namespace tutti::core {
 /// left to do.
 [[noreturn]] void restart_ancestor(descriptor& d, abort_cause cause);
 
-/// Makes the transaction around d start over if it, or an ancestor of it, was asked to die: d would perhaps wait for
+/// Makes the transaction around d start over if it, or an ancestor of it, was asked to abort: d would perhaps wait for
 /// the transaction that asked. REQUIRES: d is idle.
 void check_ancestors(descriptor& d);
 
-/// Backs off after an attempt of an inner transaction met another one, while the outer transaction may own something.
+/// Backs off after a conflict of an inner transaction, while the outer transaction may own something.
 /// May make the outer one start over. REQUIRES: d is idle.
 void back_off_inside(descriptor& d);
 

@@ -50,7 +50,7 @@ void count_abort(descriptor& d, abort_cause cause) noexcept {
 /// this descriptor, so the execution's state is saved meanwhile. REQUIRES: d is idle.
 void end_deferred_entries(descriptor& d, abort_cause cause) noexcept {
     execution mine = std::exchange(d.run, {});
-    const unsigned opened_under = d.exceptions_at_open;
+    const unsigned exceptions_before = d.exceptions_at_open;
     abstract_holding* const kept_locks = std::exchange(d.kept_locks, d.abstract_locks);
     memory::log<deferred> left;
     const bool compensating = std::exchange(d.running_undo, true);
@@ -66,7 +66,7 @@ void end_deferred_entries(descriptor& d, abort_cause cause) noexcept {
     left.swap(d.deferred_log);  // the next attempt uses its memory
     mine.last_cause = cause;
     d.run = mine;
-    d.unwinding_threshold = d.exceptions_at_open = opened_under;
+    d.unwinding_threshold = d.exceptions_at_open = exceptions_before;
 }
 
 }  // namespace
@@ -80,7 +80,7 @@ void attempt_end(descriptor& d, abort_cause cause) noexcept {
     // values. An execution that sleeps in retry will not commit soon, so it does not count.
     if (cause != abort_cause::explicit_retry) {
         if (!std::exchange(d.run.was_defeated, true)) d.first_defeat.store(d.own_sequence, std::memory_order_relaxed);
-        d.last_defeat.store(d.own_sequence, std::memory_order_release);  // partner: is_settled in waiting.cpp
+        d.last_defeat.store(d.own_sequence, std::memory_order_release);  // partner: has_execution_ended
     }
     if ((d.slow_commit & slow_commit_plain) != 0) d.uses_plain_memory.store(0, std::memory_order_release);
     retract_announcement(d);
@@ -105,7 +105,7 @@ void execution_fail(descriptor& d) noexcept {
     wake_sleepers(d);
 }
 
-void execution_give_up(descriptor& d, abort_cause cause) noexcept {
+void execution_abandon(descriptor& d, abort_cause cause) noexcept {
     const bool receives = d.algorithm->privatizes_by_waiting;
     if (receives) begin_quiescence_wait(d);
     attempt_end(d, cause);
@@ -143,7 +143,7 @@ void fail(tx& t) noexcept {
     if (!d.running()) return;  // thrown by an on_commit handler: the transaction stays committed
     if (core::injected(core::fault::commit_on_exception) && d.pending == core::signal::none && d.operations_->commit(d))
         return;
-    core::execution_give_up(d, d.pending != core::signal::none ? d.cause : core::cause_of_exception());
+    core::execution_abandon(d, d.pending != core::signal::none ? d.cause : core::cause_of_exception());
 }
 
 }  // namespace tutti::detail

@@ -49,7 +49,7 @@ void start_counting(descriptor& d) noexcept {
     d.started = d.counters.enter(d.run.block(), d.run.attempt) ? base::ticks() : 0;
 }
 
-/// Takes a slot. Inside another transaction, d goes on without a slot that it does not get in two cases: if d is a
+/// Takes a slot. Inside another transaction, d continues without a slot that it does not get in two cases: if d is a
 /// visible reader, or an undo in a frozen outer transaction, which has the outer one's rank. The reason: the occupants
 /// may be waiting for something that the outer transaction owns, or for its slot, as d does. Returns false if the
 /// execution ends here, or if the transaction around d has to start over instead.
@@ -172,17 +172,17 @@ after_rollback reopen(tx& t) {
     if (std::exchange(outermost->read_only_by_flat_block, false)) outermost->read_only = false;
     TUTTI_ASSERT(outermost->parent == nullptr, "a signal for the outermost block reached it past an inner one");
     if (d.pending == core::signal::cancel) {
-        core::execution_give_up(d, d.cause);
+        core::execution_abandon(d, d.cause);
         return after_rollback::cancelled;
     }
-    const bool ends_when_interrupted = core::can_be_interrupted(d);  // read while its block is open
+    const bool is_interruptible = core::can_be_interrupted(d);  // read while its block is open
     if (d.pending == core::signal::retry) {
         core::wait_in_retry(d);
         core::check_ancestors(d);
     } else {
         core::attempt_end(d, d.cause);
         core::count_defeat(d, d.run.last_cause);  // transactions of handlers have left other causes in d
-        d.run.interruptible = ends_when_interrupted;
+        d.run.interruptible = is_interruptible;
         if (d.run.last_cause == abort_cause::explicit_restart) {
             core::check_ancestors(d);  // no conflict: the block restarts at once, under every policy
         } else if (core::ancestor_runs(d)) {

@@ -33,7 +33,7 @@ void forget(descriptor& gone) noexcept {
 
 void forget_others(const descriptor* self) noexcept {
     base::reset_fences_in_fork_child();
-    const std::uint32_t count = memory::status_records();
+    const std::uint32_t count = memory::status_record_count();
     for (std::uint32_t id = 0; id < count; ++id) {
         descriptor& d = descriptor::of(memory::status_record_of(id));
         d.eviction.reset_in_fork_child();

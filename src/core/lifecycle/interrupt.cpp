@@ -79,7 +79,7 @@ void throw_pending() {
     if (why != 0) throw_interruption(d, why);
     throw usage_error{
         "tutti: a restart of an atomic block cannot leave a function that is noexcept, and the block was in the same "
-        "function; take the noexcept away, or access transactional data outside it"};
+        "function; remove the noexcept, or access transactional data outside it"};
 }
 
 void continue_past_noexcept(void (*notify)() noexcept) noexcept {
@@ -110,8 +110,8 @@ void interrupt(descriptor& d) noexcept {
     if (d.sleeping_waiter != nullptr) d.sleeping_waiter->wake();
 }
 
-// `sleeping_waiter` becomes null again under the same lock, so the word is stored before the sleeper goes on. So attempt_start
-// finds the word, and work that the context begins after forget_interruption is not interrupted.
+// `sleeping_waiter` becomes null again under the same lock, so the word is stored before the sleeper continues. So
+// attempt_start finds the word, and work that the context begins after forget_interruption is not interrupted.
 void interrupt_sleeper(descriptor& d) noexcept {
     const base::lock_guard guard{d.eviction};
     if (d.sleeping_waiter == nullptr) return;
@@ -149,14 +149,14 @@ bool can_roll_back_all_blocks(const descriptor& innermost) noexcept {
 
 void roll_back_all_blocks(descriptor& innermost) noexcept {
     for (descriptor* d = &innermost; d != nullptr; d = d->outer) {
-        if (d->running()) execution_give_up(*d, d->pending != signal::none ? d->cause : abort_cause::exception);
+        if (d->running()) execution_abandon(*d, d->pending != signal::none ? d->cause : abort_cause::exception);
         if (d->outer != nullptr) leave_open_nested(*d->outer);
     }
 }
 
 void execution_interrupt(descriptor& d) {
     const std::uint32_t why = d.interrupted.load(std::memory_order_acquire);
-    execution_give_up(d, abort_cause::killed);
+    execution_abandon(d, abort_cause::killed);
     throw_interruption(d, why);
 }
 

@@ -4,19 +4,19 @@
 //   context: aborted or woken, it comes to attempt_start, finds `interrupted` and throws
 //
 // A waiter for another transaction is not woken, because no record says on which word it sleeps. It looks itself, every
-// 20 ms (base::recheck_deadline): at the kill request if its attempt runs, else at `interrupted`, in every wait before an
-// attempt. Three waits go on: the wait of a commit that has published, for quiescence; waits of an attempt that cannot
-// be killed; and the wait for an algorithm's one lock, which its holder has while it commits.
+// 20 ms (base::recheck_deadline): at the kill request if its attempt runs, else at `interrupted`, in every wait before
+// an attempt. Three waits continue: the wait of a commit that has published, for quiescence; waits of an attempt that
+// cannot be killed; and the wait for an algorithm's one lock, which its holder has while it commits.
 //
 // The exception may reach a noexcept function, where C++ ends the process. The same may happen to the signal that
 // restarts a block around a procedure, such as the block of the server's log. Where a server runs procedures
-// (preemption::isolates), the terminate handler lets the exception go on in the caller of that function instead. A
+// (preemption::isolates), the terminate handler continues the exception in the caller of that function instead. A
 // client that leaves, a time limit or a conflict must not end the server. The alternative is to let an interrupted call
-// run on. But a call that waits in `retry` would then keep its place in the server until it is woken, and SIGTERM would
-// wait for it. The destructors of the noexcept function are lost, and those of functions that were compiled on the
-// assumption that it does not throw (base/noexcept_boundary.hpp). The compiler may have removed the handler of a block that calls
-// nothing else: then the block's signal reaches the procedure's caller. Blocks in dropped frames are rolled back, as
-// for a jump.
+// continue. But a call that waits in `retry` would then stay in the server until it is woken, and SIGTERM would wait
+// for it. The destructors of the noexcept function are lost, and those of functions that were compiled on the
+// assumption that it does not throw (base/noexcept_boundary.hpp). The compiler may have removed the handler of a block
+// that calls nothing else: then the block's signal reaches the procedure's caller. Blocks in dropped frames are rolled
+// back, as for a jump.
 //
 // The word is stored before the kill, and a killed attempt reads the word after it has found the kill. x86-64 keeps
 // that order. On other architectures, and if a transaction begins between the raiser's two steps, the attempt may run
@@ -44,11 +44,11 @@ void forget_interruption(descriptor& outermost) noexcept;
 
 [[noreturn]] void throw_interruption(descriptor& d, std::uint32_t why);
 
-/// Lets the interruption or signal go on that a function of a procedure has refused, after a call of `notify`. For the
+/// Continues the interruption or signal that a function of a procedure has refused, after a call of `notify`. For the
 /// terminate handler. Returns if another exception ends the process, or if this is not possible.
 void continue_past_noexcept(void (*notify)() noexcept) noexcept;
 
-/// Throws the signal for a block around the present place, or otherwise the exception that ends the call. It runs at
+/// Throws the signal for a block around the current call, or otherwise the exception that ends the call. It runs at
 /// the place of a refused call, and in a procedure's caller that a signal has reached without a block that takes the
 /// signal. REQUIRES: the blocks inside are left.
 [[noreturn]] TUTTI_EXPORT void throw_pending();
@@ -60,18 +60,18 @@ void continue_past_noexcept(void (*notify)() noexcept) noexcept;
 /// other work, which the caller does not mean to interrupt.
 TUTTI_EXPORT void interrupt_sleeper(descriptor& d) noexcept;
 
-/// Ends the execution of d after ends_here has returned true. The attempt has touched nothing yet, but may have begun,
-/// and may have a slot.
+/// Ends the execution of d after is_interrupted_before_attempt has returned true. The attempt has touched nothing yet,
+/// but may have begun, and may have a slot.
 [[noreturn]] void execution_interrupt(descriptor& d);
 
 /// Calls me.sleep(until), which `interrupt` and the cancellation of the thread can end. The lock orders sleep and
 /// interruption: either the interruption finds the sleeper, or the sleeper finds the word before the sleep. REQUIRES:
-/// ends_when_interrupted. An execution without it would find the word again and again, and never sleep.
+/// can_be_interrupted(d). An execution without it would find the word again and again, and never sleep.
 void sleep_interruptibly(descriptor& d, waiter& me, std::optional<base::deadline> until);
 
 /// Rolls back all open transactions of the calling context, `innermost` and those around it, as an exception would that
-/// leaves all blocks. Their frames stay as they are, and are never returned to. REQUIRES: can_roll_back_all_blocks; no exception is
-/// in flight; none of those frames belongs to the runtime.
+/// leaves all blocks. Their frames stay as they are, and are never returned to. REQUIRES: can_roll_back_all_blocks; no
+/// exception is in flight; none of those frames belongs to the runtime.
 void roll_back_all_blocks(descriptor& innermost) noexcept;
 /// Returns true if no open block is one of the language: these have their own state in src/itm.
 [[nodiscard]] bool can_roll_back_all_blocks(const descriptor& innermost) noexcept;

@@ -91,7 +91,7 @@ void leave_block(descriptor& d) noexcept {
     if (d.critical_depth.load(std::memory_order_relaxed) != 0) refuse(d, nullptr);
     outermost_of(d).left_by_jump = true;
     if (f.parent != nullptr) detail::fail_nested(d, f);
-    else execution_give_up(d, d.pending != signal::none ? d.cause : abort_cause::usage);
+    else execution_abandon(d, d.pending != signal::none ? d.cause : abort_cause::usage);
 }
 
 /// Leaves all blocks that a jump to a function with that stack pointer leaves.
@@ -117,7 +117,7 @@ void abandon_without_frames(descriptor& d) noexcept {
     d.frame_ = &in_their_place;
     d.run.how = &usual;
     d.run.deadline_state.active = false;
-    execution_give_up(d, abort_cause::usage);
+    execution_abandon(d, abort_cause::usage);
 }
 
 }  // namespace

@@ -23,7 +23,8 @@ struct language_blocks {
     void (*receive)(tx& t);  ///< frame::receive of every such block, which are on the heap
     /// Returns the address to which the begin of the block `f` returns.
     std::uintptr_t (*resume)(const detail::frame& f) noexcept;
-    /// Writes the place of `f`, or of the latest block of d if f is null. Writes nothing if the place is unknown.
+    /// Writes the source location of `f`, or of the latest block of d if f is null. Writes nothing if the location is
+    /// unknown.
     void (*name)(const descriptor& d, const detail::frame* f, char* into, std::size_t size) noexcept;
 };
 inline constinit std::atomic<const language_blocks*> blocks_of_language{nullptr};
@@ -50,12 +51,12 @@ TUTTI_ALWAYS_INLINE bool may_be_left_behind(const descriptor& d, std::uintptr_t 
     return stack - at - 1 < near || (d.frame_->receive != nullptr && d.frame_->stack < stack);
 }
 
-/// Handles a jump of the calling thread to a function with that stack pointer, which goes on at `resume`; called before
-/// the jump. `innermost` is the descriptor of the current transaction. If the jump leaves its innermost block, rolls
-/// back all blocks that the jump leaves, or ends the process if preemption::isolates is false. A signal of the engine
-/// may jump, because its block has been rolled back.
+/// Handles a jump of the calling thread to a function with that stack pointer, which continues at `resume`; called
+/// before the jump. `innermost` is the descriptor of the current transaction. If the jump leaves its innermost block,
+/// rolls back all blocks that the jump leaves, or ends the process if preemption::isolates is false. A signal of the
+/// engine may jump, because its block has been rolled back.
 ///
-/// Not for jumps between stacks: a context with its own stack may go on with its block later.
+/// Not for jumps between stacks: a context with its own stack may continue its block later.
 void roll_back_blocks_left_by_jump(descriptor& innermost, std::uintptr_t stack, std::uintptr_t resume) noexcept;
 
 /// Rolls back the blocks in all frames below that stack pointer, which are dropped without a jump. Includes blocks

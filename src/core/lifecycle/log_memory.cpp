@@ -33,7 +33,7 @@ void shrink_logs(descriptor& d) noexcept {
 }  // namespace
 
 void note_log_use(descriptor& d) noexcept {
-    for_each_log(d, [](auto& log) { log.note_usage(); });
+    for_each_log(d, [](auto& log) { log.record_usage(); });
     d.large_logs.max_reads = std::max(d.large_logs.max_reads, orecs_read(d));
 }
 

@@ -23,7 +23,7 @@ namespace {
 std::size_t roll_back_block(descriptor& d, const detail::frame& f, abort_cause cause) noexcept {
     d.rollback_stack_end = f.stack;
     d.quiescing.rolled_back_in = d.own_sequence;
-    // An attempt that is over has given back everything already.
+    // An attempt that is over has released everything already.
     if (!d.ownership_released && !injected(fault::keep_nested_writes)) d.algorithm->roll_back_to_savepoint(d, f.mark);
     undo_retry_calls(d, f.mark.waits);
     d.rollback_stack_end = 0;
@@ -41,7 +41,7 @@ std::size_t roll_back_block(descriptor& d, const detail::frame& f, abort_cause c
 }
 
 /// Restores the signal that a destructor's block has interrupted. A signal of its own has left that block; the signal
-/// because of which the destructor runs goes on. Returns false if there is no such signal.
+/// that runs the destructor continues. Returns false if there is no such signal.
 bool restore_interrupted_signal(descriptor& d, const detail::frame& f) noexcept {
     const signal s = d.ownership_released ? signal::restart : static_cast<signal>(f.passing);
     if (s == signal::none) return false;
@@ -69,7 +69,7 @@ void destroy_block_leftovers(descriptor& d, const detail::frame& f, std::size_t 
     return d.snapshot_bound != before;
 }
 
-/// Waits for the transaction that was in the way. May restart the attempt.
+/// Waits for the conflicting transaction. May restart the attempt.
 void wait_for_blocker(descriptor& d) {
     const wait_target other = d.run.blocked_by;
     if (other.contended_orec == nullptr) return;

@@ -1,9 +1,10 @@
 // Open nesting: a transaction that runs inside another's body, on a descriptor of its own, and commits by itself.
 //
 // The inner transaction treats the outer one as any other transaction, with three exceptions:
-//   - They share a stack, so neither can wait for the other. Meeting an orec of the outer one is a usage error. The
-//     quiescence of an inner commit ignores the outer one, and so does a commit that meets transactions as a whole.
-//   - A transaction in the way of the inner one may be waiting for something that the outer one owns. So the inner one
+//   - They share a stack, so neither can wait for the other. A conflict on an orec of the outer one is a usage error.
+//     The quiescence of an inner commit ignores the outer one, and so does a commit that conflicts with whole
+//     transactions.
+//   - A transaction that blocks the inner one may be waiting for something that the outer one owns. So the inner one
 //     backs off instead of waiting. After some attempts it makes the outer one start over, which releases everything.
 //   - A jump of the outer one would skip the frames of the inner one, so the outer one unwinds instead.
 #pragma once

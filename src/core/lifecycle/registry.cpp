@@ -95,7 +95,7 @@ descriptor& acquire_descriptor() {
             d = p.free.back();
             p.free.pop_back();
         } else {
-            p.free.reserve(memory::status_records() + 1);  // so that release_descriptor cannot fail
+            p.free.reserve(memory::status_record_count() + 1);  // so that release_descriptor cannot fail
             d = new descriptor;
         }
     }

@@ -25,11 +25,11 @@ struct orphaned_limbo_guard {
     orphaned_limbo_guard& operator=(const orphaned_limbo_guard&) = delete;
 };
 
-/// Moves all retired objects to `all`. Holds the orphanage meanwhile, so no object moves from a limbo that is still to
-/// be visited to one that was visited.
+/// Moves all retired objects to `all`. Holds the lock of the orphaned objects meanwhile, so no object moves from a
+/// limbo that is still to be visited to one that was visited.
 void gather(memory::log<memory::retired>& all) {
-    const orphaned_limbo_guard orphanage;
-    const std::uint32_t count = memory::status_records();
+    const orphaned_limbo_guard guard;
+    const std::uint32_t count = memory::status_record_count();
     for (std::uint32_t id = 0; id < count; ++id) descriptor::of(memory::status_record_of(id)).limbo.drain_to(all);
     memory::take_orphaned_objects(all);
 }
@@ -37,7 +37,7 @@ void gather(memory::log<memory::retired>& all) {
 /// Returns when every transaction that may have seen the gathered objects is over.
 void wait_for_transactions(descriptor& self) noexcept {
     base::heavy_fence();  // partner of the plain store of the state in begin
-    const std::uint32_t count = memory::status_records();
+    const std::uint32_t count = memory::status_record_count();
     for (std::uint32_t id = 0; id < count; ++id) {
         descriptor& other = descriptor::of(memory::status_record_of(id));
         if (&other == &self) continue;
@@ -52,7 +52,7 @@ void wait_for_transactions(descriptor& self) noexcept {
 
 /// Returns when all destructors have returned that other contexts had begun to run before the gathering.
 void wait_for_destructors(const descriptor& self) noexcept {
-    const std::uint32_t count = memory::status_records();
+    const std::uint32_t count = memory::status_record_count();
     for (std::uint32_t id = 0; id < count; ++id) {
         const descriptor& other = descriptor::of(memory::status_record_of(id));
         if (&other == &self) continue;

@@ -1,8 +1,8 @@
 // The destruction of objects that transactions have retired.
 //
 // Each context collects the objects that it has retired itself. A context that commits an update while
-// flag_orphaned_objects is up collects the objects that ended contexts left, even if it retires nothing itself. A program
-// may also destroy all retired objects at once, before it unloads the code of their destructors.
+// flag_orphaned_objects is up collects the objects that ended contexts left, even if it retires nothing itself. A
+// program may also destroy all retired objects at once, before it unloads the code of their destructors.
 #pragma once
 
 #include "core/state/descriptor.hpp"

@@ -99,7 +99,7 @@ bool inside_alternative(const descriptor& d) noexcept {
 /// Raises retry; returns only if the time limit has passed already.
 void raise_retry_until(descriptor& d, base::deadline until, base::deadline now) {
     if (now >= until) return;
-    // If a participant cannot wake this transaction, the transaction looks again when its time is up.
+    // If a participant cannot wake this transaction, the transaction checks again when its time is up.
     static_cast<void>(notify_participants_of_retry(d));
     if (!d.run.retry_until || until < *d.run.retry_until) d.run.retry_until = until;
     raise_retry(d);
@@ -124,7 +124,7 @@ void wait_in_retry(descriptor& d) {
     try {
         if (has_read(d)) me.emplace(d);
     } catch (const std::bad_alloc&) {
-        execution_give_up(d, abort_cause::allocation);
+        execution_abandon(d, abort_cause::allocation);
         throw;
     }
     if (!me) {
@@ -138,7 +138,7 @@ void wait_in_retry(descriptor& d) {
             const auto c = can_be_ended ? waiter::cancellable::yes : waiter::cancellable::no;
             return sleep_or_end(d, [&] { sleep_until(d, *until, c); });
         }
-        execution_give_up(d, abort_cause::usage);
+        execution_abandon(d, abort_cause::usage);
         throw usage_error{
             "tutti: retry before anything was read: nothing could ever wake this transaction; read what it waits for "
             "through its tx first"};
@@ -152,7 +152,7 @@ void wait_in_retry(descriptor& d) {
     std::optional<base::deadline> until = retry_limit(d);
     if (ancestor_runs(d)) {
         // The transaction that would wake d may be waiting for something that the block around d owns, and ask that
-        // block to die. So d looks from time to time.
+        // block to abort. So d looks from time to time.
         const base::deadline soon = base::now() + std::chrono::milliseconds{1};
         if (!until || soon < *until) until = soon;
     }
@@ -173,7 +173,7 @@ void raise_retry(tx& t) {
     if (!core::notify_participants_of_retry(d)) {
         throw usage_error{
             "tutti: retry beside a participant that cannot wake the block (participant::on_retry): "
-            "use retry_for, with the time after which to look again"};
+            "use retry_for, with the time after which to check again"};
     }
     core::raise_retry(d);
 }

@@ -1,9 +1,9 @@
-// The times at which the calls of retry_for in an execution give up.
+// The times at which the calls of retry_for in an execution time out.
 //
 // A limit belongs to a call: a place in the source, together with how many times the attempt has come there. So a
 // function that waits may be called twice. The limit counts from the time when the execution first came there. A
-// roll-back of a nested block takes back its calls, which find their limits again when they are repeated. Calls of an
-// attempt that is over need not be taken back.
+// roll-back of a nested block undoes its calls, which find their limits again when they are repeated. Calls of an
+// attempt that is over need not be undone.
 //
 // The calls are in one log of the descriptor. Handlers may run other executions while one waits for its next attempt;
 // their calls are above its own.
@@ -21,7 +21,7 @@ namespace tutti::core {
 /// Returns when the execution first came to this call, now at the latest. Throws std::bad_alloc.
 base::deadline first_reached_at(descriptor& d, const detail::retry_site& place, base::deadline now);
 
-/// Takes back the calls of a nested block that is rolled back. `made`: how many calls the attempt had made before that
+/// Undoes the calls of a nested block that is rolled back. `made`: how many calls the attempt had made before that
 /// block.
 void undo_retry_calls(descriptor& d, std::uint32_t made) noexcept;
 

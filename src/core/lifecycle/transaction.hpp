@@ -1,18 +1,18 @@
 // Begin, barriers and commit, for any algorithm: they connect the public API with the algorithm's steps.
 //
-//   atomically -> open<A> -> begin<A> A::begin takes the snapshot; state = active
-//   get, set   -> read_var<A>, …      what the inlined path cannot do; A::read, A::write
-//   end of body -> commit<A>          A::prepare, A::publish; with slow-commit flags, commit_slowly<A>
-//   restart    -> reopen              (execution.cpp)
+//   atomically  -> open<A> -> begin<A>  A::begin takes the snapshot; state = active
+//   get, set    -> read_var<A>, …       what the inlined path cannot do; A::read, A::write
+//   end of body -> commit<A>            A::prepare, A::publish; with slow-commit flags, commit_slowly<A>
+//   restart     -> reopen               (execution.cpp)
 //
 // The order of a commit, with all its possible steps:
 //
 //   before_commit handlers | preparing, kill test | A::prepare | participants vote | committed | at_commit handlers and
-//   participants' commits | A::draw_again | A::publish | waiters woken, frees retired | marks and slot given back |
+//   participants' commits | A::draw_again | A::publish | waiters woken, frees retired | marks and slot released |
 //   idle | quiescence | reclamation | on_commit handlers
 //
-// A body that has touched no variable may have one companion only. That companion is first asked to commit alone; if it
-// does, `idle` follows.
+// A body that has touched no variable may have one data participant only. That participant is first asked to commit in
+// one phase; if it does, `idle` follows.
 #pragma once
 
 #include "base/fence.hpp"
@@ -55,7 +55,7 @@ public:
         d.frame_ = &f;
         if (is_special(how, listeners)) [[unlikely]]
             return execution_start(d);
-        TUTTI_ASSUME(d.slot == 0, "a slot is given back at the end of its transaction");
+        TUTTI_ASSUME(d.slot == 0, "a slot is released at the end of its transaction");
         attempt_reset(d);
         d.logging = !how.read_only || predicts_read_log(d.run.where);
         begin(d);
@@ -74,7 +74,7 @@ public:
         d.uses_plain_memory.store(1, std::memory_order_relaxed);
         if (!A::privatizes_by_waiting || is_special(how, listeners_to_language)) [[unlikely]]
             return execution_start(d);
-        TUTTI_ASSUME(d.slot == 0, "a slot is given back at the end of its transaction");
+        TUTTI_ASSUME(d.slot == 0, "a slot is released at the end of its transaction");
         attempt_reset(d);
         d.logging = true;
         // Partners: quiesce, become_serial, revoke_bias and become_biased_owner.
@@ -94,15 +94,15 @@ public:
         } else {
             if (injected(fault::take_snapshot_before_state)) A::begin(d);
             // No fence: a thread that must know which transactions run executes a heavy fence first (limbo.hpp,
-            // activity.hpp).
+            // serial.hpp).
             d.set_status(d.mode);
             // Partners: heavy_fence in become_serial, run_while_alone, revoke_bias and become_biased_owner.
             base::light_fence();
             if (needs_slow_begin(d) && !d.serial) [[unlikely]]
                 yield_or_interrupt(d);
             // The snapshot is taken after the state is stored. Otherwise a context that runs alone could find d idle
-            // although d has its snapshot: the version clock may have started anew meanwhile (algorithms/new_era_test.hpp,
-            // ERA1).
+            // although d has its snapshot: the version clock may have started anew meanwhile
+            // (algorithms/new_era.hpp, ERA1).
             if (!injected(fault::take_snapshot_before_state)) begin_announced(d);
         }
     }
@@ -168,7 +168,7 @@ private:
         return d.slow_commit == slow_commit_resources ? commit_with_resources(d) : commit_slowly(d);
     }
 
-    /// Commits quickly, except that it gives back possessions at its decision.
+    /// Commits quickly, except that it releases owned resources at its decision.
     TUTTI_NOINLINE static bool commit_with_resources(descriptor& d) {
         return commit_after_decision(d, decide,
                                      [](const descriptor& of) { return of.slow_commit == slow_commit_resources; });
@@ -179,8 +179,8 @@ private:
         return commit_after_decision(d, decide_by_one_vote, has_one_participant_only);
     }
 
-    /// Commits through one companion, if the body has touched no variable: A has nothing to prepare, or to validate for
-    /// a vote. Returns false if nothing has happened.
+    /// Commits through one data participant, if the body has touched no variable: A has nothing to prepare, or to
+    /// validate for a vote. Returns false if nothing has happened.
     TUTTI_ALWAYS_INLINE static bool commit_by_data_participant(descriptor& d) {
         const guard g{d};
         if (!d.writes.empty() || d.has_read() || !commit_single_voter(d)) return false;
@@ -203,7 +203,7 @@ private:
     /// Ends the commit of an attempt that wrote.
     TUTTI_ALWAYS_INLINE static void close_update(descriptor& d) {
         const bool quiescing = quiesces(d, publish(d));
-        if (d.slow_commit != 0) [[unlikely]] {  // it met another transaction while it prepared
+        if (d.slow_commit != 0) [[unlikely]] {  // it had a conflict while it prepared
             finish_slow_commit(d, quiescing ? privatization_role::privatizer : privatization_role::none);
             return;
         }
@@ -224,7 +224,7 @@ private:
         A::begin(d);
         // Partner: heavy_fence in kill. Either d sees the request, or the killer closes the bounds after this.
         base::light_fence();
-        // This also applies to a transaction that prevails, which only loses the fast path.
+        // This also applies to a transaction that cannot be killed, which only loses the fast path.
         if (d.kill_request.load(std::memory_order_relaxed) == d.own_sequence) [[unlikely]]
             d.close_bounds();
     }
@@ -262,7 +262,8 @@ private:
         A::write(d, location, value);
     }
 
-    /// Reads a place. `detached` gives the value when the attempt is over and only its frames are still unwinding.
+    /// Reads a location. `value_when_over` gives the value when the attempt is over and only its frames are still
+    /// unwinding.
     template <class Location, class ValueWhenOver>
     static word read_checked(tx& t, const Location& location, ValueWhenOver&& value_when_over) {
         descriptor& d = descriptor::of(t);
@@ -278,7 +279,7 @@ private:
             case access_check::attempt_over: break;
             case access_check::during_unwind: try { return read(d, location);
                 } catch (const detail::unwind&) {
-                    // The attempt is doomed; the destructor that asked goes on with a value that no longer matters.
+                    // The attempt is doomed; the destructor that asked continues with a value that no longer matters.
                 }
         }
         return value_when_over(d);
@@ -316,7 +317,7 @@ private:
 
     static std::uint32_t publish(descriptor& d) {
         A::publish(d);
-        // Relaxed and unfenced: see attention.hpp.
+        // Relaxed and unfenced: see commit_flags.hpp.
         const std::uint32_t flags = commit_flags.load(std::memory_order_relaxed);
         if ((flags & (flag_retry_waiters | flag_orphaned_objects)) != 0) [[unlikely]] {
             if ((flags & flag_retry_waiters) != 0) wake_waiters(d);

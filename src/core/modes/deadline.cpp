@@ -86,7 +86,7 @@ void request_mode(descriptor& d, status wanted) noexcept {
 }
 
 /// Returns when an attempt that runs in `mode` has to become stricter. An optimistic attempt without a stricter mode
-/// ahead looks again when its deadline can no longer be met. REQUIRES: at `now` the deadline can be met.
+/// ahead checks again when its deadline can no longer be met. REQUIRES: at `now` the deadline can be met.
 base::deadline check_time_of(const descriptor& d, const deadline_schedule& plan, status mode,
                              base::deadline now) noexcept {
     if (mode >= strictest(d)) return base::deadline::max();
@@ -97,7 +97,7 @@ base::deadline check_time_of(const descriptor& d, const deadline_schedule& plan,
     return next > now ? std::min(next, hopeless_from) : hopeless_from;
 }
 
-/// Asks for `wanted` as the mode of the next attempt, because the timetable demands that mode.
+/// Asks for `wanted` as the mode of the next attempt, because the schedule demands that mode.
 void make_stricter_by_schedule(descriptor& d, status wanted) noexcept {
     timing& t = d.run.deadline_state;
     t.needed_strict |= std::min(wanted, strictest(d)) > d.run.next_mode;
@@ -117,8 +117,8 @@ void handle_hopeless_deadline(descriptor& d, base::deadline now) {
     t.next_check = base::deadline::max();
     switch (d.run.how->when_missed) {
         case missed_deadline::run_anyway:
-            // A late block must not starve: once it has been rolled back, it becomes visible, so that writers give way
-            // to it.
+            // A late block must not starve: once it has been rolled back, it becomes visible, so that conflicting
+            // writers wait for it.
             if (d.run.attempt > 1 && may_become_stricter(d)) request_mode(d, status::visible);
             return;
         case missed_deadline::run_irrevocable:
@@ -230,8 +230,8 @@ void check_deadline(descriptor& d) {
     const deadline_schedule plan = plan_of(d);
     const bool cannot_meet = plan.cannot_meet_after(now, t.due);
     if (cannot_meet && d.run.how->when_missed == missed_deadline::run_anyway) t.next_check = base::deadline::max();
-    // A strict attempt: the body has asked for that mode itself. A hopeless one may be about to commit, and starting
-    // over would not help.
+    // A strict attempt: the body has asked for that mode itself. An attempt that cannot meet its deadline may be about
+    // to commit, and starting over would not help.
     if (d.strict() || cannot_meet) {
         d.slow_path &= ~slow_path_timed;
         return;
@@ -244,7 +244,7 @@ void check_deadline(descriptor& d) {
         return;
     }
     if (!try_become_strict(d, wanted, abort_cause::mode_switch)) {
-        // The work done is worth more than a place in the queue: the attempt asks again at its next barrier.
+        // The work done is worth more than a slot sooner: the attempt asks again at its next barrier.
         d.run.next_mode = before;
         d.run.irrevocable_only_to_commit = false;
         t.made_visible = t.made_irrevocable = false;

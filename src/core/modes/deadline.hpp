@@ -1,10 +1,11 @@
-// Deadlines: how an execution with a deadline is planned, hurried, and judged.
+// Deadlines: how an execution with a deadline is planned, made stricter, and judged.
 //
-//   execution_start -> begin_timed   checks the options, finds out how long the block usually takes
-//   attempt_start   -> plan_attempt  chooses the mode before every attempt, or finds that the deadline cannot be met
-//                   -> note_attempt_start    when the attempt begins to run
-//   barriers        -> check_deadline by `slow_path_timed`, which makes the descriptor count as not healthy
-//   commit          -> end_timed     met or missed; what the site learns from that (site_times.hpp)
+//   execution_start -> begin_timed         checks the options, finds out how long the block usually takes
+//   attempt_start   -> plan_attempt        chooses the mode before every attempt, or finds that the deadline cannot be
+//                                          met
+//                   -> note_attempt_start  when the attempt begins to run
+//   barriers        -> check_deadline      by `slow_path_timed`, which makes the descriptor count as not healthy
+//   commit          -> end_timed           met or missed; what the site learns from that (site_times.hpp)
 //
 // An attempt becomes stricter only if that pays (policies/deadline_schedule.hpp). There must be evidence that others
 // delay the block, and the stricter mode must usually end in time. A duration counts for the mode in which the whole
@@ -15,7 +16,7 @@
 // When a running attempt notices that it has to become stricter
 //
 //   A block without a deadline must pay nothing here, so the inlined reads cannot read a clock. All other operations
-//   do: reads that extend the snapshot, meet a locked or marked orec or fill the log, reads of an algorithm without an
+//   do: reads that extend the snapshot, find a locked or marked orec or fill the log, reads of an algorithm without an
 //   inlined path, plain reads, writes, nested blocks, handlers, allocation, retry. An optimistic attempt switches
 //   there, in place if it can. A run of inlined reads is not interrupted. These reads stay inlined because no other
 //   transaction has committed to the variables that they read since the snapshot. A conflict that they miss shows at
@@ -28,7 +29,7 @@
 //
 //   An open-nested block stays open, so the deadline makes its execution visible at most. An open-nested block that
 //   changes values that the block around it has read makes an optimistic attempt start over. It does the same to an
-//   attempt that is visible only for its deadline (carry_out in conflict/conflict.cpp).
+//   attempt that is visible only for its deadline (act_on_verdict in conflict/conflict.cpp).
 #pragma once
 
 #include <optional>
@@ -48,8 +49,8 @@ void note_attempt_start(descriptor& d) noexcept;
 void keep_nesting_open(descriptor& d);
 /// Notes that the body asks for `wanted` itself, so that mode no longer depends on the deadline.
 void note_requested_mode(descriptor& d, status wanted) noexcept;
-/// Makes the attempt stricter if that is due. May restart the attempt. REQUIRES: the descriptor is sound but for
-/// slow_path_timed.
+/// Makes the attempt stricter if that is due. May restart the attempt. REQUIRES: the descriptor has no flag of the slow
+/// path but slow_path_timed.
 void check_deadline(descriptor& d);
 void end_timed(descriptor& d) noexcept;
 

@@ -19,7 +19,7 @@ namespace {
 /// Calls f(other, its state) for each running transaction except d and those around d.
 template <class F>
 void for_each_running(descriptor& d, F&& f) {
-    const std::uint32_t count = memory::status_records();
+    const std::uint32_t count = memory::status_record_count();
     for (std::uint32_t id = 0; id < count; ++id) {
         descriptor& other = descriptor::of(memory::status_record_of(id));
         if (&other == &d || is_ancestor(other, d)) continue;
@@ -31,7 +31,8 @@ void for_each_running(descriptor& d, F&& f) {
 /// Makes d idle while `wait` waits for another context, and then begins anew. Returns false if d's execution ends here.
 template <class F>
 bool wait_idle(descriptor& d, F&& wait) {
-    // A waiter that follows d's execution must not mistake the number below for that of a later execution (is_settled).
+    // A waiter that follows d's execution must not mistake the number below for that of a later execution
+    // (has_execution_ended).
     if (d.run.was_defeated) d.last_defeat.store(d.own_sequence, std::memory_order_release);
     d.set_status(status::idle);
     wake_sleepers(d);
@@ -67,11 +68,11 @@ bool wait_for_all(descriptor& d) noexcept {
     for_each_running(d, [&](descriptor& other, word state) {
         // A transaction that was preparing could not be asked. It may have stopped preparing to wait for d, as a commit
         // under one lock does.
-        constexpr auto a_moment = std::chrono::milliseconds{1};
+        constexpr auto one_millisecond = std::chrono::milliseconds{1};
         while (!is_over(other, state) && serial_token.load(std::memory_order_acquire) == token) {
             const bool asked = kill_before_waiting(d, other, other.state.load(std::memory_order_acquire));
             wait_for(d, other, state, serial_token, token,
-                     asked ? std::nullopt : std::optional{base::now() + a_moment});
+                     asked ? std::nullopt : std::optional{base::now() + one_millisecond});
         }
     });
     return serial_owner() == &d || injected(fault::ignore_token_seizure);
@@ -85,9 +86,9 @@ bool end_all_by(descriptor& d, base::deadline until) noexcept {
     for_each_running(d, [&](descriptor& other, word state) {
         while (!is_over(other, state) && base::now() < until) {
             // A transaction that was preparing could not be asked, and may not be preparing any more.
-            constexpr auto a_moment = std::chrono::milliseconds{1};
+            constexpr auto one_millisecond = std::chrono::milliseconds{1};
             const bool asked = kill_before_waiting(d, other, other.state.load(std::memory_order_acquire));
-            wait_for(d, other, state, asked ? until : std::min(until, base::now() + a_moment));
+            wait_for(d, other, state, asked ? until : std::min(until, base::now() + one_millisecond));
         }
         all = all && is_over(other, state);
     });
@@ -202,7 +203,8 @@ void become_serial(descriptor& d) noexcept {
     d.serial = true;
     if (d.algorithm->one_at_a_time) return;
     const take_result how = seize_serial_token(d);
-    // The context from which d seized the token may sleep for d, and continues to do so: it could only stand aside.
+    // The context from which d seized the token may sleep for d, and continues to do so: it could only wait for the
+    // serial owner.
     (void)await_alone(d, how);  // no other context seizes the token from the owner of the irrevocable slot
 }
 
@@ -211,7 +213,7 @@ bool yield_to_serial(descriptor& d) {
     // context would not have come here. The owner waits for the transaction around d, so it does nothing alone before
     // both have ended.
     if (injected(fault::begin_beside_a_serial_transaction) || ancestor_runs(d)) return true;
-    // This concerns a block of the language that runs in hardware inside a world that stands still.
+    // This concerns a block of the language that runs in hardware inside a stopped world.
     leave_hardware(d, hardware_abort::software);
     for (;;) {
         std::atomic_thread_fence(std::memory_order_seq_cst);  // SER1

@@ -7,18 +7,18 @@
 //                  another owner or none
 //
 // By the fences in tokens/serial_token.hpp one of them sees the other. So no other transaction is running when the
-// owner goes on, and later ones wait until the token has no owner. A transaction inside another's body does not stand
-// aside: the owner waits for the transaction around it, which cannot end before.
+// owner continues, and later ones wait until the token has no owner. A transaction inside another's body does not wait
+// for the owner: the owner waits for the outer transaction, which cannot end before the inner one.
 //
 // Two functions begin serial execution:
 //
 //   become_serial   in the middle of a transaction. That transaction is irrevocable, so it can wait for all others. A
 //                   transaction that waits for it in turn is asked to abort and then stops waiting; or it is preparing,
 //                   and waits for no other
-//   begin_alone     at the begin of a transaction. It owns nothing, so only transactions that stand aside wait for it.
-//                   It cannot wait for an irrevocable transaction that becomes serial, too: that one seizes the token,
-//                   and this one becomes idle again. Seizing is safe, because an owner that waits for a running
-//                   transaction is not alone yet, and has done nothing
+//   begin_alone     at the begin of a transaction. It owns nothing, so only transactions that have become idle for it
+//                   wait for it. It cannot wait for an irrevocable transaction that becomes serial, too: that one
+//                   seizes the token, and this one becomes idle again. Seizing is safe, because an owner that waits for
+//                   a running transaction is not alone yet, and has done nothing
 //
 // The owner's writes do not change orecs, so its end wakes all transactions that wait in retry.
 //
@@ -41,7 +41,7 @@ void become_serial(descriptor& d) noexcept;
 /// Waits, if another context runs alone, until the token has another owner, or no owner. REQUIRES: d is idle.
 void wait_for_serial_owner(descriptor& d) noexcept;
 
-/// Makes the world stand still (SER4), unless a transaction runs for longer than a moment. It kills no transaction,
+/// Stops the world (SER4), unless a transaction runs for longer than a moment. It kills no transaction,
 /// because d has nothing to run. It does nothing while a transaction sleeps in retry, which would have to be woken.
 /// REQUIRES: d is idle and may run alone (begin_alone).
 void try_stop_the_world(descriptor& d) noexcept;
@@ -55,7 +55,7 @@ void try_stop_the_world(descriptor& d) noexcept;
                                    bool (*act)(descriptor& d, base::deadline until) noexcept) noexcept;
 
 /// Waits until no other transaction is serial. d has just begun and touched nothing, and takes its snapshot afterwards.
-/// Returns false if d's execution ends here (ends_here).
+/// Returns false if d's execution ends here (is_interrupted_before_attempt).
 [[nodiscard]] bool yield_to_serial(descriptor& d);
 
 }  // namespace tutti::core

@@ -36,7 +36,7 @@ public:
     };
 
     [[nodiscard]] ticket enter() noexcept;
-    /// Notes that an execution with that ticket ended, in time or late. `wanted`: by its timetable an attempt had to be
+    /// Notes that an execution with that ticket ended, in time or late. `wanted`: by its schedule an attempt had to be
     /// strict.
     void leave(ticket given, bool met, bool wanted) noexcept;
 

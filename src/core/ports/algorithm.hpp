@@ -1,8 +1,9 @@
 // The concept `algorithm`: a concurrency control, and the table entry that makes it selectable at run time.
 //
 // An algorithm is a type with static members only; its state is in the descriptor and in its own globals. It does not
-// depend on any API, policy or scheduler. When it meets another transaction it calls core/conflict/conflict.hpp; when
-// it must give up it calls core::attempt_abort. The operations, with their preconditions and duties:
+// depend on any API, policy or scheduler. When it finds a conflict with another transaction it calls
+// core/conflict/conflict.hpp; when the attempt must end it calls core::attempt_abort. The operations, with their
+// preconditions and duties:
 //
 //   begin(d)            Takes a snapshot, opens the inlined paths if it can, and keeps d.mode. The state says running
 //                       already, so others count the snapshot; under one_at_a_time the state does not say so yet.
@@ -18,17 +19,19 @@
 //                       publish, when participants have decided. A participant that shows data of its own needs the new
 //                       version: otherwise a transaction could see the participant's earlier data and then d's writes,
 //                       and would not notice. Does nothing if no snapshot can be ahead of the published versions.
-//   end(d)              Commits a transaction that wrote nothing: gives up whatever else it holds.
+//   end(d)              Commits a transaction that wrote nothing: releases everything else that it holds.
 //   roll_back(d)        Releases every orec, lock and token of the algorithm. noexcept; idempotent; may run on another
 //                       context when d is suspended.
-//   roll_back_to_savepoint(d, mark)     Does the same for the writes since `mark`. Reads stay: the parent's path depends on them.
+//   roll_back_to_savepoint(d, mark)
+//                       Does the same for the writes since `mark`. Reads stay: the parent's path depends on them.
 //   unchanged(d)        Returns true if all reads are still current. Used by retry, and by readers whose participants
 //                       vote or whose at_commit actions run. The state says running.
 //   become(d, s)        Switches a running attempt to visible or irrevocable. Returns false if the attempt has to start
 //                       over in mode s. The slot is taken already, and the state says s.
-//   refresh(d)          Moves the snapshot to now. If reads have changed it calls core::attempt_roll_back_to_valid, which rolls
-//                       back partially or aborts.
-//   load_outside(d, cell)  Reads once outside any transaction, on the context of d.
+//   refresh(d)          Moves the snapshot to now. If reads have changed it calls core::attempt_roll_back_to_valid,
+//                       which rolls back partially or aborts.
+//   load_outside(d, cell)
+//                       Reads once outside any transaction, on the context of d.
 #pragma once
 
 #include <concepts>

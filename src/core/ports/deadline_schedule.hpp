@@ -57,7 +57,7 @@ struct deadline_schedule {
     }
 };
 
-/// Returns the timetable of the deadline policy. api/configuration.cpp chooses it, as it chooses the other policies.
+/// Returns the schedule of the deadline policy. api/configuration.cpp chooses it, as it chooses the other policies.
 [[nodiscard]] deadline_schedule schedule_of(base::deadline due, const schedule_inputs& seen,
                                             const deadline_tuning& tuning) noexcept;
 

@@ -21,7 +21,7 @@
 // When a running attempt ends, a processor goes back to `begin`, which returns a second time. All memory and registers
 // of the context are then as they were at the first return, so nothing needs to be undone. The stand-in rolls back and
 // restarts as every software attempt does (core::attempt_abort). Its `commit` returns false instead, because code that
-// must not be left may call it. Code that uses the port must be correct with both. Both call hardware::note_abort.
+// must not be left may call it. Code that uses the port must be correct with both. Both call hardware::record_abort.
 #pragma once
 
 #include <concepts>

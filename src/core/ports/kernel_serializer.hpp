@@ -23,9 +23,9 @@ void hide_in_kernel(descriptor& self) noexcept;
 
 /// Does what show_in_kernel does. Also asks for a longer turn: if the thread's turn on the processor would end at
 /// `from` or later, the kernel extends it a little, once. Without the module, the kernel's own extension does that
-/// (device/slice_extension_test.hpp).
+/// (device/slice_extension.hpp).
 void request_turn_extension(descriptor& self, base::deadline from) noexcept;
-/// Does what hide_in_kernel does, and gives back the rest of the longer turn.
+/// Does what hide_in_kernel does, and returns the rest of the longer turn.
 void end_turn_extension(descriptor& self) noexcept;
 
 /// The kernel's way to sleep, for wait_for_commit.

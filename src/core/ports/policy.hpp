@@ -1,4 +1,5 @@
-// The concept `policy`: which of two transactions that meet gives way, and what the loser does before it tries again.
+// The concept `policy`: which of two conflicting transactions aborts or waits, and what the loser does before it tries
+// again.
 //
 // The runtime calls a policy at events. A policy never touches logs or orecs. It answers a conflict with a verdict, and
 // the runtime (core/conflict/conflict.hpp) acts on the verdict. Every event but `conflict` may be null, and then costs
@@ -6,10 +7,10 @@
 //
 //   event     when                                           may
 //   start     an attempt begins, before its snapshot         announce a rank; wait a bounded time
-//   conflict  self met `other`, which runs                   read the ranks of both
+//   conflict  self conflicts with `other`, which runs        read the ranks of both
 //   abort     the attempt is rolled back                     announce a rank
 //   pause     between two attempts, when self holds nothing  wait, through core/waiting/waiting.hpp; not after restart
-//   end       the execution is over: committed or given up   release others
+//   end       the execution is over: committed or abandoned  release others
 #pragma once
 
 #include <atomic>
@@ -43,7 +44,7 @@ struct remote_conflict_rules {
         all,       ///< goes before every block that makes no claim
     };
     precedence_rule precedence = precedence_rule::none;
-    bool may_wait = true;   ///< asks for a while for an object that another block holds, instead of giving way at once
+    bool may_wait = true;   ///< asks for a while for an object that another block holds, instead of aborting at once
     bool may_pause = true;  ///< waits before the next attempt, longer after more losses
 };
 

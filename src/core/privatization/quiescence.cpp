@@ -36,7 +36,7 @@ bool must_defer_quiescence(const descriptor& self) noexcept {
 template <class F>
 void for_each_publisher(descriptor& self, bool members_known, F&& f) {
     if (members_known) return for_each_member(self, f);
-    const std::uint32_t count = memory::status_records();
+    const std::uint32_t count = memory::status_record_count();
     for (std::uint32_t id = 0; id < count; ++id) {
         descriptor& other = descriptor::of(memory::status_record_of(id));
         if (&other != &self) f(other);
@@ -69,7 +69,7 @@ public:
 
 private:
 #if defined(TUTTI_INTERLEAVE)
-    static constexpr std::size_t room = 1;  // so that few threads fill it
+    static constexpr std::size_t capacity = 1;  // so that few threads fill it
 #else
     static constexpr std::size_t capacity = 32;
 #endif
@@ -119,20 +119,21 @@ word await_quiescence_up_to(descriptor& self, word bound, word known) noexcept {
     return members_known && first_left != 0 ? std::max(known, first_left - 1) : known;
 }
 
-/// Adds the wait up to `bound` to self's debt. All debts are one debt with one share in `pending_quiescence_waits`. REQUIRES: self has
-/// begun settling for this wait.
+/// Adds the wait up to `bound` to self's deferred wait. All deferred waits of self are one wait, which counts once in
+/// `pending_quiescence_waits`. REQUIRES: self has called begin_quiescence_wait for this wait.
 void defer_wait(descriptor& self, word bound) noexcept {
     const word before = self.quiescing.deferred_up_to;
     self.quiescing.deferred_up_to = std::max(before, bound);
     if (before != 0) end_quiescence_wait(self);
 }
 
-/// Ends every publication that self's context owes. Returns false if the context holds something in the way.
+/// Ends every publication of self's context. Returns false if the context holds something that awaited transactions may
+/// need.
 ///
-/// A context does that before it waits as a reader. A handler or an undo action runs blocks while an open-nested block
-/// of the same context still owes its wait. Such a block would wait for the publication of its own context forever, and
-/// two such contexts would wait for each other. Ending a publication only waits for running transactions, and these do
-/// not wait for publications before they are over.
+/// A context calls this before it waits as a reader. A handler or an undo action runs blocks while an open-nested block
+/// of the same context still has a deferred wait. Such a block would wait for the publication of its own context
+/// forever, and two such contexts would wait for each other. Ending a publication only waits for running transactions,
+/// and these do not wait for publications before they are over.
 [[nodiscard]] bool end_own_publications(descriptor& self) noexcept {
     if (must_defer_quiescence(self)) return false;
     descriptor* d = &self;
@@ -145,7 +146,7 @@ void defer_wait(descriptor& self, word bound) noexcept {
     return true;
 }
 
-/// Waits up to `bound`, or adds the wait to self's debt if self cannot wait now. REQUIRES: self has begun settling.
+/// Waits up to `bound`, or defers the wait if self cannot wait now. REQUIRES: self has called begin_quiescence_wait.
 void await_or_defer(descriptor& self, word bound) noexcept {
     word& known = self.quiescing.received_up_to;
     if (!end_own_publications(self)) return defer_wait(self, bound);
@@ -163,7 +164,7 @@ void use_plain_memory() noexcept {
     if ((commit_flags.load(std::memory_order_relaxed) & flag_plain_memory) != 0) return;
     commit_flags.fetch_or(flag_plain_memory, std::memory_order_seq_cst);
     base::heavy_fence();  // partner: light_fence in make_visible_to_readers
-    const std::uint32_t count = memory::status_records();
+    const std::uint32_t count = memory::status_record_count();
     for (std::uint32_t id = 0; id < count; ++id) {
         descriptor& d = descriptor::of(memory::status_record_of(id));
         if (d.privatizing_version.load(std::memory_order_acquire) != 0) join_quiescence_set(d);
@@ -182,7 +183,7 @@ void enter_plain(descriptor& d) {
 
 void quiesce(descriptor& self) noexcept {
     if (must_defer_quiescence(self)) {
-        self.quiescing.announced = false;  // the wait is owed from here on
+        self.quiescing.announced = false;  // the wait is deferred from here on
         return;
     }
     found_members running;
@@ -201,8 +202,7 @@ void quiesce(descriptor& self) noexcept {
 }
 
 void run_deferred_quiescence(descriptor& self) noexcept {
-    // All publications of the context end first, because what it owes as a reader includes a wait for its own
-    // publications.
+    // All publications of the context end first, because its wait as a reader includes a wait for its own publications.
     for (descriptor* d = &self; d != nullptr; d = d->inner) {
         if (d->privatizing_version.load(std::memory_order_relaxed) == 0) continue;
         if (d != &self && injected(fault::skip_deferred_quiescence_of_inner)) end_publication(*d);
@@ -257,7 +257,7 @@ void await_all_quiescence(descriptor& self) noexcept {
 
 bool await_no_quiescence(descriptor& self, base::deadline until) noexcept {
     if (injected(fault::ignore_quiescence_in_progress)) return true;
-    const std::uint32_t count = memory::status_records();
+    const std::uint32_t count = memory::status_record_count();
     for (std::uint32_t id = 0; id < count; ++id) {
         descriptor& other = descriptor::of(memory::status_record_of(id));
         if (!has_quiescence_in_progress(other)) continue;
@@ -268,11 +268,12 @@ bool await_no_quiescence(descriptor& self, base::deadline until) noexcept {
     return true;
 }
 
-// Writes fields of other owners. They are idle, and touch these fields only in a transaction or while they settle. What
-// an owner did before happened before its idle state, or the end of its settling, was found. What it does next comes
-// after a begin that acquires the serial token (SER3), or that finds the caller's end of it.
+// Writes fields of other owners. Each owner is idle, and touches these fields only in a transaction or in a wait for
+// quiescence. Its earlier actions happened before the caller found its idle state, or the end of that wait. Its later
+// actions come after a begin that acquires the serial token (SER3), or that finds that the caller has released the
+// token.
 void reset_quiescence_results() noexcept {
-    const std::uint32_t count = memory::status_records();
+    const std::uint32_t count = memory::status_record_count();
     for (std::uint32_t id = 0; id < count; ++id) {
         descriptor& d = descriptor::of(memory::status_record_of(id));
         d.snapshot_bound = 0;

@@ -4,9 +4,11 @@
 // Transactions that began earlier may still read it under their old snapshots, or store to it. So an update commit
 // waits for them, but only for those that use plain memory at all:
 //
-//   a transaction, before its first plain access:   plain = 1 (seq_cst exchange); refresh the snapshot, or abort
+//   a transaction, before its first plain access:   uses_plain_memory = 1 (seq_cst exchange); refresh the snapshot, or
+//                                                    abort
 //   a commit:                                        take orecs, or the one lock (seq_cst read-modify-writes);
-//                                                    publish; wait for every running transaction with plain == 1
+//                                                    publish; wait for every running transaction with
+//                                                    uses_plain_memory == 1
 //
 // Either the commit sees the flag and waits; or the exchange comes after the commit took its last orec, and the refresh
 // finds that orec taken or published. In the second case the transaction may have read nothing that the commit changed:
@@ -16,8 +18,10 @@
 // The wait need not last until the transaction ends. It is enough that the transaction refreshes its snapshot, which
 // brings it into the second case. So a commit that has waited for a while asks for a refresh:
 //
-//   the commit:             asked += 1 (seq_cst); closes the other's bounds; waits for its end, or `answered`
-//   the other, in a barrier: reads `asked` (acquire); refreshes, or aborts; answered = the value that it read (release)
+//   the commit:              replies_requested += 1 (seq_cst); closes the other's bounds; waits for its end, or for
+//                            `replies_given`
+//   the other, in a barrier: reads `replies_requested` (acquire); refreshes, or aborts; replies_given = the value that
+//                            it read (release)
 //
 // The request comes after the commit has published, so the refresh finds every read of the other transaction that the
 // commit has overwritten. The other can reach the private memory only by a link that the commit has cut, so its read of
@@ -34,14 +38,15 @@
 // commits cannot wait for each other, because a commit waits only when its own transaction is over. A commit does not
 // wait while its context holds something that the awaited transactions may be waiting for. That concerns an open-nested
 // commit, and the commit of an undo action, whose transaction keeps its abstract locks until all undo actions have run.
-// Such a commit owes the wait, and its number stays up until the context has released what it holds. A reader owes its
-// wait likewise. A context waits as a reader only after it has ended all its own publications; otherwise it would wait
-// for itself.
+// Such a commit defers its wait, and its announcement stays up until the context has released what it holds. A reader
+// defers its wait likewise. A context waits as a reader only after it has ended all its own publications; otherwise it
+// would wait for itself.
 //
 // Private memory may be handed over: a context that reads what the commit published, in a block or outside of one, may
 // touch the memory directly while the commit still waits. So readers wait, too:
 //
-//   a commit:                                   privatizing = its version; publish; wait as above; privatizing = 0
+//   a commit:                                   privatizing_version = its version; publish; wait as above;
+//                                               privatizing_version = 0
 //   a reader that did not publish, at its end:  waits for every version that is up, up to the latest that it has read
 //
 // The commit enters the set before that. A reader has acquired an orec that the commit released in publishing, so it
@@ -58,28 +63,29 @@
 // A reader shares its result with all readers. A look is expensive while others commit, and most versions that readers
 // have read are older than the latest look:
 //
-//   a commit, before it draws its version: privatizing = a bound below it, `unpublished`; light fence; is plain memory
-//                                          used? then it enters the set, if it has to, and fences
-//   a reader with a snapshot that admits the version: has sampled the clock after the draw; looks at privatizing
+//   a commit, before it draws its version: privatizing_version = a bound below it, `unpublished`; light fence; is plain
+//                                          memory used? then it enters the set, if it has to, and fences
+//   a reader with a snapshot that admits the version: has sampled the clock after the draw; looks at
+//                                          privatizing_version
 //
 // The reader's snapshot admits the version, so its sample shows the clock as moved by the draw. So the commit's fence
 // came before the sample (both seq_cst), and the reader finds the bound, or the version. Take a version of that
 // snapshot that is older than all bounds that the reader has found, and older than all versions that it has found and
 // not waited for. After the look no commit quiesces for that version, now or later. The context that raises
-// flag_plain_memory executes a heavy fence, and enlists every descriptor that has a bound or a version up. Only then it
-// raises flag_plain_memory_fenced. A commit that missed flag_plain_memory has stored its bound before that fence. A reader
-// that does not see flag_plain_memory_fenced looks at all descriptors, and records no result.
+// flag_plain_memory executes a heavy fence, and adds every descriptor that has a bound or a version up to the set. Only
+// then it raises flag_plain_memory_fenced. A commit that missed flag_plain_memory has stored its bound before that
+// fence. A reader that does not see flag_plain_memory_fenced looks at all descriptors, and records no result.
 //
-// The results are versions, so they hold only until the version clock starts anew (algorithms/new_era_test.hpp). A context
-// that will store a result announces that before the end of the transaction whose snapshot it uses:
+// The results are versions, so they hold only until the version clock starts anew (algorithms/new_era.hpp). A
+// context that will store a result announces that before the end of the transaction whose snapshot it uses:
 //
-//   a context:              settling += 1; state = idle (release); looks and waits; stores its result;
-//                           settling -= 1 (release)
-//   the clock's renewer:    finds all idle (acquire), then `pending_quiescence_waits` and `privatizing_version` of all at 0 (acquire); forgets
-//                           the results
+//   a context:              `pending_quiescence_waits` += 1; state = idle (release); looks and waits; stores its
+//                           result; `pending_quiescence_waits` -= 1 (release)
+//   the clock's renewer:    finds all idle (acquire), then `pending_quiescence_waits` and `privatizing_version` of all
+//                           at 0 (acquire); resets the results
 //
 // While no transaction runs, neither word of a context rises for a transaction. So a context that has announced a
-// result has stored it before the results are forgotten. A wait without a snapshot (await_all_quiescence) stores no
+// result has stored it before the results are reset. A wait without a snapshot (await_all_quiescence) stores no
 // result.
 //
 // No reader waits for a bound: no transaction has read the unpublished values, and the commit may be asking
@@ -115,7 +121,7 @@ enum class privatization_role : std::uint8_t {
     receiver     ///< the transaction only read: call await_quiescence
 };
 
-/// Returns true if transactions of the process use plain memory. Relaxed: see attention.hpp. A reader of values
+/// Returns true if transactions of the process use plain memory. Relaxed: see commit_flags.hpp. A reader of values
 /// published after the bit went up finds the bit up. The reason: the context that raised it fenced heavily before it
 /// looked at anything.
 [[nodiscard]] TUTTI_ALWAYS_INLINE bool plain_memory_is_used() noexcept {
@@ -134,8 +140,8 @@ inline constexpr word unpublished = memory::locked_bit;
 }
 
 /// Announces that self publishes under `version`. Called before others can read what self publishes. If an announcement
-/// is up already, self owes that wait, and the announcement serves for both. The bits below `first_version_bit` hold
-/// the transaction's sequence, so two announcements of self differ even if deferred commits draw the same version.
+/// is up already, self has deferred its wait, and the announcement serves for both. The bits below `first_version_bit`
+/// hold the transaction's sequence, so two announcements of self differ even if deferred commits draw the same version.
 TUTTI_ALWAYS_INLINE void announce_publication(descriptor& self, word version,
                                               int first_version_bit = memory::writer_bits) noexcept {
     if (!self.quiescing.announced && self.privatizing_version.load(std::memory_order_relaxed) != 0) [[unlikely]]
@@ -160,8 +166,8 @@ TUTTI_ALWAYS_INLINE void announce_draw(descriptor& self, word bound) noexcept {
     if (make_visible_to_readers(self))
         std::atomic_thread_fence(std::memory_order_seq_cst);  // partner: version_clock::sample
 }
-/// Takes the announcement back, for a commit that failed, or that owes nothing. An announcement owed for an earlier
-/// commit stays up.
+/// Takes the announcement back, for a commit that failed, or that need not wait. The announcement of an earlier commit
+/// with a deferred wait stays up.
 inline void retract_announcement(descriptor& self) noexcept {
     if (std::exchange(self.quiescing.announced, false)) self.privatizing_version.store(0, std::memory_order_release);
 }
@@ -169,8 +175,8 @@ inline void retract_announcement(descriptor& self) noexcept {
 /// Ends the publication of a commit whose transaction is over (its state is idle). Sleeps, never spins for long.
 void quiesce(descriptor& self) noexcept;
 
-/// Does the waits that self and the descriptors inside it owe, after an attempt that is over and has released its
-/// abstract locks. They stay owed while the transactions around self are still in the way.
+/// Does the deferred waits of self and of the descriptors inside it, after an attempt that is over and has released its
+/// abstract locks. The waits stay deferred while a transaction around self runs.
 void run_deferred_quiescence(descriptor& self) noexcept;
 
 /// Announces a result, before the end of the transaction whose snapshot the wait will use; await_quiescence ends it.
@@ -181,21 +187,22 @@ inline void begin_quiescence_wait(descriptor& self) noexcept {
 }
 void end_quiescence_wait(descriptor& self) noexcept;
 
-/// Returns true if a commit that self has read from, directly or through others, may still quiesce. Then begins
-/// settling, and stores in `latest_read` up to which version. Called before the end of a transaction that only reads.
+/// Returns true if a commit that self has read from, directly or through others, may still quiesce. Then calls
+/// begin_quiescence_wait, and stores in `latest_read` up to which version to wait. Called before the end of a
+/// transaction that only reads.
 [[nodiscard]] bool has_read_unquiesced(descriptor& self) noexcept;
 
 /// Waits until no commit quiesces that published a version up to `bound`. Called after a transaction that only read and
-/// is over. REQUIRES: self has begun settling before that transaction ended.
+/// is over. REQUIRES: self has called begin_quiescence_wait before that transaction ended.
 void await_quiescence(descriptor& self, word bound) noexcept;
 
 /// Waits until no commit quiesces, after a load outside of all transactions, which has no snapshot.
 void await_all_quiescence(descriptor& self) noexcept;
 
-/// Waits until no context announces a publication, owes one, or settles. Returns false if one still does at `until`.
-/// REQUIRES: no transaction runs, self is idle.
+/// Waits until no context announces a publication or waits for quiescence. Returns false if a context still does at
+/// `until`. REQUIRES: no transaction runs, self is idle.
 [[nodiscard]] bool await_no_quiescence(descriptor& self, base::deadline until) noexcept;
-/// Forgets all results, and all snapshots, of all contexts. REQUIRES: no transaction runs or begins, and
+/// Resets all results and all snapshots of all contexts. REQUIRES: no transaction runs or begins, and
 /// await_no_quiescence has returned true since.
 void reset_quiescence_results() noexcept;
 

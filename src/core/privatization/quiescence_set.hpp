@@ -2,25 +2,25 @@
 // while the process uses plain memory. A commit walks through the set, so its size must not grow with the number of all
 // threads that ever existed.
 //
-// A member enlists itself and stays. A descriptor that walks often sweeps from time to time: it removes the members
+// A member adds itself and stays. A descriptor that walks often sweeps from time to time: it removes the members
 // that have begun nothing since the previous sweep. So the set contains the descriptors that were active lately, and a
 // walk costs that much, however many others are idle or have ended. It is a list with the newest member first.
 // Descriptors are never freed.
 //
-//   member:   stores what walkers look for (state = running, privatizing = …); light_fence; enlisted? If not, enlists,
-//             and has to establish the order below once more
-//   sweeper:  enlisted = 0; heavy_fence; does the member run or announce? Then enlisted = 1, else unlinks it
+//   member:   stores what walkers look for (state = running, privatizing_version = …); light_fence; is it in the
+//             set? If not, joins, and has to establish the order below once more
+//   sweeper:  in_set = 0; heavy_fence; does the member run or announce? Then in_set = 1, else unlinks it
 //   walker:   loads the head (seq_cst); follows the links
 //
 //   QSC1  By base/fence.hpp the member sees that it is to be unlinked, or the sweeper sees what the member does. Each
-//       descriptor that finds itself not enlisted takes the lock, after the sweeper, before it goes on.
+//       descriptor that finds itself outside the set takes the lock, after the sweeper, before it continues.
 //   QSC2  A walk passes every descriptor that is a member from the load of the head until the end of the walk. Members
 //       are added only at the head, so these lie behind the loaded head. The link of a member leads to an older member;
-//       or, if the member was unlinked and enlisted again, to one that was the head later. They lie behind that one,
-//       too.
-//   QSC3  A walk may miss a descriptor that enlists after the load of the head, and one that was unlinked meanwhile. The
-//       latter was idle then, and its earlier actions are visible: the walker acquires the link that the sweeper
-//       released. All later actions of both come after their enlisting, and so after the load of the head;
+//       or, if the member was unlinked and joined again, to one that was the head later. The members from the load on
+//       lie behind that one, too.
+//   QSC3  A walk may miss a descriptor that joins after the load of the head, and one that was unlinked meanwhile.
+//       The latter was idle then, and its earlier actions are visible: the walker acquires the link that the sweeper
+//       released. All later actions of both come after they joined, and so after the load of the head;
 //       quiescence.hpp says why no walker need wait for these.
 #pragma once
 

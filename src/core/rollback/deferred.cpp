@@ -18,8 +18,8 @@ data_participant* data_participant_of(const deferred& e) noexcept {
     return static_cast<data_participant*>(static_cast<participant*>(e.object));
 }
 
-/// Replaces a possession in the log after its owner has taken it back, because blocks know their part of the log by its
-/// size.
+/// Replaces an owned resource in the log after the resource was released, because blocks know their part of the log by
+/// its size.
 struct released_resource final : owned_resource {
     void release() noexcept override {}
     void undo(descriptor&) noexcept override {}
@@ -170,7 +170,7 @@ std::size_t index_of_step(const descriptor& d, const data_participant& of, std::
         if (e.what == deferred::kind::shown && data_participant_of(e) == &of && step-- == 0) break;
         ++at;
     }
-    TUTTI_ASSERT(at < d.deferred_log.size(), "a companion registers a step before it makes it");
+    TUTTI_ASSERT(at < d.deferred_log.size(), "a data participant registers a step before it makes it");
     return at;
 }
 
@@ -202,7 +202,8 @@ void run_at_commit(descriptor& d) noexcept {
 }
 
 void finish_deferred(descriptor& d, memory::log<deferred>& after) noexcept {
-    // `after` gets, in order, the entries that run user code. The swap makes its room, so no allocation here can fail.
+    // `after` gets, in order, the entries that run user code. The swap provides its memory, so no allocation here can
+    // fail.
     filter_entries(d.deferred_log, [&d](const deferred& e) {
         if (e.what == deferred::kind::freed || e.what == deferred::kind::replaced) {
             if (injected(fault::reclaim_without_waiting)) e.destroy(e.object);

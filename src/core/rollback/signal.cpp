@@ -43,7 +43,7 @@ void release_ownership(descriptor& d) noexcept {
 
 void doom(descriptor& d, signal s, abort_cause cause) noexcept {
     d.pending = s;
-    // If ownership has been given back, a destructor leaves a block of its own in an attempt that is over.
+    // If ownership has been released, a destructor leaves a block of its own in an attempt that is over.
     if (!d.ownership_released) d.cause = cause;
     d.close_bounds();
     d.slow_path |= slow_path_pending;

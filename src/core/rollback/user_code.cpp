@@ -65,7 +65,7 @@ bool is_of_nested_block(const deferred& e) noexcept {
 }
 
 /// A nested block that the engine opens around destructors. Its mark separates their writes from earlier ones, and a
-/// signal that they meet finds no frame to jump to.
+/// signal that reaches them finds no frame to jump to.
 class destructors_block {
 public:
     explicit destructors_block(descriptor& d) noexcept : d_{d} {
@@ -92,7 +92,7 @@ private:
     detail::frame f_;
 };
 
-/// Gives up a reference to an exception.
+/// Releases a reference to an exception.
 constexpr detail::destroyer drop_exception = [](void* object) {
     static_assert(sizeof(std::exception_ptr) == sizeof(void*));  // it is a pointer to the object
     reinterpret_cast<std::exception_ptr*>(&object)->~exception_ptr();

@@ -6,7 +6,7 @@
 //   participants, at_commit handlers                frozen: operations on the transaction fail with an error
 //   on_abort handlers, undo actions                 idle; of a nested block that is rolled back alone: frozen
 //   on_commit handlers                              idle
-//   objects that a rolled-back block made, values   idle; of a nested block also the healthy transaction that goes on
+//   objects that a rolled-back block made, values   idle; of a nested block also the healthy transaction that continues
 //   data that handlers captured                     idle
 //   exceptions that a signal has replaced           as objects
 //   retired objects                                 idle
@@ -88,7 +88,7 @@ void destroy_leftovers(descriptor& d, memory::log<deferred>& left) noexcept;
 /// captured, and rethrows the first exception. REQUIRES: d is idle.
 void run_after_commit(descriptor& d, memory::log<deferred>& after);
 
-/// Destroys the objects of a nested block that was rolled back alone, if that is safe; its transaction goes on. Takes
+/// Destroys the objects of a nested block that was rolled back alone, if that is safe; its transaction continues. Takes
 /// the objects that are set aside with number `from` or later. Otherwise they wait for the end of the outermost block.
 /// `reads` is the number of reads in the log when the block opened. May doom the attempt. REQUIRES: no signal is
 /// pending.

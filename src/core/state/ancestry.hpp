@@ -29,7 +29,7 @@ namespace tutti::core {
 }
 
 /// Returns true if the transaction around d may be restarted, and that transaction or an ancestor of it was asked to
-/// die.
+/// abort.
 [[nodiscard]] inline bool ancestor_is_doomed(const descriptor& d) noexcept {
     if (!may_restart_ancestor(d)) return false;
     for (const descriptor* o = d.outer; o != nullptr; o = o->outer) {

@@ -52,8 +52,8 @@ TUTTI_ALWAYS_INLINE void attempt_close_committed(descriptor& d) noexcept {
     return d.run.interruptible && d.interrupted.load(std::memory_order_acquire) != 0;
 }
 
-/// The scope of a wait before d's attempt: while it lives, an interruption may end the execution (`is_interrupted_before_attempt`).
-/// REQUIRES: d.frame_ is the outermost block.
+/// The scope of a wait before d's attempt: while it lives, an interruption may end the execution
+/// (`is_interrupted_before_attempt`). REQUIRES: d.frame_ is the outermost block.
 class interruptible_wait {
 public:
     explicit interruptible_wait(descriptor& d) noexcept : d_{d} { d_.run.interruptible = can_be_interrupted(d); }

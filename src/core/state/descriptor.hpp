@@ -13,10 +13,10 @@
 //   DSC2  both bounds are zero unless the attempt is optimistic and healthy, and its algorithm inlines reads
 //   DSC3  while pending != none the bounds are zero; if the signal is a restart, the attempt owns no orec and no mark
 //   DSC4  slow_commit == 0  =>  the commit only has to write the write set back
-//   DSC5  only the owner touches members outside `status_record`; another context may call the algorithm's roll_back on a
-//       *suspended* descriptor, under `eviction` (core/conflict/kill.hpp)
-//   DSC6  frame_ == nullptr, at the start and the end of an execution  =>  `run` equals that of a fresh execution, except
-//       for its site and options
+//   DSC5  only the owner touches members outside `status_record`; another context may call the algorithm's roll_back on
+//       a *suspended* descriptor, under `eviction` (core/conflict/kill.hpp)
+//   DSC6  frame_ == nullptr, at the start and the end of an execution  =>  `run` equals that of a fresh execution,
+//       except for its site and options
 //   DSC7  frame_ == nullptr  =>  pending == none: a signal belongs to an attempt
 #pragma once
 
@@ -54,7 +54,7 @@ enum class signal : std::uint8_t {
     restart_block,  ///< the innermost block runs again
     /// The block `partial_rollback.to` runs again: values that it read have changed, values read before it have not.
     partial_rollback,
-    retry,   ///< the innermost alternative gives way to the next; without one, the transaction waits
+    retry,   ///< the next alternative runs instead of the innermost one; without one, the transaction waits
     cancel,  ///< the innermost block ends without effect
 };
 
@@ -63,20 +63,20 @@ enum slow_commit_flag : std::uint32_t {
     slow_commit_memory = 1,      // allocations and frees
     slow_commit_pending = 2,     // a signal was swallowed by the body
     slow_commit_counting = 4,    // statistics
-    slow_commit_strict = 8,      // marks and a slot to give back
+    slow_commit_strict = 8,      // marks and a slot to release
     slow_commit_plain = 16,      // the plain flag to lower
     slow_commit_restarted = 32,  // `run` has to be reset: the attempt was restarted, not plain, or had a deadline
     slow_commit_handlers = 64,   // handlers and participants
     slow_commit_abstract_locks = 128,
     slow_commit_language = 256,    // a block of the language has been open inside one of the library
-    slow_commit_serial = 1024,     // the serial token to give back, and no slot
+    slow_commit_serial = 1024,     // the serial token to release, and no slot
     slow_commit_resources = 2048,  // see core/rollback/deferred.hpp
-    // With slow_commit_handlers: the only handler is one companion that may commit alone.
+    // With slow_commit_handlers: the only handler is one data participant that may commit in one phase.
     slow_commit_one_phase = 4096,
     slow_commit_orphans = 8192,      // ended contexts left objects to destroy: see memory/limbo.hpp
-    slow_commit_late_clock = 16384,  // the version clock is to start anew: see algorithms/new_era_test.hpp
-    slow_commit_large =
-        512  // a log is large; this flag stays up across transactions until no log is large: core/lifecycle/log_memory.hpp
+    slow_commit_late_clock = 16384,  // the version clock is to start anew: see algorithms/new_era.hpp
+    // A log is large. This flag stays up across transactions until no log is large: core/lifecycle/log_memory.hpp
+    slow_commit_large = 512
 };
 
 /// Reasons why a barrier cannot take the short path.
@@ -138,7 +138,7 @@ struct clock_view {
 };
 
 /// The state of an attempt that may run in hardware. Algorithms for hardware use all of it (algorithms/hybrid.hpp).
-/// Blocks of the language use only the place and the habits (itm/hardware.hpp).
+/// Blocks of the language use only `runs_in` and the history (itm/hardware.hpp).
 struct hardware_state {
     enum class run_mode : std::uint8_t {
         software,   // the attempt runs in software, or no attempt runs
@@ -166,11 +166,11 @@ struct algorithm_state {
 
 /// A descriptor's part in quiescence; see core/privatization.
 struct quiescing_state {
-    bool announced = false;          // `privatizing` is up for the attempt in progress
+    bool announced = false;          // `privatizing_version` is up for the attempt in progress
     word received_up_to = 0;         // no commit that published a version up to this one still quiesces
     word latest_read = 0;            // of the transaction that ends: it has read no later version than this one
     word rolled_back_in = 0;         // the latest attempt that has rolled back a part of itself
-    word deferred_up_to = 0;         // it still has to wait for what it received under this bound; 0: for nothing
+    word deferred_up_to = 0;         // the bound of its deferred wait; 0: no deferred wait
     std::uint32_t steps_walked = 0;  // in the quiescence set, since this context's latest sweep
 };
 
@@ -208,8 +208,8 @@ struct serial_wait_state {
     const descriptor* owner = nullptr;  // the last transaction that it waited for
 };
 
-/// The transaction to wait for before the next attempt: that of `awaited`, whose state read `state`. The two met at the
-/// orec `at`, which then read `seen`; `at` is null if they met as a whole.
+/// The transaction to wait for before the next attempt: that of `awaited`, whose state read `state`. The conflict was
+/// at `contended_orec`, which then read `seen`. `contended_orec` is null for a conflict of whole transactions.
 struct wait_target {
     descriptor* awaited = nullptr;
     word state = 0;
@@ -241,8 +241,8 @@ struct execution {
     // With waits_end, bounds in the log of these calls: see core/lifecycle/retry_limits.hpp.
     std::uint32_t waits_free = 0;
     std::uint32_t waits_end = 0;
-    std::optional<base::deadline> retry_until;  // when the nearest call of this attempt gives up
-    // Its place among the executions in retry, once it has waited; see core/waiting/wakeup.cpp.
+    std::optional<base::deadline> retry_until;  // when the nearest call of this attempt times out
+    // Its number in the order of the executions in retry, once it has waited; see core/waiting/wakeup.cpp.
     std::uint64_t retry_order = 0;
     wait_target blocked_by;
     // Rank, age and defeats, which other transactions see; see core/conflict/contention_rank.hpp.
@@ -252,8 +252,8 @@ struct execution {
     bool was_defeated = false;
     bool queued = false;         // it has joined a queue; see core/waiting/execution_queue.hpp
     bool interruptible = false;  // an interruption may end its present wait; see core/lifecycle/interrupt.hpp
-    bool irrevocable_only_to_commit =
-        false;              // irrevocable only to commit, in time or at all: the body may still retry and restart
+    // Irrevocable only to commit, in time or at all: the body may still retry and restart.
+    bool irrevocable_only_to_commit = false;
     timing deadline_state;  // of its deadline
 
     [[nodiscard]] observe::block_id block() const noexcept { return {where, how->name}; }
@@ -295,8 +295,8 @@ public:
     using tx::unlogged_bound_;
 
     // --- the snapshot
-    // Aligned, so that the compiler does not put these members on the last cache line of `status_record`: other contexts
-    // scan that line, and this context writes here at each begin.
+    // Aligned, so that the compiler does not put these members on the last cache line of `status_record`: other
+    // contexts scan that line, and this context writes here at each begin.
     alignas(128) word snapshot_bound = 0;  // versions up to this one belong to the snapshot
     // Reads are recorded; else the attempt is read-only, and restarts instead of extending its snapshot.
     bool logging = true;
@@ -309,10 +309,10 @@ public:
     algorithm_state algorithm_data{slow_commit};
     memory::log<deferred> deferred_log{slow_commit, slow_commit_large};
     word joined_in = 0;                    // the own_sequence of the latest attempt that a participant has joined
-    word joined_by_data_participants = 0;  // the same for companions
+    word joined_by_data_participants = 0;  // the same for data participants
     memory::log<retry_call> retry_calls{slow_commit, slow_commit_large};
     memory::limbo limbo;
-    bool wrote_plain = false;  // some write entries are plain places
+    bool wrote_plain = false;  // some write entries are plain locations
     quiescing_state quiescing;
     large_log_state large_logs;
 
@@ -328,7 +328,7 @@ public:
     status mode = status::active;
     signal pending = signal::none;
     abort_cause cause = abort_cause::none;  // of the roll-back in progress
-    bool ownership_released = false;        // ownership has been given back already
+    bool ownership_released = false;        // ownership has been released already
     partial_rollback_state partial_rollback;
 
     // --- language-level blocks
@@ -351,8 +351,8 @@ public:
     // With this many exceptions in flight, no barrier throws: `exceptions_at_open`, or 0 in a shield.
     unsigned unwinding_threshold = 0;
     bool running_undo = false;  // undo actions are running
-    bool running_destructors =
-        false;  // destructors are running, which no interruption can leave: core/rollback/user_code.hpp
+    // Destructors are running, which no interruption can leave: core/rollback/user_code.hpp.
+    bool running_destructors = false;
 
     // --- open nesting; see core/lifecycle/open_nesting.hpp
     descriptor* outer = nullptr;  // the transactions of this descriptor run inside the body of `outer`
@@ -438,8 +438,8 @@ public:
     }
 
     /// Returns true if `address` lies in a frame that the roll-back in progress abandons. Frames of the roll-back, or
-    /// of the way to the block, may have overwritten that memory. `rollback_stack_end` is 0 if the roll-back runs on another
-    /// stack.
+    /// of the way to the block, may have overwritten that memory. `rollback_stack_end` is 0 if the roll-back runs on
+    /// another stack.
     [[nodiscard]] TUTTI_ALWAYS_INLINE bool on_dead_stack(const void* address) const noexcept {
         // The frames of the roll-back itself lie below the caller's frame, by less than this number of bytes.
         constexpr std::uintptr_t own_frames = 4096;
@@ -471,7 +471,7 @@ public:
         if (read_next_ == read_end_) [[unlikely]]
             grow_reads();
     }
-    /// Makes room for `more` reads, so that logging them cannot fail. Throws std::bad_alloc.
+    /// Reserves memory for `more` reads, so that logging them cannot fail. Throws std::bad_alloc.
     void reserve_reads(std::size_t more) {
         while (static_cast<std::size_t>(read_end_ - read_next_) < more) grow_reads();
         if (!algorithm_data.values.empty()) algorithm_data.values.reserve(more);

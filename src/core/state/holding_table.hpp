@@ -45,7 +45,7 @@ struct abstract_holding {
     std::uint64_t age;
     abstract_holding* next_of_holder = nullptr;
     bool held = true;                      // false: it is only a claim
-    bool claimed_alone = false;            // `who` waits to be the only holder of the lock: abstract_locks.hpp
+    bool claimed_alone = false;            // `holder` waits to be the only holder of the lock: abstract_locks.hpp
     abstract_holding* next = nullptr;      // the next holding of the same lock; for the table only
     abstract_holding* previous = nullptr;  // the previous one; for the first holding, the last one; for the table only
 
@@ -72,9 +72,9 @@ public:
     /// Finds a holding of the lock that belongs to `who`.
     [[nodiscard]] search_result held_by(const descriptor& who, const lock_name& name,
                                         std::uint64_t hash) const noexcept;
-    /// Makes room for one more holding. Throws std::bad_alloc.
+    /// Reserves memory for one more holding. Throws std::bad_alloc.
     void reserve_one();
-    /// Adds `h`. REQUIRES: the table has room for it.
+    /// Adds `h`. REQUIRES: memory for it is reserved.
     void insert(abstract_holding& h, std::uint64_t hash) noexcept;
     /// Removes `h`. REQUIRES: it is in the table.
     void remove(abstract_holding& h, std::uint64_t hash) noexcept;

@@ -2,9 +2,9 @@
 //
 // A partial roll-back saves the work before its block. Its cost is that the attempt keeps its locks while it waits and
 // tries again. The end of the attempt tells whether that paid. An attempt that commits has saved work; an attempt that
-// starts over after all has made others wait in vain. If conflicts come late and at one place, nearly all attempts
-// commit. If conflicts come anywhere, and threads outnumber processors, most attempts do not commit, and starting over
-// at once is up to four times faster.
+// starts over after all has made other transactions wait in vain. If conflicts come late and at one place, nearly all
+// attempts commit. If conflicts come anywhere, and threads outnumber processors, most attempts do not commit, and
+// starting over at once is up to four times faster.
 #pragma once
 
 #include <algorithm>

@@ -20,7 +20,7 @@ struct timing {
     bool sampled = false;           // `expected` comes from the site's sample
     bool may_be_strict = true;      // the site's strictness_trial allows it
     bool was_denied_mode = false;   // the execution was denied a mode that takes too long
-    bool needed_strict = false;     // by the timetable an attempt had to be strict, even if it was not allowed to be
+    bool needed_strict = false;     // by the schedule an attempt had to be strict, even if it was not allowed to be
     bool rolled_back = false;       // the execution has lost an attempt to other transactions
     memory::status requested{};     // the mode that the block requests
     memory::status began_in{};      // the mode in which the attempt began

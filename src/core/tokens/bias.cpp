@@ -32,7 +32,7 @@ word word_of(const descriptor& d) noexcept { return word{d.id + 1} << 32 | word{
 /// Returns how many transactions all others have begun, or nullopt if one of them runs.
 std::optional<word> begun_by_others(const descriptor& d) noexcept {
     word sum = 0;
-    const std::uint32_t count = memory::status_records();
+    const std::uint32_t count = memory::status_record_count();
     for (std::uint32_t id = 0; id < count; ++id) {
         if (id == d.id) continue;
         const word state = memory::status_record_of(id).state.load(std::memory_order_acquire);

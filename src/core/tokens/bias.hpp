@@ -12,13 +12,13 @@
 //   BIA1  by base/fence.hpp the biased owner sees that it is revoked, or the revoker sees that the owner's transaction
 //       runs, and whether it was to run serially
 //   BIA2  likewise a context that becomes the owner sees the contexts that have begun, or they see its word
-//   BIA3  the word stays, revoked, until the last transaction that may run serially is over: a context that finds no word
-//       need not wait
+//   BIA3  the word stays, revoked, until the last transaction that may run serially is over: a context that finds no
+//       word need not wait
 //   BIA4  a word is used again only after 2^31 tries of its descriptor, so a revoker that clears a word late does not
 //       clear the next one. A descriptor tries at most once in 4,096 blocks, so that takes a day at 100 million blocks
 //       a second
-//   BIA5  no context becomes the owner while another waits to begin. The waiting context raises `waiting_to_begin` before
-//       it looks at the word. The context that becomes the owner reads that counter after its heavy fence
+//   BIA5  no context becomes the owner while another waits to begin. The waiting context raises `waiting_to_begin`
+//       before it looks at the word. The context that becomes the owner reads that counter after its heavy fence
 //   BIA6  no context becomes the owner while the serial token has an owner, which may not have begun yet. The token's
 //       owner takes the token before it looks at the word (both seq_cst); the new biased owner looks in the reverse
 //       order. A context that takes the token later finds the word
@@ -37,9 +37,9 @@ inline constinit detail::shared<word> biased_owner{0};
 inline constexpr std::uint32_t blocks_between_bias_tries = 4096;
 
 /// Tries to begin an attempt of d that runs serially: as the biased owner, or because no other context has begun a
-/// transaction for a while. The attempt is nominally optimistic and meets no other transaction. If it returns false, d
-/// is idle, and d.bias.until says after how many blocks another call pays. REQUIRES: as for the begin of a first
-/// attempt without special demands.
+/// transaction for a while. The attempt is nominally optimistic and conflicts with no other transaction. If it returns
+/// false, d is idle, and d.bias.blocks_until_next_try says after how many blocks another call pays. REQUIRES: as for
+/// the begin of a first attempt without special demands.
 [[nodiscard]] bool begin_as_biased_owner(descriptor& d);
 
 /// Keeps all other contexts from being or becoming the biased owner, while it lives. For a context that takes a slot,
@@ -50,7 +50,8 @@ public:
     bias_suspension(const bias_suspension&) = delete;
     bias_suspension& operator=(const bias_suspension&) = delete;
     ~bias_suspension();
-    /// Returns false if the execution of d was to end before the biased owner had ended (ends_here).
+    /// Returns false if the execution of d was to end before the biased owner had ended
+    /// (is_interrupted_before_attempt).
     [[nodiscard]] bool is_active() const noexcept { return active_; }
 
 private:

@@ -82,7 +82,7 @@ void end_serial(descriptor& d) noexcept {
     const word mine = serial_token.load(std::memory_order_relaxed);
     // The biased owner runs serially without the token.
     if (serial_owner_in(mine) != &d) return;
-    // This owner, or the one before it in a world that has stood still since, has waited for every context that
+    // This owner, or the one before it in a world that has been stopped since, has waited for every context that
     // registered before; and none has registered since.
     wake_all_waiters();
     serial_token.store(after_owner(mine), std::memory_order_release);

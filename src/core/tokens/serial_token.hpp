@@ -1,7 +1,7 @@
 // The serial token. Its owner's transaction runs alone. modes/serial.hpp takes the token and waits for others.
 //
 // One word:
-//   63 … 35 how often it was taken | 34 stopped | 33 settled | 32 fencing | 31 … 0 the owner's number + 1, or 0
+//   63 … 35 how often it was taken | 34 stopped | 33 fenced | 32 fencing | 31 … 0 the owner's number + 1, or 0
 //
 // The count wraps. It protects a later owner from a begin that was switched away before its exchange takes `stopped`
 // down: that exchange compares the whole word. A wrapped count would need 2^29 takes of some microseconds each between
@@ -12,32 +12,32 @@
 // themselves:
 //
 //   taker, rare:      owner = its own; heavy fence; looks at every state
-//   taker, frequent:  the same with `fencing` up; after the heavy fence `settled` is up
-//   later takers:     owner = its own (seq_cst), and found `settled` up by the same access; looks at every state
-//   begin:            state = running; light fence; is the word 0? Goes on. Is `fencing` up? Full fence; is there an
-//                     owner? Stands aside
+//   taker, frequent:  the same with `fencing` up; after the heavy fence `fenced` is up
+//   later takers:     owner = its own (seq_cst), and found `fenced` up by the same access; looks at every state
+//   begin:            state = running; light fence; is the word 0? Continues. Is `fencing` up? Full fence; is there an
+//                     owner? Waits for it
 //
-// In a world that stands still, the next owner continues where the previous one has stopped:
+// In a stopped world, the next owner continues where the previous one has stopped:
 //
-//   owner, when it ends:  clears the owner; `stopped` is up if `settled` is
+//   owner, when it ends:  clears the owner; `stopped` is up if `fenced` is
 //   taker:                found `stopped` up? Looks at no state
 //   begin:                is `stopped` up? Takes it down by an exchange that finds no owner
 //
 // Invariants
-//   SER1  A taker that found `settled` up finds every begin that misses it running. A begin that has seen `fencing` has a
-//       full fence between its state and its second look; the taker has a seq_cst read-modify-write before its look. So
-//       one sees the other. A begin that has not seen `fencing` looked before it was raised. So the heavy fence after
-//       that raise ordered the begin's state before `settled`, which the taker acquires.
+//   SER1  A taker that found `fenced` up finds every begin that misses it running. A begin that has seen `fencing` has
+//       a full fence between its state and its second look; the taker has a seq_cst read-modify-write before its look.
+//       So one sees the other. A begin that has not seen `fencing` looked before it was raised. So the heavy fence
+//       after that raise ordered the begin's state before `fenced`, which the taker acquires.
 //   SER2  The bits come down only by an exchange that finds no owner, and go up only with an owner. So the taker's
 //       exchange decides: if it comes first, the other exchange fails; if it comes later, it finds the bits down, and
 //       the taker fences.
-//   SER3  Every change of the word is a read-modify-write, or a store by an owner that is alone and has acquired the old
-//       value. So a context that finds no owner, or becomes the owner, acquires the actions of every earlier owner.
-//   SER4  While `stopped` is up, only contexts that stand aside run. The owner that raised it was alone. A begin since then
-//       has seen the word, because it has seen `fencing` (SER1), and goes on only by the exchange that takes `stopped`
-//       down. A taker's exchange comes before that one, which then fails and finds the owner; or it comes after that
-//       one, and finds `stopped` down.
-//       Blocks of the language in hardware rely on `stopped` without taking the token: itm/hardware.hpp.
+//   SER3  Every change of the word is a read-modify-write, or a store by an owner that is alone and has acquired the
+//       old value. So a context that finds no owner, or becomes the owner, acquires the actions of every earlier owner.
+//   SER4  While `stopped` is up, only contexts run that wait for the serial owner. The owner that raised it was alone.
+//       A begin since then has seen the word, because it has seen `fencing` (SER1), and continues only by the exchange
+//       that takes `stopped` down. A taker's exchange comes before that one, which then fails and finds the owner; or
+//       it comes after that one, and finds `stopped` down. Blocks of the language in hardware rely on `stopped` without
+//       taking the token: itm/hardware.hpp.
 #pragma once
 
 #include "core/tokens/bias.hpp"
@@ -89,10 +89,10 @@ enum class take_result : std::uint8_t {
 /// Makes d the owner, instead of an owner that has not found itself alone yet. REQUIRES: d has the irrevocable slot and
 /// runs, so that the other one waits for d.
 [[nodiscard]] take_result seize_serial_token(descriptor& d) noexcept;
-/// Notes that d, which has taken the token quietly, has fenced heavily since.
+/// Notes that d, which has taken the token with the result begins_unfenced, has fenced heavily since.
 void note_begins_have_fenced(const descriptor& d) noexcept;
 
-/// Makes the next take by d count as frequent, so that the world stands still when that owner ends.
+/// Makes the next take by d count as frequent, so that the world is stopped when that owner ends.
 void mark_serial_frequent(descriptor& d) noexcept;
 
 /// Finishes the begin of d, which has found no owner in `token`, although that is not 0. Returns false if there may be

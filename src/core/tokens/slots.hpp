@@ -6,7 +6,7 @@
 // A transaction removes its marks before it vacates its slot. So if an orec still carries a mark after the occupant's
 // state was read, that state belongs to the transaction that made the mark.
 //
-// A waiter joins the waiting list (`row`) of its kind of slot, and sleeps on a word of its own:
+// A waiter joins the waiting list of its kind of slot, and sleeps on a word of its own:
 //
 //   releaser:  is `wanted` up? No:  slot = free; reads `wanted` again
 //                              Yes: (lock) slot = free; calls the first of the list, if no waiter is looking
@@ -15,10 +15,10 @@
 //
 // The first transaction that comes takes a free slot. So a running thread need not wait, between two transactions,
 // until another thread has woken up. But one waiter at a time is about to look. A waiter that has looked in vain
-// tries_before_hand_over times is handed the next slot of its kind that is released, even if another waiter is looking.
-// So a release wakes at most one thread, and every waiter gets a slot. The occupant of a slot may need something that a
-// waiter holds. The occupant then calls that waiter forward: the waiter moves to the front of the list, and counts as
-// one that has looked in vain often enough.
+// `tries_before_hand_over` times is handed the next slot of its kind that is released, even if another waiter is
+// looking. So a release wakes at most one thread, and every waiter gets a slot. The occupant of a slot may need
+// something that a waiter holds. The occupant then calls that waiter forward: the waiter moves to the front of the
+// list, and counts as one that has looked in vain often enough.
 //
 // Invariants
 //   SLT1  outside of the lock, `wanted` is up if the list is not empty, and no waiter is looking or the first is due
@@ -27,8 +27,8 @@
 //       the waiter does the reverse, all seq_cst
 //   SLT3  a waiter that finds a slot calls the next of the list if another slot is free: only one waiter was called,
 //       however many slots were released before it looked
-//   SLT4  a waiter that gives up leaves the list after it has looked, under the same lock: no slot for which it was
-//       called is free
+//   SLT4  a waiter that stops waiting leaves the list after it has looked, under the same lock: no slot for which it
+//       was called is free
 //   SLT5  a slot that is handed over passes from one occupant to the next without being free in between. The releaser
 //       stores the word for the new occupant, which acquires the word with the lock, before any action in that slot
 //   So while a slot is free and the list is not empty, a waiter is about to look: the last one that looked in vain

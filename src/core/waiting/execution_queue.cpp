@@ -8,12 +8,12 @@ namespace tutti::core {
 
 void enqueue(execution_queue& where, descriptor& self, std::optional<base::deadline> until) noexcept {
     self.run.queued = true;
-    // From now on other contexts must treat the execution as one that goes on, although it has not begun. They do so if
-    // one of its attempts has been defeated (is_settled in waiting.cpp). Without such an attempt, its present number
-    // goes to an attempt that never runs.
+    // From now on other contexts must treat the execution as one that continues, although it has not begun. They do so
+    // if one of its attempts has been defeated (has_execution_ended in waiting.cpp). Without such an attempt, its
+    // present number goes to an attempt that never runs.
     if (!std::exchange(self.run.was_defeated, true)) {
         self.first_defeat.store(self.own_sequence, std::memory_order_relaxed);
-        self.last_defeat.store(self.own_sequence, std::memory_order_release);  // partner: is_settled
+        self.last_defeat.store(self.own_sequence, std::memory_order_release);  // partner: has_execution_ended
         ++self.own_sequence;
     }
     // Names are compared for equality only. Two executions of one descriptor have the same name if 2^44 of its

@@ -52,10 +52,10 @@ void wait_until(descriptor& self, descriptor& other, word seen, std::optional<ba
     self.shows_wait_for.store(nullptr, std::memory_order_relaxed);
 }
 
-/// Returns true if the execution whose attempt `other` was in when its state read `seen` has committed or been given
-/// up. May return true too early if on_abort handlers run transactions of their own between two attempts; otherwise
-/// exact.
-bool is_settled(const descriptor& other, word seen) noexcept {
+/// Returns true if the execution whose attempt `other` was in when its state read `seen` has committed or been
+/// abandoned. May return true too early if on_abort handlers run transactions of their own between two attempts;
+/// otherwise exact.
+bool has_execution_ended(const descriptor& other, word seen) noexcept {
     const word attempt = memory::sequence_of(seen);
     const word state = other.state.load(std::memory_order_acquire);
     const word now = memory::sequence_of(state);
@@ -91,23 +91,23 @@ public:
     /// not have existed together; links found twice existed at all times between the two looks. In a true cycle nothing
     /// changes any more, so its last member finds it.
     [[nodiscard]] bool in_a_cycle() const noexcept {
-        const word once = way_back();
-        return once != 0 && way_back() == once;
+        const word once = cycle_fingerprint();
+        return once != 0 && cycle_fingerprint() == once;
     }
 
 private:
     /// Returns a fingerprint of the links from `other` to self, or 0 if the links do not lead to self. A waiter whose
     /// awaited execution has ended is about to notice that, so its link does not count.
-    [[nodiscard]] word way_back() const noexcept {
+    [[nodiscard]] word cycle_fingerprint() const noexcept {
         const descriptor* o = &other_;
         word print = 1;
         // The path may enter another cycle, until the last member of that cycle finds it. So the loop makes at most as
         // many hops as there are contexts.
-        for (std::uint32_t hops = memory::status_records(); hops != 0; --hops) {
+        for (std::uint32_t hops = memory::status_record_count(); hops != 0; --hops) {
             const descriptor* const next = o->waits_for.load(std::memory_order_seq_cst);
             if (next == nullptr) return 0;
             const word seen = o->waits_for_state.load(std::memory_order_relaxed);
-            if (is_settled(*next, seen)) return 0;
+            if (has_execution_ended(*next, seen)) return 0;
             print = (print * 31 + next->id) * 31 + seen;
             if (next == &self_ || is_ancestor(*next, self_)) return print | 1;
             o = next;
@@ -121,7 +121,7 @@ private:
 
 /// Returns true if the context of `self` may hold something that another execution needs before it can commit. This is
 /// so while a transaction around self runs. It is also so in an undo action or an on_abort handler, because the attempt
-/// that is undone still holds its abstract locks and possessions.
+/// that is undone still holds its abstract locks and owned resources.
 bool may_own_outside(const descriptor& self) noexcept { return runs_undo_action(self) || ancestor_runs(self); }
 
 /// Waits for one attempt, the part of wait_for_commit that such a context may wait for. An attempt always ends: it
@@ -194,7 +194,9 @@ void wait_for_commit(descriptor& self, descriptor& other, word seen, bool spinni
                      std::optional<base::deadline> until) noexcept {
     if (may_own_outside(self)) return wait_for_attempt(self, other, seen, until);
     const waiting w{self, other, seen};
-    const auto done = [&] { return is_settled(other, seen) || w.in_a_cycle() || is_interrupted_before_attempt(self); };
+    const auto done = [&] {
+        return has_execution_ended(other, seen) || w.in_a_cycle() || is_interrupted_before_attempt(self);
+    };
     std::optional<base::deadline> late = wait_limit(self);
     if (until && (!late || *until < *late)) late = until;
     if (spinning && self.hooks == nullptr) {
@@ -211,12 +213,12 @@ void wait_for_commit(descriptor& self, descriptor& other, word seen, const kerne
     {
         const waiting w{self, other, seen};
         const auto done = [&] {
-            return is_settled(other, seen) || w.in_a_cycle() || is_interrupted_before_attempt(self);
+            return has_execution_ended(other, seen) || w.in_a_cycle() || is_interrupted_before_attempt(self);
         };
         if (spin_until(done)) return;
         const std::optional<base::deadline> late = wait_limit(self);
         self.shows_wait_for.store(&other, std::memory_order_relaxed);
-        // The key is read first: if it belongs to a later execution, the awaited execution is settled already.
+        // The key is read first: if it belongs to a later execution, the awaited execution is over already.
         bool asleep = true;
         while (asleep) {
             const word on = how.key_of(other);

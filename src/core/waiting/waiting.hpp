@@ -9,17 +9,18 @@
 namespace tutti::core {
 
 /// Waits until the transaction of `other` whose state read `seen` has ended, or until `until`. Also returns when self
-/// is to end before its next attempt (`ends_here` in core/state/attempt.hpp). Spins for base::spin_ticks, then sleeps;
-/// a preemptable context switches instead. REQUIRES: self owns nothing that `other` could be waiting for, or `other`
-/// never waits (it is doomed or preparing).
+/// is to end before its next attempt (`is_interrupted_before_attempt` in core/state/attempt.hpp). Spins for
+/// base::spin_ticks, then sleeps; a preemptable context switches instead. REQUIRES: self owns nothing that `other`
+/// could be waiting for, or `other` never waits (it is doomed or preparing).
 void wait_for(descriptor& self, descriptor& other, word seen,
               std::optional<base::deadline> until = std::nullopt) noexcept;
 
 /// Waits as wait_for does, and asks `other` to show that its reads are current. Returns also when `other` has shown
-/// that. `asked_before` is the value of `other.asked` when self had published.
+/// that. `asked_before` is the value of `other.replies_requested` when self had published.
 void wait_for_current_reads(descriptor& self, descriptor& other, word seen, std::uint32_t asked_before) noexcept;
 
-/// Waits as wait_for does, and returns also when `other` lets self pass. For a self that met `other` as a whole.
+/// Waits as wait_for does, and returns also when `other` lets self pass. For a self that conflicts with the whole
+/// transaction of `other`.
 void wait_for_end_or_yield(descriptor& self, descriptor& other, word seen,
                            std::optional<base::deadline> until = std::nullopt) noexcept;
 
@@ -35,27 +36,28 @@ void wait_for_word(descriptor& self, descriptor& other, const detail::shared<wor
 /// Waits until `other` has quiesced for `published`, which it announces. REQUIRES: self runs no transaction.
 void wait_for_quiescence(descriptor& self, descriptor& other, word published) noexcept;
 
-/// Waits until `other` neither announces a publication nor settles any more, or until `until`. REQUIRES: self runs no
-/// transaction.
+/// Waits until `other` neither announces a publication nor waits for quiescence, or until `until`. REQUIRES: self runs
+/// no transaction.
 void wait_for_quiescence_end(descriptor& self, descriptor& other, base::deadline until) noexcept;
 
-/// Returns true if `other` announces a publication, or settles. Acquire: what `other` did before it stopped is visible.
+/// Returns true if `other` announces a publication, or waits for quiescence. Acquire: what `other` did before it
+/// stopped is visible.
 [[nodiscard]] inline bool has_quiescence_in_progress(const descriptor& other) noexcept {
     return other.privatizing_version.load(std::memory_order_acquire) != 0 ||
            other.pending_quiescence_waits.load(std::memory_order_acquire) != 0;
 }
 
-/// Waits as wait_for does, in the middle of a transaction. Returns also when self is asked to die, or has to become
-/// stricter to meet its deadline. `r` is null if self met `other` as a whole: then the wait also ends when `other` lets
-/// self pass.
+/// Waits as wait_for does, in the middle of a transaction. Returns also when self is asked to abort, or has to become
+/// stricter to meet its deadline. `r` is null if self conflicts with the whole transaction: then the wait also ends
+/// when `other` lets self pass.
 void wait_holding_locks(descriptor& self, descriptor& other, word seen, const orec* r, word value) noexcept;
 
-/// Waits until the execution whose attempt's state read `seen` has committed or been given up, however often it starts
-/// over. Returns earlier when that execution waits for self in the same way, directly or through others. Also returns
-/// when self has to become stricter or to end, or at `until`. A preemptable context switches meanwhile; any other spins
-/// all the time if `spinning`, and else sleeps. A self that may hold an abstract lock or a possession (an undo action,
-/// an on_abort handler) waits for that attempt only. The reason: the execution may need the lock to commit. REQUIRES:
-/// self owns no orec.
+/// Waits until the execution whose attempt's state read `seen` has committed or ended otherwise, however often it
+/// starts over. Returns earlier when that execution waits for self in the same way, directly or through others. Also
+/// returns when self has to become stricter or to end, or at `until`. A preemptable context switches meanwhile; any
+/// other spins all the time if `spinning`, and else sleeps. A self that may hold an abstract lock or an owned resource
+/// (an undo action, an on_abort handler) waits for that attempt only. The reason: the execution may need the lock to
+/// commit. REQUIRES: self owns no orec.
 void wait_for_commit(descriptor& self, descriptor& other, word seen, bool spinning,
                      std::optional<base::deadline> until = std::nullopt) noexcept;
 

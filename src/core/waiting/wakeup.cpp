@@ -21,14 +21,16 @@ constexpr unsigned woken_by_commit = 2;
 /// How many waiters a woken waiter wakes while the orec has not changed again.
 constexpr unsigned woken_by_woken = 2;
 
-/// The latest place that was drawn. The first execution to wait looks first, even if it has to wait again.
+/// The latest number that was drawn in the order of first waits. The first execution to wait checks first, even if it
+/// has to wait again.
 constinit detail::shared<std::uint64_t> last_order{0};  // 5,845 years at 100 million a second
 
 // WKP6
 constinit base::lock waiter_count_lock;
 constinit detail::shared<std::uint32_t> waiter_count{0};
 
-/// Adds `change` to the census, unless this waiter is the first to come or the last to leave. Returns true if it did.
+/// Adds `change` to the count of waiters, unless this waiter is the first to come or the last to leave. Returns true if
+/// it did.
 bool count_among_others(std::uint32_t change, std::uint32_t at_least) noexcept {
     std::uint32_t seen = waiter_count.load(std::memory_order_relaxed);
     while (seen >= at_least) {
@@ -59,7 +61,7 @@ void count_out() noexcept {
 
 }  // namespace
 
-/// The waiters whose orecs map to this bucket, in the order in which they look, and how far their wake-ups have come.
+/// The waiters whose orecs map to this bucket, in the order in which they check, and how far their wake-ups have come.
 struct waiter::bucket {
     struct change {
         const orec* target = nullptr;
@@ -73,7 +75,7 @@ struct waiter::bucket {
     watched_orec* not_woken = nullptr;
     watched_orec* last_entered = nullptr;  // the watch that was entered last
     change newest;
-    std::uint64_t newest_order = 0;  // the latest place drawn before the newest change
+    std::uint64_t newest_order = 0;  // the latest number drawn before the newest change
     change full_pass;                // the change whose chain is never cut short; number 0: none
 
     void join(watched_orec& w, std::uint64_t order) noexcept;
@@ -110,8 +112,8 @@ waiter::bucket& waiter::bucket_of(const orec* r) noexcept {
 void waiter::bucket::join(watched_orec& w, std::uint64_t order) noexcept {
     w.since = newest.number;
     w.order = order;
-    // The list is ordered by place. A waiter that has looked and waits again usually belongs behind the one that did so
-    // before it.
+    // The list is ordered by `order`. A waiter that has looked and waits again usually belongs behind the one that did
+    // so before it.
     watched_orec* previous = last == nullptr || order > last->order ? last : last_entered;
     while (previous != nullptr && previous->order > order) previous = previous->previous;
     watched_orec* after = previous != nullptr ? previous->next : first;
@@ -144,11 +146,11 @@ void waiter::bucket::wake_next(const change& c, unsigned at_most, sleepers& woke
         // away.
         leave(*w);
         if (w->owner->wake_soon(woken)) {
-            w->owes = c.number;
+            w->must_pass_on = c.number;
             --at_most;
         }
     }
-    // All have been woken, here or by waiters that owed the wake-up.
+    // All have been woken, here or by waiters that had to pass the wake-up on.
     if (full_pass.number == c.number && at_most != 0) full_pass = {};
 }
 
@@ -197,7 +199,7 @@ waiter::~waiter() {
         sleepers woken;
         const base::lock_guard guard{b.lock};
         b.leave(w);
-        if (w.owes != 0 && !injected(fault::skip_next_wake_up)) b.pass_on({w.target, w.owes}, woken);
+        if (w.must_pass_on != 0 && !injected(fault::skip_next_wake_up)) b.pass_on({w.target, w.must_pass_on}, woken);
     }
     count_out();
 }

@@ -6,7 +6,7 @@
      TUTTI_WRAPPED(size, name)           the function, whose name has `size` characters
      TUTTI_BUILTIN(size, name)           the function, and GCC's builtin of that name, which GCC itself calls
      TUTTI_CLONE_OF_BUILTIN(size, name)  only the builtin
-     TUTTI_PURE(name)                    a function that does not touch the program's memory: called directly
+     TUTTI_PURE(name)                    a function that does not access the program's memory: called directly
      TUTTI_PURE_BUILTIN(name)            GCC's builtin of that name: called directly
      TUTTI_OVERLOADED(size, name, type, parameters, arguments)
                                          in C++, a function that the C library has once for `type*` and once for

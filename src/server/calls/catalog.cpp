@@ -19,17 +19,17 @@ bool is_printable(char c) noexcept { return c > ' ' && c < 127; }
 void catalog::add(procedure p) {
     if (p.name.empty() || p.name.size() > 100 || !std::ranges::all_of(p.name, is_printable)) {
         throw registration_error{"the name of procedure '" + p.name +
-                                 "' is not 1 to 100 printable characters without blanks"};
+                                 "' must be 1 to 100 printable characters without blanks"};
     }
     if (is_call_option(p.name))
-        throw registration_error{"procedure '" + p.name + "' is named like an option of a call"};
+        throw registration_error{"procedure '" + p.name + "' has the name of an option of CALL"};
     if (by_name_.contains(p.name)) throw registration_error{"procedure '" + p.name + "' is registered twice"};
     if (p.options.priority < 0 || p.options.priority > highest_priority) {
         throw registration_error{"the priority of procedure '" + p.name + "' is " + std::to_string(p.options.priority) +
                                  ", which is not from 0 to " + std::to_string(highest_priority)};
     }
     if (p.options.max_client_priority < 0 || p.options.max_client_priority > highest_priority) {
-        throw registration_error{"the highest priority that clients may bring to procedure '" + p.name + "' is " +
+        throw registration_error{"the maximum priority that clients may set for procedure '" + p.name + "' is " +
                                  std::to_string(p.options.max_client_priority) + ", which is not from 0 to " +
                                  std::to_string(highest_priority)};
     }
@@ -60,7 +60,8 @@ void catalog::at_snapshot(std::string name, std::function<void(snapshot_writer&)
 cluster::node& catalog::cluster() const {
     if (cluster_ == nullptr) {
         throw registration_error{
-            "these procedures use objects of a cluster, and the server belongs to none: give tutti serve --cluster and "
+            "these procedures use objects of a cluster, and the server is not on a cluster node: give tutti serve "
+            "--cluster and "
             "the configuration of its node (settings::cluster in a program)"};
     }
     return cluster_->node();

@@ -49,7 +49,7 @@ public:
     [[nodiscard]] int max_default_priority() const noexcept;
 
     void set(std::string name, std::string value) { settings_.insert_or_assign(std::move(name), std::move(value)); }
-    /// Ends the registration, and adds the entry that stands for several calls that run as one transaction. REQUIRES:
+    /// Ends the registration, and adds the entry for several calls that run as one transaction (EXEC). REQUIRES:
     /// called once.
     void close();
     /// Returns that entry; null before close().

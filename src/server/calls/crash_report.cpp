@@ -56,7 +56,7 @@ void report_location(log_line& begun, const timed_call& c, const settings& how) 
     try {
         how.log_callback(severity::warning, std::string{begun.text()});
     } catch (const std::bad_alloc&) {
-        base::write_emergency_message("tutti: there is no memory to name a call that keeps its worker\n");
+        base::write_emergency_message("tutti: out of memory while reporting a call that blocks its worker\n");
     }
 }
 
@@ -113,13 +113,14 @@ void catch_crashes() noexcept {
 
 void report_unstoppable_call(const timed_call& c, std::chrono::nanoseconds limit, const settings& how) noexcept {
     log_line text;
-    text << "a call past its time limit of " << milliseconds_of(limit) << " ms cannot be ended, and keeps its worker:";
+    text << "a call past its time limit of " << milliseconds_of(limit)
+         << " ms cannot be interrupted, and blocks its worker:";
     report_location(text, c, how);
 }
 
 void report_stuck_call(const timed_call& c, std::chrono::nanoseconds time, const settings& how) noexcept {
     log_line text;
-    text << "a call has kept its worker for " << milliseconds_of(time) << " ms:";
+    text << "a call has blocked its worker for " << milliseconds_of(time) << " ms:";
     report_location(text, c, how);
 }
 

@@ -19,12 +19,12 @@ void catch_crashes() noexcept;
 
 class timed_call;
 
-/// Tells the operator (settings::notice) that a call exceeds its time limit, and how to find out where it runs.
+/// Logs that a call exceeds its time limit, and how to find out where it runs.
 void report_unstoppable_call(const timed_call& c, std::chrono::nanoseconds limit, const settings& how) noexcept;
-/// Tells the operator the same of a call that has occupied its worker for `time`.
+/// Logs the same for a call that has blocked its worker for `time`.
 void report_stuck_call(const timed_call& c, std::chrono::nanoseconds time, const settings& how) noexcept;
 
-/// Returns how often to look for calls that have occupied their worker for `time`.
+/// Returns how often to check for calls that have blocked their worker for `time`.
 [[nodiscard]] constexpr std::chrono::nanoseconds stuck_check_period(std::chrono::nanoseconds time) noexcept {
     return std::clamp<std::chrono::nanoseconds>(time / 4, std::chrono::milliseconds{10}, std::chrono::seconds{1});
 }

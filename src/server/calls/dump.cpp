@@ -48,7 +48,7 @@ public:
         to_.put(std::move(piece));
         ++count_;
     }
-    /// Makes the sink drop the pieces that were taken back.
+    /// Makes the sink drop the pieces that were removed.
     void catch_up() {
         if (std::exchange(is_behind_, false)) to_.truncate(count_);
     }
@@ -88,10 +88,10 @@ void dump(const catalog& procedures, snapshot_sink& to) {
 
 std::pair<std::string_view, std::string_view> name_and_bytes(std::string_view piece) {
     std::uint32_t length = 0;
-    if (piece.size() < sizeof length) throw std::runtime_error{"a piece of the snapshot is too short"};
+    if (piece.size() < sizeof length) throw std::runtime_error{"the snapshot is damaged: a piece is too short"};
     std::memcpy(&length, piece.data(), sizeof length);
     piece.remove_prefix(sizeof length);
-    if (piece.size() < length) throw std::runtime_error{"a piece of the snapshot is too short"};
+    if (piece.size() < length) throw std::runtime_error{"the snapshot is damaged: a piece is too short"};
     return {piece.substr(0, length), piece.substr(length)};
 }
 

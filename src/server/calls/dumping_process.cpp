@@ -110,9 +110,9 @@ private:
         const auto timeout = std::chrono::milliseconds{max_silence};
         const int ready = ::poll(&one, 1, static_cast<int>(timeout.count()));
         if (ready == 0) {
-            throw std::runtime_error{"the process that writes it has put nothing for " +
+            throw std::runtime_error{"the process that writes it has written nothing for " +
                                      std::to_string(max_silence.count()) +
-                                     " minutes, and was ended. Does a dump wait for a lock that another thread had?"};
+                                     " minutes, and was killed. Does a dump wait for a lock that another thread held?"};
         }
         const ::ssize_t some = ::read(from_, buffer_.data(), buffer_.size());
         if (some < 0 && errno == EINTR) return fill();
@@ -188,7 +188,7 @@ void be_a_child_of(::pid_t parent) noexcept {
         } catch (const std::exception& e) {
             out.fail(e.what());
         } catch (...) {
-            out.fail("a dump has thrown what is no std::exception");
+            out.fail("a dump threw something that is not a std::exception");
         }
     } catch (...) {
         // There is no memory for the message.
@@ -207,7 +207,7 @@ dumping_process::~dumping_process() {
 
 bool dumping_process::start(base::deadline until, api::quiescent_action& first) {
     int ends[2];
-    if (::pipe2(ends, O_CLOEXEC) != 0) throw std::runtime_error{"there is no pipe: " + words_of(errno)};
+    if (::pipe2(ends, O_CLOEXEC) != 0) throw std::runtime_error{"cannot create a pipe: " + words_of(errno)};
     static_cast<void>(::fcntl(ends[1], F_SETPIPE_SZ, bytes_of_pipe));
     const ::pid_t parent = ::getpid();
     std::optional<::pid_t> child;
@@ -227,11 +227,8 @@ bool dumping_process::start(base::deadline until, api::quiescent_action& first) 
     if (!child || *child < 0) {
         ::close(ends[0]);
         if (!child) return false;
-        throw std::runtime_error{
-            "the process cannot be copied (fork): " + words_of(error) +
-            (error == ENOMEM ? ". The system must let a process be copied whose memory is not free a second time: "
-                               "vm.overcommit_memory=1"
-                             : "")};
+        throw std::runtime_error{"cannot fork: " + words_of(error) +
+                                 (error == ENOMEM ? ". Allow memory overcommit: vm.overcommit_memory=1" : "")};
     }
     pipe_ = ends[0];
     const std::scoped_lock lock{mutex_};
@@ -260,15 +257,15 @@ void dumping_process::reap(int& status) noexcept {
 void dumping_process::throw_exit_status() {
     int status = -1;
     reap(status);
-    std::string how = "ended without a word";
+    std::string how = "ended without a status";
     if (status != -1 && WIFSIGNALED(status)) {
         const int signal = WTERMSIG(status);
-        how = "was ended by signal " + std::to_string(signal) + " (" + ::sigdescr_np(signal) + ")" +
-              (signal == SIGKILL ? ", as the system does where memory runs out" : "");
+        how = "was killed by signal " + std::to_string(signal) + " (" + ::sigdescr_np(signal) + ")" +
+              (signal == SIGKILL ? ", probably because the system ran out of memory" : "");
     } else if (status != -1 && WIFEXITED(status)) {
-        how = "ended with status " + std::to_string(WEXITSTATUS(status));
+        how = "exited with status " + std::to_string(WEXITSTATUS(status));
     }
-    throw std::runtime_error{"the process that was to write it " + how};
+    throw std::runtime_error{"the process that writes it " + how};
 }
 
 std::uint64_t dumping_process::read_into(snapshot_sink& to) {

@@ -1,15 +1,15 @@
 // A copy of this process that dumps the data as of one instant, while calls continue here.
 //
-// DMP1  The process is copied while no transaction runs (api/forking.hpp). So the copy contains the effects of all calls
-//     that have drawn a position, and of no later call. Calls stop for the duration of the fork.
-// DMP2  The child has one thread, the one that forked. It may allocate memory, because glibc makes the heap usable after
-//     a fork, and it may run transactions. It opens no file of the log, which SQLite forbids in a copy. It writes the
-//     pieces to a pipe, and a thread of the parent adds them to the log.
+// DMP1  The process is copied while no transaction runs (api/forking.hpp). So the copy contains the effects of all
+//       calls that have reserved a position, and of no later call. Calls stop for the duration of the fork.
+// DMP2  The child has one thread, the one that forked. It may allocate memory, because glibc makes the heap usable
+//       after a fork, and it may run transactions. It opens no file of the log, which SQLite forbids in a copy. It
+//       writes the pieces to a pipe, and a thread of the parent adds them to the log.
 // DMP3  The child ends with _exit, so it runs no function that was registered for the end of the process. It is killed
-//     when the parent's thread that made it ends. It has no sockets, so a client that the server disconnects notices
-//     that at once.
+//       when the parent's thread that made it ends. It has no sockets, so a client that the server disconnects notices
+//       that at once.
 // DMP4  The pieces count only if the child reports at its end that it has put all of them. Any other end of the child
-//     only costs the parent this attempt. Examples are an out-of-memory kill, or a crash in a dump.
+//       only costs the parent this attempt. Examples are an out-of-memory kill, or a crash in a dump.
 //
 // Memory: the pages that either process changes meanwhile. docs/server-operation.md has figures.
 #pragma once

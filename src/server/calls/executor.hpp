@@ -2,19 +2,19 @@
 //
 // The states of a job, as its owner sees them:
 //
-//   mine -> submit -> the executor's -> run() begins -> the end of run() gives it back -> mine
+//   mine -> submit -> the executor's -> run() begins -> the end of run() returns it -> mine
 //     ^                    |
-//     +--- reject() ----+  it found no room, or gave way, according to some submit()
+//     +----- reject() -----+  there was no room, or a more urgent job replaced it, according to some submit()
 //
 // EXE1  A submitted job either runs exactly once, or is returned by a submit(), which may be that of another job. A run
-//     may end in on_termination(). If the system gives an executor no thread that it needs for a run, the executor calls
-//     reject() instead.
-// EXE2  The executor no longer touches a job after its run() has given it back, or a submit() has returned it.
+//       may end in on_termination(). If the system gives an executor no thread that it needs for a run, the executor
+//       calls reject() instead.
+// EXE2  The executor no longer touches a job after its run() has returned it, or a submit() has returned it.
 // EXE3  Jobs begin in the order of their priority, then of their deadline (no deadline is last), then of their
-//     submission.
-// EXE4  If the queue is full, a new job replaces the queued job that would begin last, if that job has a lower priority.
-//     Otherwise the new job itself is refused. A job never gives way to one of its own priority. So the jobs that are
-//     given up would have been refused if the others had come first.
+//       submission.
+// EXE4  If the queue is full, a new job replaces the queued job that would begin last, if that job has a lower
+//       priority. Otherwise the new job itself is refused. A job of the same priority never replaces it. So the removed
+//       jobs would have been refused if the others had come first.
 #pragma once
 
 #include <array>
@@ -43,14 +43,14 @@ public:
 
     /// Does the work. Its last step may destroy the job.
     virtual void run() noexcept = 0;
-    /// Runs instead of the rest of run(), which was given up because its stack overflowed. The objects that run()
+    /// Runs instead of the rest of run(), which was abandoned because its stack overflowed. The objects that run()
     /// worked on may be half done, and must not be used again. Ends like run().
     virtual void on_termination() noexcept = 0;
     /// Called by the thread whose submit() returned the job, or instead of run() by an executor that lacks a thread.
     /// Ends like run(). Runs on any thread, even one that runs another job; must not block.
     virtual void reject() noexcept = 0;
 
-    /// Marks the job as stranded. The executor calls it before it interrupts the job's transaction
+    /// Marks the job as interrupted by the shutdown. The executor calls it before it interrupts the job's transaction
     /// (executor::end_waits).
     void interrupt_at_shutdown() noexcept { is_interrupted_at_shutdown_.store(true, std::memory_order_relaxed); }
     [[nodiscard]] bool is_interrupted_at_shutdown() const noexcept {
@@ -64,10 +64,10 @@ public:
     instant due = no_deadline;
     // if all workers run such jobs, one of them is expected to be free before an interruption pays off
     bool is_short = false;
-    // waits for brief jobs, if any run; its submitter calls executor::tick_overdue
+    // waits for short jobs, if any run; its submitter calls executor::tick_overdue
     bool waits_for_short = false;
     void* executor_data = nullptr;  // the executor's: runs the job, or ran it before
-    unsigned interruptions = 0;     // the executor's: number of times that it gave way to more urgent jobs
+    unsigned interruptions = 0;     // the executor's: number of times that more urgent jobs preempted it
     const char* name = "";          // name of its procedure, for tools; lives as long as the executor
 
 protected:
@@ -92,7 +92,7 @@ struct load {
     std::array<std::size_t, priority_levels> queued{};  ///< accepted and not begun, by priority
     std::size_t running = 0;
     std::size_t capacity = 0;  ///< maximum number of waiting and parked jobs
-    /// Accepted jobs that gave way to more urgent ones since the start, by their priority.
+    /// Accepted jobs that more urgent ones replaced since the start, by their priority.
     std::array<std::uint64_t, priority_levels> shed{};
 
     // Only of an executor that preempts.
@@ -100,9 +100,9 @@ struct load {
     std::size_t parked = 0;     ///< begun, and waiting for another transaction or in `retry`
     std::uint64_t preemptions = 0, priority_boosts = 0, parkings = 0;  ///< since the start
     std::uint64_t ticks_by_signal = 0,
-                  ticks_by_kernel = 0;        ///< ticks that came as a signal, and from the kernel module
+                  ticks_by_kernel = 0;        ///< ticks delivered by signals, and by the kernel module
     std::uint64_t ticks_deferred = 0;         ///< of both, those at a place where switching is not allowed
-    std::uint64_t priority_inheritances = 0;  ///< loans of a waiter's priority
+    std::uint64_t priority_inheritances = 0;  ///< times that a job inherited a waiter's priority
 
     /// Returns true if a new job finds no room, unless less urgent jobs wait. Jobs that wait in `retry` take up room,
     /// too.
@@ -123,15 +123,15 @@ public:
     static constexpr unsigned no_limit = ~0U;
     /// Accepts jobs as far as there is room (EXE4). Returns the jobs that will not run, for which the caller must call
     /// reject(). The result overwrites the first elements of `jobs`, and may contain jobs that other threads
-    /// submitted. The executor wakes at most `max_wakeups` sleeping workers. They and the workers that are awake run the
-    /// jobs one after the other, or until `wake_worker`. Any thread may call it.
+    /// submitted. The executor wakes at most `max_wakeups` sleeping workers. They and the workers that are awake run
+    /// the jobs one after the other, or until `wake_worker`. Any thread may call it.
     [[nodiscard]] virtual std::span<job*> submit(std::span<job*> jobs, unsigned max_wakeups = no_limit) noexcept = 0;
 
     /// Wakes workers for jobs that have not begun, as many as there are jobs. Without any job, an idle worker returns
     /// to its idle_work. Any thread may call it.
     virtual void wake_worker() noexcept = 0;
 
-    /// Returns true if patient jobs may wait for the end of others.
+    /// Returns true if jobs with `waits_for_short` may wait for the end of others.
     [[nodiscard]] virtual bool has_skipped_workers() const noexcept { return false; }
     /// Interrupts the least urgent job in favour of a job that has waited since before the previous such call. Any
     /// thread may call it.
@@ -139,18 +139,18 @@ public:
 
     /// Aborts the transaction that `which` runs, if it runs one, at its next access. Throws tutti::interrupted from it
     /// instead of running it again. The caller may have to repeat this, because a transaction that begins at that
-    /// moment is not affected. Any thread may call it. REQUIRES: run() of `which` has not given it back, or its owner
+    /// moment is not affected. Any thread may call it. REQUIRES: run() of `which` has not returned it, or its owner
     /// has not used it again since.
     virtual void interrupt(job& which) noexcept = 0;
 
     /// Does the same if that transaction sleeps in `retry`; otherwise does nothing. REQUIRES: as interrupt.
     virtual void interrupt_sleeper(job& which) noexcept = 0;
 
-    /// Gives up `which` in the middle of its run, as soon as that is possible. The run then ends by on_termination(). This may
-    /// never take effect. Any thread may call it. REQUIRES: as interrupt.
+    /// Terminates `which` in the middle of its run, as soon as that is possible. The run then ends by on_termination().
+    /// This may never take effect. Any thread may call it. REQUIRES: as interrupt.
     virtual void terminate_in_place(job& which) noexcept = 0;
 
-    /// Returns the unique number of the current turn of `which` on a worker, or 0. It is 0 if the job has not begun,
+    /// Returns the unique number of the current run of `which` on a worker, or 0. It is 0 if the job has not begun,
     /// waits in `retry` or for a transaction, or was interrupted by another job. Any thread may call it. REQUIRES: as
     /// interrupt.
     [[nodiscard]] virtual std::uint64_t run_number_of(job& which) noexcept = 0;

@@ -35,7 +35,7 @@ std::unique_ptr<executor> make_executor(execution chosen, const settings& how, u
         return std::make_unique<preemptive_executor>(workers, how.max_queued_calls, how.preemption, procedures,
                                                      recorder, idle);
 #else
-        throw std::invalid_argument{"this build preempts nothing: that needs x86-64, and no ThreadSanitizer"};
+        throw std::invalid_argument{"this build does not support preemption: it needs x86-64, without ThreadSanitizer"};
 #endif
     }
     return std::make_unique<thread_pool>(workers, how.max_queued_calls, recorder, idle);

@@ -113,11 +113,10 @@ void forwarding::end_unknown(timed_call& c, unsigned node) noexcept {
     unknown_.fetch_add(1, std::memory_order_relaxed);
     std::string answer;
     try {
-        reply{answer, c.what.spoken}.error(code_of(call_outcome::outcome_unknown),
-                                           c.what.entry->definition.name + ": the server of node " +
-                                               std::to_string(node) +
-                                               " went when it had been asked to run it: whether it has run is not "
-                                               "known. Look before it is called again");
+        reply{answer, c.what.spoken}.error(
+            code_of(call_outcome::outcome_unknown),
+            c.what.entry->definition.name + ": the server of node " + std::to_string(node) +
+                " was lost after the call was forwarded to it: the call may have run. Check before you repeat it");
     } catch (...) {
         answer = "-INDOUBT .\r\n";  // no memory for the text; any string has room for these few bytes
     }
@@ -221,8 +220,8 @@ void forwarding::run(unsigned from, std::uint64_t number, cluster::forwarded_cal
     invocation i{.entry = which, .how = {}, .spoken = what.resp3 ? protocol::resp3 : protocol::resp2};
     i.how.priority = what.priority;
     if (what.due_in_us != 0) {
-        constexpr std::int64_t longest = microseconds{std::chrono::hours{24 * 366}}.count();
-        i.due = std::chrono::steady_clock::now() + microseconds{std::clamp(what.due_in_us, -longest, longest)};
+        constexpr std::int64_t max_due = microseconds{std::chrono::hours{24 * 366}}.count();
+        i.due = std::chrono::steady_clock::now() + microseconds{std::clamp(what.due_in_us, -max_due, max_due)};
         i.how.deadline = i.due;
     }
     try {
@@ -249,9 +248,9 @@ void forwarding::send_reply(unsigned to, std::uint64_t number, std::string_view 
         } else {
             made.outcome = static_cast<std::uint8_t>(call_outcome::exception);
             reply{made.reply, spoken}.error(code_of(call_outcome::exception),
-                                            "it has run, on another server, and its answer of " +
+                                            "it ran on another server, but its answer of " +
                                                 std::to_string(bytes.size()) +
-                                                " bytes is longer than a message between nodes may be");
+                                                " bytes exceeds the maximum size of a message between nodes");
         }
     } catch (const std::bad_alloc&) {
         made.reply.clear();  // without an answer, its client gets INDOUBT

@@ -5,14 +5,14 @@
 //   mine -> offer() takes it -> sent -> ran ----------------------> end_without_run() -> mine
 //                                   \-> declined ---> the executor's, as if it had never been offered
 //                                   \-> elsewhere --> sent once more, to the server it names -> ran, or declined
-//                                   \-> the node is gone -> INDOUBT -> mine
+//                                   \-> the node is lost -> INDOUBT -> mine
 //
 // FWD1  A call is sent to a second server, or run here, only if the first server has not run it. The first server has
-//     said so, or the bytes were not sent. So a call runs at most once. It is unknown whether a call has run only if a
-//     node is gone that was sent the call and has not answered.
+//       said so, or the bytes were not sent. So a call runs at most once. It is unknown whether a call has run only if
+//       a node is lost that was sent the call and has not answered.
 // FWD2  A server that receives a call either runs it or says that it does not. It does not forward the call.
 // FWD3  The thread that takes a call out of `sent_` ends the call, or sends it again. No other thread touches the call
-//     after offer().
+//       after offer().
 //
 // Thread safety: all members are thread-safe.
 #pragma once
@@ -44,7 +44,7 @@ public:
                       std::function<void(std::string_view, call_outcome)> then) = 0;
     /// Ends the call if it sleeps in `retry`, now or later.
     virtual void cancel(call_origin which, bool stranded) noexcept = 0;
-    /// Does the same for all calls of a node that is gone.
+    /// Does the same for all calls of a lost node.
     virtual void cancel_all_of(unsigned node) noexcept = 0;
 
 protected:
@@ -55,7 +55,7 @@ struct forwarding_statistics {
     std::uint64_t forwarded = 0;  ///< run by another server
     std::uint64_t received = 0;   ///< run here for other servers
     std::uint64_t declined = 0;   ///< sent, but run here in the end
-    std::uint64_t unknown = 0;    ///< sent to a node that went away before it answered
+    std::uint64_t unknown = 0;    ///< sent to a node that was lost before it answered
     std::uint64_t awaited = 0;    ///< current number: sent, and not answered
 };
 
@@ -88,7 +88,7 @@ private:
         cluster::object_id routing_object;
         // false: the sending thread still uses the call, and ends it if necessary
         bool is_sent = false;
-        bool is_lost = false;  // the node went away meanwhile
+        bool is_lost = false;  // the node was lost meanwhile
         bool is_cancelled = false;
         bool no_redirect = false;
     };

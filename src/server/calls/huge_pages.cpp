@@ -57,7 +57,7 @@ std::vector<range> ranges_of_memory() {
     return all;
 }
 
-/// Tells which pages are in use.
+/// Shows which pages are in use.
 class page_map {
 public:
     page_map() : file_{::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC)} {}
@@ -93,8 +93,8 @@ void collapse_into_huge_pages(const std::function<bool()>& is_over) {
         for (std::uintptr_t at = r.begin; at < r.end; at += huge) {
             if (!used.is_dense(at)) continue;
             bytes += huge;
-            const bool goes_on = !dense.empty() && dense.back().end == at && at - dense.back().begin < in_one_call;
-            if (goes_on) dense.back().end += huge;
+            const bool is_adjacent = !dense.empty() && dense.back().end == at && at - dense.back().begin < in_one_call;
+            if (is_adjacent) dense.back().end += huge;
             else dense.push_back({at, at + huge});
         }
     }

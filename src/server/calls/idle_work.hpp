@@ -1,5 +1,5 @@
 // Work that an idle worker may do for other threads instead of sleeping. The worker does it on its thread's own stack,
-// between two jobs. This work is not preempted, so it has to be short, or check often whether the worker is wanted.
+// between two jobs. This work is not preempted, so it has to be short, or check often whether a job needs the worker.
 #pragma once
 
 #include <atomic>
@@ -9,13 +9,14 @@
 
 namespace tutti::server {
 
-/// Tells a worker that does idle work whether it is wanted back.
+/// Shows a worker that does idle work whether a job needs it.
 class idle_wakeup {
 public:
     idle_wakeup(const std::atomic<std::uint32_t>& wakeup_word, std::uint32_t seen, base::deadline next) noexcept
         : until{next}, wakeup_word_{wakeup_word}, seen_{seen} {}
-    /// Returns true if the worker is wanted. Sequentially consistent. Suppose that a thread rings the bell and then
-    /// calls `idle_work::wake`. Either this function sees the bell, or the recall sees every store before this call.
+    /// Returns true if a job needs the worker. Sequentially consistent. Suppose that a thread changes the wake-up word
+    /// and then calls `idle_work::wake`. Either this function sees the change, or `wake` sees every store before this
+    /// call.
     [[nodiscard]] bool is_requested() const noexcept { return wakeup_word_.load(std::memory_order_seq_cst) != seen_; }
 
     /// The time at which the worker has something to do in any case; the end of the clock: never.
@@ -28,10 +29,10 @@ private:
 
 class idle_work {
 public:
-    /// Does idle work on a worker's thread. Returns soon after the worker is wanted, and after `until`. Returns false
+    /// Does idle work on a worker's thread. Returns soon after a job needs the worker, and after `until`. Returns false
     /// if there is nothing to do, so the worker may sleep.
     virtual bool run_idle(const idle_wakeup& of) noexcept = 0;
-    /// Ends the sleep of a worker that is in `run_idle`, and whose bell has been rung. Any thread may call it.
+    /// Ends the sleep of a worker that is in `run_idle`, and whose wake-up word has changed. Any thread may call it.
     virtual void wake() noexcept = 0;
 
 protected:

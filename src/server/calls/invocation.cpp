@@ -57,17 +57,17 @@ call_outcome explain(const job& of, const std::string& name, bool passed, reply&
     } catch (const bad_argument& e) {
         return error(call_outcome::argument, e.what());
     } catch (const tutti::stack_overflow_error&) {
-        return error(call_outcome::stack_overflow, "its stack did not suffice; its transaction was rolled back");
+        return error(call_outcome::stack_overflow, "stack overflow; its transaction was rolled back");
     } catch (const tutti::interrupted&) {
         if (of.is_interrupted_at_shutdown()) {
             return error(call_outcome::stranded,
-                         "the server is ending, and nothing was left that could wake it from `retry`");
+                         "the server is shutting down, and no running call can wake it from `retry`");
         }
         if (of.abandon_flag())
-            return error(call_outcome::client_gone, "its client has gone, and it was waiting in `retry`");
+            return error(call_outcome::client_gone, "its client disconnected while it waited in `retry`");
         return error(call_outcome::timeout, "it ran for longer than its time limit and was cancelled");
     } catch (const tutti::deadline_missed&) {
-        return error(call_outcome::deadline, "it could not meet its deadline");
+        return error(call_outcome::deadline, "it cannot meet its deadline");
     } catch (const tutti::cancelled&) {
         return error(call_outcome::cancelled, "it cancelled its transaction");
     } catch (const tutti::unreachable_error& e) {
@@ -205,7 +205,7 @@ bool accepts_arguments(const procedure_entry& which, std::size_t arguments, repl
     if (p.max_arguments > p.min_arguments)
         wanted += p.max_arguments > 1000 ? " or more" : " to " + std::to_string(p.max_arguments);
     to.error(code_of(call_outcome::argument),
-             p.name + ": it takes " + wanted + " arguments and was given " + std::to_string(arguments));
+             p.name + ": wrong number of arguments: expected " + wanted + ", got " + std::to_string(arguments));
     return false;
 }
 
@@ -264,7 +264,7 @@ void run_again(const invocation& i, const call& how, std::span<const std::string
     try {
         tutti::atomically([&](tutti::tx&) { run_parts(i, how, arguments, answer, at); });
     } catch (const tutti::interrupted&) {
-        throw std::runtime_error{"it waits, or takes too long"};
+        throw std::runtime_error{"it waits in `retry`, or exceeds its time limit"};
     } catch (const std::exception&) {
         throw;
     } catch (const abi::__forced_unwind&) {
@@ -280,7 +280,8 @@ call_outcome answer_unsaved(const invocation& i, const std::string& why, std::st
     try {
         reply{answer, i.spoken}.error(
             code_of(call_outcome::unsaved),
-            i.entry->definition.name + ": it has run, but what it did or saw may not outlive the server: " + why);
+            i.entry->definition.name +
+                ": it ran, but its effects and the data that it read may be lost in a crash: " + why);
     } catch (...) {
         answer = "-UNSAVED .\r\n";  // as in `run`
     }
@@ -290,11 +291,10 @@ call_outcome answer_unsaved(const invocation& i, const std::string& why, std::st
 call_outcome answer_unreplicated(const invocation& i, std::string& answer) noexcept {
     answer.clear();
     try {
-        reply{answer, i.spoken}.error(
-            code_of(call_outcome::unreplicated),
-            i.entry->definition.name +
-                ": it has run and is in the log here, but too few followers had it in time; it may get lost with this "
-                "server");
+        reply{answer, i.spoken}.error(code_of(call_outcome::unreplicated),
+                                      i.entry->definition.name +
+                                          ": it ran and is in this server's log, but not enough followers had it "
+                                          "before the timeout; it may be lost with this server");
     } catch (...) {
         answer = "-UNSAVED .\r\n";  // as in `run`: also true, and short enough
     }
@@ -314,10 +314,10 @@ call_outcome answer_refused(const invocation& i, call_outcome why, std::string& 
 call_outcome answer_stack_overflow(const invocation& i, std::string& answer) noexcept {
     answer.clear();
     try {
-        reply{answer, i.spoken}.error(code_of(call_outcome::stack_overflow),
-                                      i.entry->definition.name +
-                                          ": its stack did not suffice; it was ended where it stood, and "
-                                          "what it held outside of transactions is lost");
+        reply{answer, i.spoken}.error(
+            code_of(call_outcome::stack_overflow),
+            i.entry->definition.name +
+                ": stack overflow; it was terminated in place, and what it held outside of transactions is lost");
     } catch (...) {
         answer = "-EXCEPTION .\r\n";  // as in `run`: the code of this outcome is too long for a string without memory
     }
@@ -329,7 +329,7 @@ call_outcome answer_terminated(const invocation& i, std::string& answer) noexcep
     try {
         reply{answer, i.spoken}.error(code_of(call_outcome::timeout),
                                       i.entry->definition.name +
-                                          ": it did not end when it was cancelled, and was ended where it stood; what "
+                                          ": it did not end when it was cancelled, and was terminated in place; what "
                                           "it held outside of transactions is lost");
     } catch (...) {
         answer = "-TIMEOUT .\r\n";  // as in `run`
@@ -345,8 +345,8 @@ void write_overdue_error(const invocation& i, std::string& answer) {
 }
 
 void write_refusal(call_outcome why, reply& to) {
-    to.error(code_of(why), why == call_outcome::shutdown ? "the server is ending and takes no more calls"
-                                                         : "too many calls wait already; try again later");
+    to.error(code_of(why), why == call_outcome::shutdown ? "the server is shutting down"
+                                                         : "too many calls are queued; try again later");
 }
 
 std::chrono::nanoseconds time_limit_of(const invocation& i, const settings& how) noexcept {

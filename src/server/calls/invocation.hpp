@@ -51,14 +51,14 @@ struct invocation {
     call how;
     instant due = no_deadline;
     protocol spoken = protocol::resp2;
-    std::vector<queued_call> queued_calls{};  ///< of catalog::together(); their arguments follow each other
+    std::vector<queued_call> queued_calls{};  ///< of catalog::exec_entry(); their arguments follow each other
 };
 
 /// How a call is logged.
 struct log_context {
     journal::journal* log = nullptr;     ///< null: it is not logged
     std::string_view key{};              ///< of CALL ID; empty: no ID
-    std::uint64_t key_call = 0;          ///< identifies the call that the key stands for
+    std::uint64_t key_call = 0;          ///< checksum that identifies the call of this key
     std::uint64_t awaited_position = 0;  ///< position after its own, once it has run; 0: it has no position
 };
 
@@ -83,19 +83,19 @@ void run_again(const invocation& i, const call& how, std::span<const std::string
 
 /// Writes the answer of a call that does not begin. Returns `why`.
 [[nodiscard]] call_outcome answer_refused(const invocation& i, call_outcome why, std::string& answer) noexcept;
-/// Writes the answer of a call that was given up in the middle of `run`. REQUIRES: `answer` is not the one that `run`
+/// Writes the answer of a call that was terminated in the middle of `run`. REQUIRES: `answer` is not the one that `run`
 /// was writing.
 [[nodiscard]] call_outcome answer_stack_overflow(const invocation& i, std::string& answer) noexcept;
-/// Does the same for a call that was given up because it did not end when it was interrupted.
+/// Does the same for a call that was terminated because it did not end when it was interrupted.
 [[nodiscard]] call_outcome answer_terminated(const invocation& i, std::string& answer) noexcept;
-/// Replaces the answer of a call that has run, but whose effects or reads may not outlive the server.
+/// Replaces the answer of a call that has run, but whose effects or reads may be lost in a crash.
 [[nodiscard]] call_outcome answer_unsaved(const invocation& i, const std::string& why, std::string& answer) noexcept;
 /// Does the same for a call that too few followers have.
 [[nodiscard]] call_outcome answer_unreplicated(const invocation& i, std::string& answer) noexcept;
 /// Writes the answer of a call that has not ended although its time limit has passed.
 void write_overdue_error(const invocation& i, std::string& answer);
 
-/// Writes an answer that refuses a call.
+/// Writes an error that refuses a call.
 void write_refusal(call_outcome why, reply& to);
 
 /// Returns how long a call may run; zero: without a limit.

@@ -69,7 +69,7 @@ bool log_participant::reserve_record(std::span<const journal::recorded_call> par
 }
 
 void log_participant::refuse_too_long(std::size_t bytes) {
-    throw log_unwritable_error{"the log has no room for a call whose arguments and answer are as long as these, " +
+    throw log_unwritable_error{"the arguments and the answer of this call are too long for a record of the log, " +
                                std::to_string(bytes) + " bytes"};
 }
 

@@ -1,8 +1,8 @@
 // How a call gets into the log: together with its transaction, or not at all.
 //
 // A logged call is one transaction, from the begin of its procedure to its end; blocks inside are nested in it. If the
-// transaction has written something, it joins a participant at the end of its body. The participant's vote takes the
-// call's position in the log. This happens after every lock is held, and before the last validation of the reads
+// transaction has written something, it joins a participant at the end of its body. The participant's vote reserves the
+// call's record in the log. This happens after every lock is held, and before the last validation of the reads
 // (journal.hpp, JRN3). So the log never contains half a call, or a call without an effect.
 #pragma once
 
@@ -50,8 +50,7 @@ public:
 
 private:
     [[nodiscard]] bool has_written() const noexcept;
-    /// Draws a position, and fills in the record if the reads are still valid. Otherwise leaves a hole and returns
-    /// false.
+    /// Reserves a record, and fills it in if the reads are still valid. Otherwise skips the record and returns false.
     [[nodiscard]] bool reserve_record(std::span<const journal::recorded_call> parts);
     [[nodiscard]] bool reserve_record_of_all();
     [[noreturn]] void refuse() const;
@@ -64,7 +63,7 @@ private:
     std::span<const std::string_view> arguments_;
     const std::string& answer_;
     core::descriptor* descriptor_ = nullptr;
-    journal::reserved_record reserved_;  // position that is not handed over yet
+    journal::reserved_record reserved_;  // record that is not complete yet
     std::unique_ptr<journal::stored_reply> reply_;
 };
 

@@ -124,10 +124,10 @@ std::optional<std::string> find_incompatibility(const detail::object_layout* lay
     }
     if (layout == nullptr) {
         return std::string{" does not say how it was compiled: it lacks "} + layout_symbol +
-               "; compile it anew with the headers of this server";
+               "; recompile it with the headers of this server";
     }
     if (*layout == of_server) return std::nullopt;
-    return " was compiled " + difference(*layout) + "; compile it anew as this server is";
+    return " was compiled " + difference(*layout) + "; recompile it like this server";
 }
 
 std::optional<std::string> find_incompatibility(const std::string& path) {

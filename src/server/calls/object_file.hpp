@@ -14,7 +14,7 @@ inline constexpr const char* entry_symbol = "tutti_server_procedures_5";
 inline constexpr const char* layout_symbol = "tutti_server_layout";
 
 /// Returns the reason why the server cannot use the object at `path`, as text that follows its path. Returns nothing if
-/// the object is fit, or the file does not tell. A file does not tell if it is unreadable, is not an object of this
+/// the object is fit, or the file does not say. A file does not say if it is unreadable, is not an object of this
 /// machine, or lacks section headers.
 [[nodiscard]] std::optional<std::string> find_incompatibility(const std::string& path);
 

@@ -21,7 +21,7 @@ void interrupt_job_at_shutdown(void* of) noexcept { static_cast<job*>(of)->inter
 void record_event(void* of, preempt::context_event what, const preempt::context& on, unsigned worker) noexcept {
     using preempt::context_event;
     auto& recorder = *static_cast<timeline*>(of);
-    if (what == context_event::finished) return recorder.end(worker, "finished");  // the job has been given back
+    if (what == context_event::finished) return recorder.end(worker, "finished");  // the job is complete
     auto& j = *static_cast<job*>(on.current_work.argument);  // no other worker has it yet, or has it any more
     switch (what) {
         case context_event::resumed: TUTTI_PROBE3(resume, j.name, j.priority, on.preemptions); [[fallthrough]];

@@ -17,15 +17,15 @@ class ranked_queue {
 public:
     /// REQUIRES: 0 <= j.priority <= highest_priority. @throws std::bad_alloc
     void push(job& j);
-    /// Pushes a job into a queue of at most `capacity` jobs. Returns the job that does not fit, which may be a queued one
-    /// that was removed for this one (EXE4); null: there was room. A failed allocation counts as no room.
+    /// Pushes a job into a queue of at most `capacity` jobs. Returns the job that does not fit, which may be a queued
+    /// one that was removed for this one (EXE4); null: there was room. A failed allocation counts as no room.
     [[nodiscard]] job* push_within(std::size_t capacity, job& j) noexcept;
     /// Removes and returns the next job. REQUIRES: !empty().
     [[nodiscard]] job& pop() noexcept;
     [[nodiscard]] bool empty() const noexcept { return occupied_ == 0; }
     [[nodiscard]] std::size_t size() const noexcept { return size_; }
     [[nodiscard]] std::size_t size(std::size_t priority) const noexcept { return levels_[priority].size; }
-    /// Returns how many jobs of that priority gave way.
+    /// Returns how many jobs of that priority were replaced.
     [[nodiscard]] std::uint64_t shed(std::size_t priority) const noexcept { return levels_[priority].shed; }
 
 private:

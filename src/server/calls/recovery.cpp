@@ -39,7 +39,8 @@ void load_all(journal::log_store& from, const catalog& procedures, recovery_resu
         if (pieces.empty()) return;
         const auto found = std::ranges::find(procedures.all_snapshot_hooks(), name, &snapshot_hooks::name);
         if (found == procedures.all_snapshot_hooks().end())
-            throw std::runtime_error{"the snapshot holds data '" + name + "', which nothing loads (at_snapshot)"};
+            throw std::runtime_error{"the snapshot contains the data '" + name +
+                                     "', for which no procedure has registered at_snapshot"};
         reader r{pieces};
         found->load(r);
         sum.snapshot_pieces += pieces.size();
@@ -57,7 +58,7 @@ void load_all(journal::log_store& from, const catalog& procedures, recovery_resu
 void run_record(const journal::record& r, const catalog& procedures) {
     const auto known = [&](std::string_view name) {
         const procedure_entry* const e = procedures.find(name);
-        if (e == nullptr) throw std::runtime_error{"there is no procedure '" + std::string{name} + "' any more"};
+        if (e == nullptr) throw std::runtime_error{"the procedure '" + std::string{name} + "' no longer exists"};
         return e;
     };
     invocation what{.how = {}, .spoken = static_cast<protocol>(r.protocol)};
@@ -73,7 +74,7 @@ void run_record(const journal::record& r, const catalog& procedures) {
     std::string answer;
     run_again(what, how, r.arguments, answer);
     if (journal::checksum(answer, r.answer_by) == r.answer) return;
-    throw std::runtime_error{"it answers otherwise than at first, now '" +
+    throw std::runtime_error{"its answer differs from the first run, now '" +
                              answer.substr(0, std::min<std::size_t>(answer.find('\r'), 100)) +
                              "': it depends on something that is not in the log, or the procedure has changed"};
 }

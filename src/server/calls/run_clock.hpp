@@ -1,7 +1,7 @@
 // Measures how long a call has run, and decides when to interrupt it for exceeding a limit.
 //
 // An interrupt may fall between two transactions and have no effect, so it may have to be repeated. The pause doubles
-// with each repetition. So calls that cannot be ended cost almost nothing, even in an overload with many of them.
+// with each repetition. So calls that cannot be interrupted cost almost nothing, even in an overload with many of them.
 //
 // Thread safety: the thread that runs the call calls `begin`; its watcher, one thread, calls the rest.
 #pragma once

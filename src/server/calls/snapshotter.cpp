@@ -33,7 +33,8 @@ private:
     journal::incoming_snapshot to_;
 };
 
-/// Finds the position at the instant of the snapshot. Its life spans before_pause() and after_pause(), so it cannot be copied.
+/// Finds the position at the instant of the snapshot. Its life spans before_pause() and after_pause(), so it cannot be
+/// copied.
 class position_finder final : public api::quiescent_action {
 public:
     explicit position_finder(snapshot_position& where) : where_{where} { where_.before_pause(); }
@@ -56,11 +57,11 @@ private:
 
 std::optional<std::uint64_t> leader_position::current() noexcept {
     try {
-        const journal::reserved_record drawn = of_.reserve_record(0);
-        of_.separate_groups(drawn);
-        return drawn.position;
+        const journal::reserved_record reserved = of_.reserve_record(0);
+        of_.separate_groups(reserved);
+        return reserved.position;
     } catch (const std::exception&) {
-        return std::nullopt;  // no memory, or the server is about to hand over its lead
+        return std::nullopt;  // no memory, or the server is about to hand over leadership
     }
 }
 
@@ -94,8 +95,8 @@ void snapshotter::work() {
     sigset_t all;
     ::sigfillset(&all);
     ::pthread_sigmask(SIG_BLOCK, &all, nullptr);
-    constexpr milliseconds between_looks{500}, max_pause{60'000};
-    milliseconds pause = between_looks;  // grows after each failure, because each has dumped everything in vain
+    constexpr milliseconds check_interval{500}, max_pause{60'000};
+    milliseconds pause = check_interval;  // grows after each failure, because each has dumped everything in vain
     std::unique_lock lock{mutex_};
     while (!ending_) {
         changed_.wait_for(lock, pause, [this] { return ending_; });
@@ -104,7 +105,7 @@ void snapshotter::work() {
         if (is_due()) {
             const milliseconds waited = wait_limit_;
             switch (take()) {
-                case attempt_result::stored: pause = between_looks; break;
+                case attempt_result::stored: pause = check_interval; break;
                 case attempt_result::failed: pause = std::min(2 * pause, max_pause); break;
                 case attempt_result::busy: pause = share_of_time * waited;
             }
@@ -115,8 +116,8 @@ void snapshotter::work() {
 
 void snapshotter::handle_busy() {
     if (wait_limit_ == max_wait_limit) {
-        log_("no snapshot was made: calls that cannot be interrupted ran for " + std::to_string(wait_limit_.count()) +
-             " ms; it is tried again");
+        log_("the snapshot failed: calls that cannot be interrupted ran for " + std::to_string(wait_limit_.count()) +
+             " ms; the server will try again");
     }
     wait_limit_ = std::min(2 * wait_limit_, max_wait_limit);
 }
@@ -132,7 +133,7 @@ bool snapshotter::begin(dumping_process& child, std::uint64_t& position) {
     return is_begun;
 }
 
-/// Returns the reason if it was not kept; empty: it was.
+/// Returns an error if the snapshot was not stored; empty: it was.
 std::string snapshotter::store(dumping_process& child, std::uint64_t position, std::uint64_t& bytes,
                                std::uint64_t& copied) noexcept {
     try {
@@ -184,7 +185,7 @@ snapshotter::attempt_result snapshotter::take() noexcept {
         }
         of_.progress().end(bytes, copied, failed);
         if (failed.empty()) return attempt_result::stored;
-        log_("no snapshot was kept: " + failed + ". The log is whole, and it is tried again");
+        log_("the snapshot failed: " + failed + ". The log is intact, and the server will try again");
     } catch (const std::exception&) {
         // There is no memory for the message.
     }
@@ -209,7 +210,7 @@ void snapshotter::take_final() noexcept {
             failed = e.what();
         }
         of_.progress().end(bytes, 0, failed);
-        if (!failed.empty()) log_("no snapshot was kept: " + failed);
+        if (!failed.empty()) log_("the snapshot failed: " + failed);
     } catch (const std::exception&) {
         // There is no memory for the message.
     }

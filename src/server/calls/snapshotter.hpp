@@ -1,6 +1,6 @@
 // Decides when to take snapshots, and of which instant, and adds them to the log.
 //
-// A snapshot contains the data at one position of the log, which is drawn while no transaction runs
+// A snapshot contains the data at one position of the log, which is reserved while no transaction runs
 // (dumping_process.hpp). So it contains the effects of each call with an earlier position, and of no call with a later
 // one. Calls continue while a copy of the process dumps the data. The copy may fail for lack of memory, or by a crash
 // in a dump. Then the previous snapshot and the calls behind it stay, and the server tries again. The last snapshot is
@@ -34,9 +34,9 @@ public:
     virtual void before_pause() {}
     virtual void after_pause() noexcept {}
     /// Returns the position of the first call that the data do not contain. Called while no transaction runs. Returns
-    /// nullopt if no position can be drawn now.
+    /// nullopt if no position can be reserved now.
     [[nodiscard]] virtual std::optional<std::uint64_t> current() noexcept = 0;
-    /// Keeps the snapshot that was begun. Returns the reason if it cannot be kept; empty: it is on the disk.
+    /// Stores the snapshot that was begun. Returns an error if the snapshot cannot be stored; empty: it is on the disk.
     [[nodiscard]] virtual std::string store(std::uint64_t position) = 0;
 };
 
@@ -71,7 +71,7 @@ private:
     enum class attempt_result : std::uint8_t {
         stored,
         failed,  ///< the failure was reported
-        busy     ///< calls ran for longer than the patience
+        busy     ///< calls ran for longer than the wait limit
     };
     void work();
     [[nodiscard]] bool is_due() const;

@@ -1,5 +1,5 @@
-// The calls that occupy their worker for long, as the threads that watch calls see them. Each watcher looks at its own
-// calls at intervals, and any thread may ask for the result of the latest look.
+// The calls that block their worker for long, as the threads that watch calls see them. Each watcher checks its own
+// calls at intervals, and any thread may read the result of the latest check.
 //
 // Thread safety: the watcher calls `begin_check`, `check` and `end_check`; any thread calls `add_to`.
 #pragma once
@@ -23,7 +23,7 @@ struct stuck_call {
 
 class stuck_calls {
 public:
-    /// `how` must outlive this object. Looks only if the operator is to be told (report_crashes), or a client may ask
+    /// `how` must outlive this object. Checks only if stuck calls are logged (report_crashes), or a client may ask
     /// for the server's health.
     explicit stuck_calls(const settings& how)
         : how_{how},
@@ -33,7 +33,7 @@ public:
         for (auto* const list : {&found_, &published_}) list->reserve(max_shown);
     }
 
-    /// Returns how often to look; zero: never.
+    /// Returns how often to check; zero: never.
     [[nodiscard]] std::chrono::nanoseconds period() const noexcept {
         return after_.count() == 0 ? after_ : stuck_check_period(after_);
     }

@@ -63,8 +63,8 @@ public:
         core::interrupt_sleeper(*sleeper);  // a commit may have woken it already
         return true;
     }
-    /// Interrupts a sleeping job if all are stranded. The pool's mutex is not held, because waking takes it. This
-    /// worker's mutex keeps the sleeping job on this worker.
+    /// Interrupts a sleeping job if all are interrupted at the shutdown. The pool's mutex is not held, because waking
+    /// takes it. This worker's mutex keeps the sleeping job on this worker.
     void interrupt_sleeper_at_shutdown() noexcept {
         const std::scoped_lock lock{mutex_};
         core::descriptor* sleeper = nullptr;
@@ -91,7 +91,7 @@ public:
     }
 
     core::descriptor* asleep = nullptr;  // guarded by the pool's mutex: the sleeper, if it counts in asleep_
-    bool is_elsewhere = false;           // used by its own thread: it is in idle_work_
+    bool is_in_idle_work = false;        // used by its own thread: it is in idle_work_
 
     static thread_local worker* current;  // the worker of the calling thread
 
@@ -138,7 +138,7 @@ private:
     thread_pool& pool_;
     std::mutex mutex_;
     job* current_ = nullptr;
-    std::uint64_t run_number_ = 0;  // the turn of current_
+    std::uint64_t run_number_ = 0;  // the run number of current_
     interruption* handle_ = nullptr;
     bool raised_ = false;
     core::descriptor* in_retry_ = nullptr;  // guarded by the pool's mutex: the sleeper, with or without a limit
@@ -178,10 +178,10 @@ std::span<job*> thread_pool::submit(std::span<job*> jobs, unsigned max_wakeups) 
 /// Wakes this many workers, as far as there are idle ones.
 void thread_pool::wake(lock_type& lock, std::size_t workers) noexcept {
     // If the caller is a worker in idle_work_, it returns by itself and needs no call.
-    const bool comes = worker::current != nullptr && worker::current->is_elsewhere && workers != 0;
+    const bool comes = worker::current != nullptr && worker::current->is_in_idle_work && workers != 0;
     const std::size_t asleep = std::min(idle_, workers - (comes ? 1 : 0));
     const bool recalls = in_idle_work_ > (comes ? 1U : 0U) && workers > asleep + (comes ? 1 : 0);
-    if (comes || recalls) wakeup_word_.fetch_add(1, std::memory_order_seq_cst);  // pairs with attention::is_wanted
+    if (comes || recalls) wakeup_word_.fetch_add(1, std::memory_order_seq_cst);  // pairs with idle_wakeup::is_requested
     lock.unlock();
     if (asleep == 1) arrived_.notify_one();
     else if (asleep > 1) arrived_.notify_all();
@@ -198,11 +198,11 @@ void thread_pool::wait_for_work(lock_type& lock) {
     if (idle_work_ != nullptr) {
         ++in_idle_work_;
         const std::uint32_t seen = wakeup_word_.load(std::memory_order_relaxed);  // read under the lock
-        worker::current->is_elsewhere = true;
+        worker::current->is_in_idle_work = true;
         lock.unlock();
         const bool spent = idle_work_->run_idle({wakeup_word_, seen, base::deadline::max()});
         lock.lock();
-        worker::current->is_elsewhere = false;
+        worker::current->is_in_idle_work = false;
         --in_idle_work_;
         if (spent || !queue_.empty() || draining_) return;
     }

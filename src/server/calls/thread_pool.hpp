@@ -28,7 +28,7 @@ public:
     void wake_worker() noexcept override;
     void interrupt(job& which) noexcept override;
     void interrupt_sleeper(job& which) noexcept override;
-    /// Does nothing, because a thread cannot be given up.
+    /// Does nothing, because a thread cannot be terminated.
     void terminate_in_place(job&) noexcept override {}
     [[nodiscard]] std::uint64_t run_number_of(job& which) noexcept override;
     [[nodiscard]] const job* current() const noexcept override;
@@ -60,7 +60,7 @@ private:
     std::uint64_t begun_ = 0;
     bool ending_waits_ = false;
     bool draining_ = false;
-    std::atomic<std::uint32_t> wakeup_word_{0};  // of the workers in idle_work_; rung under mutex_
+    std::atomic<std::uint32_t> wakeup_word_{0};  // of the workers in idle_work_; changed under mutex_
     std::vector<std::unique_ptr<worker>> workers_;
     std::vector<std::jthread> threads_;
 };

@@ -1,7 +1,7 @@
 // A call that an executor runs for a client or for the program itself, which waits for its answer. This class has the
 // common part: the clock, the probes, how the call ended, and the handling of calls that run too long.
 //
-//   mine -> submitted -> run, or cut off -> held by the journal, if its answer has to wait for the disk or followers
+//   mine -> submitted -> run, or terminated -> held by the journal, if its answer has to wait for the disk or followers
 //        -> ended(): `answer` is one value, and `how_it_ended` says how the call ended -> mine
 //                   \-> refuse(), instead of all that -> ended()
 //
@@ -69,7 +69,7 @@ public:
         return clock.interrupts() > 1;
     }
 
-    /// Returns true if the call has occupied its worker for `time` (zero: never) without interruption, as far as the
+    /// Returns true if the call has blocked its worker for `time` (zero: never) without interruption, as far as the
     /// calls of this function have seen. REQUIRES: as executor::run_number_of; one thread at a time calls this.
     [[nodiscard]] bool blocks_worker(std::chrono::nanoseconds time, executor& runs, instant now) noexcept {
         if (has_ended_.load(std::memory_order_relaxed)) return false;
@@ -86,7 +86,7 @@ public:
     /// Returns true the first time.
     [[nodiscard]] bool is_first_report() noexcept { return !std::exchange(is_reported_, true); }
 
-    /// Returns true if the latest interrupt is the one after which the operator is told that the call cannot be ended.
+    /// Returns true if the latest interrupt is the one after which the server logs that the call cannot be interrupted.
     [[nodiscard]] bool is_unstoppable() const noexcept { return clock.interrupts() == interrupts_before_report; }
 
     invocation what;
@@ -161,9 +161,9 @@ private:
 
     /// Returns true if there is room for the answer. Otherwise the call ends as BUSY.
     [[nodiscard]] virtual bool may_begin() const noexcept { return true; }
-    /// Returns the flag of the thread that it came from: see journal::holds.
+    /// Returns the flag of the thread that it came from: see journal::hold_until_durable.
     [[nodiscard]] virtual const std::atomic<bool>* owner_sleep_flag() const noexcept { return nullptr; }
-    /// Gives the call back to its owner. Its last step may destroy the call.
+    /// Returns the call to its owner. Its last step may destroy the call.
     virtual void ended() noexcept = 0;
 };
 

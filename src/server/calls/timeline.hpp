@@ -18,7 +18,7 @@ namespace tutti::server {
 
 class timeline {
 public:
-    /// Maximum number of slices kept for each worker. Later slices are dropped and counted.
+    /// Maximum number of slices for each worker. Later slices are dropped and counted.
     static constexpr std::size_t max_slices = 50'000;
 
     explicit timeline(unsigned workers) : lanes_(workers) {}

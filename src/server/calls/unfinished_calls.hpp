@@ -1,4 +1,4 @@
-// The calls that delay the end of a server, as their owning thread last saw them: lines for the operator.
+// The calls that delay the end of a server, as their owning thread last saw them: lines for the log.
 //
 // Thread safety: any thread.
 #pragma once

@@ -28,7 +28,7 @@ struct file {
     bool knows_sum;     // of a database, once the sum has been computed
     std::uint64_t sum;  // sum_of_pages
     bool is_own_log;
-    std::uint64_t salts;  // of SQLite's own log: the salts in its header
+    std::uint64_t salts;  // of SQLite's WAL: the salts in its header
 };
 
 using front = wrapped_file<file>;
@@ -59,7 +59,7 @@ std::uint64_t stored_checksum(sqlite3_file* f, int amount, sqlite3_int64 at) {
     return result == SQLITE_OK ? kept : 0;
 }
 
-/// Learns from the header of SQLite's own log which turn of that log this is.
+/// Learns from the header of SQLite's WAL which generation of the WAL this is.
 void record_salts(file& f, const void* bytes, int amount, sqlite3_int64 at) {
     constexpr int salts_at = 16;
     if (f.is_own_log && at == 0 && amount >= salts_at + static_cast<int>(sizeof f.salts))
@@ -133,7 +133,7 @@ file* file_of(sqlite3* db) noexcept {
     return sqlite3_file_control(db, "main", ask_for_file, static_cast<void*>(&f)) == SQLITE_OK ? f : nullptr;
 }
 
-/// Calls `each` for the pages in the file, regardless of SQLite's own log. Returns false if `each` has, or if the file
+/// Calls `each` for the pages in the file, regardless of SQLite's WAL. Returns false if `each` has, or if the file
 /// cannot be read.
 template <class F>
 bool each_page(sqlite3_file* f, const F& each) {

@@ -3,7 +3,7 @@
 //
 // If the database was created with reserve_checksums, SQLite leaves the last 8 bytes of each page alone. This file
 // system fills in those bytes when SQLite writes a page to the database, and compares them when SQLite reads a page.
-// Other reads and other files pass through unchanged. Frames of SQLite's own log have checksums of their own
+// Other reads and other files pass through unchanged. Frames of SQLite's WAL have checksums of their own
 // (write_ahead_log.hpp).
 #pragma once
 
@@ -34,7 +34,7 @@ void reserve_checksums(sqlite3* db) noexcept;
 /// Returns true if every page in the file matches its checksum. Reads the whole file.
 [[nodiscard]] bool all_pages_are_intact(sqlite3* db);
 
-/// Returns the salts of SQLite's own log, which change when SQLite restarts that log. Returns 0 if SQLite has not
+/// Returns the salts of SQLite's WAL, which change when SQLite restarts that log. Returns 0 if SQLite has not
 /// started it.
 [[nodiscard]] std::uint64_t wal_salts(sqlite3* db) noexcept;
 

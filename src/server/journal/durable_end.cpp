@@ -84,8 +84,8 @@ std::optional<durable_log_state> durable_end::read() {
     }
     if (!known && !is_empty) {
         throw log_store_error{file_ +
-                                  " is damaged: it says how much of the log beside it was on the disk. Compare the log "
-                                  "with a replica's, and remove this file to start without it",
+                                  " is damaged: it records how much of the log was on the disk. Compare the log with a "
+                                  "replica's, and remove this file to start without it",
                               false};
     }
     return known;

@@ -7,11 +7,11 @@
 // slot intact.
 //
 // The position of the next call does not show whether a transaction without calls is present, such as a promotion. So
-// the file also contains the number of frames of SQLite's own log that were on the disk. That number is valid for one
-// turn of SQLite's own log, until SQLite moves that log into the database. After that, the number is 0.
+// the file also contains the number of frames of SQLite's WAL that were on the disk. That number is valid for one
+// generation of SQLite's WAL, until SQLite moves that log into the database. After that, the number is 0.
 //
 // The file also identifies its log: by a sum of the pages in the database (checked_pages.hpp), and by the turn of
-// SQLite's own log (write_ahead_log.hpp). So the store notices if the file comes from another server or from an earlier
+// SQLite's WAL (write_ahead_log.hpp). So the store notices if the file comes from another server or from an earlier
 // time. While SQLite moves its own log into the database, the sum is unknown.
 //
 // Thread safety: one thread at a time.
@@ -28,8 +28,8 @@ namespace tutti::server::journal {
 struct durable_log_state {
     std::uint64_t end = 1;         ///< the position of the first call that may be missing
     std::uint64_t pages = 0;       ///< sum_of_pages
-    std::uint64_t wal_salts = 0;   ///< turn of SQLite's own log
-    std::uint64_t wal_frames = 0;  ///< frames of SQLite's own log in that turn; 0: the log needs none of them
+    std::uint64_t wal_salts = 0;   ///< generation of SQLite's WAL
+    std::uint64_t wal_frames = 0;  ///< frames of SQLite's WAL in that generation; 0: the log needs none of them
 
     friend bool operator==(const durable_log_state&, const durable_log_state&) = default;
 };
@@ -41,8 +41,8 @@ public:
     durable_end(const durable_end&) = delete;
     durable_end& operator=(const durable_end&) = delete;
 
-    /// Reads the file. Returns nothing if the file does not exist or is new. @throws log_store_error  if it cannot be read,
-    /// or is damaged
+    /// Reads the file. Returns nothing if the file does not exist or is new. @throws log_store_error  if it cannot be
+    /// read, or is damaged
     [[nodiscard]] std::optional<durable_log_state> read();
     /// Records that everything in `now` is on the disk. Ignores errors: an outdated file can only detect less.
     void record(const durable_log_state& now) noexcept;

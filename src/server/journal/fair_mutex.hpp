@@ -1,4 +1,4 @@
-// A mutex whose holder cannot take it again before a thread that is already waiting. The thread that writes a snapshot
+// A mutex whose owner cannot take it again before a thread that is already waiting. The thread that writes a snapshot
 // takes the log file again and again. The journal's thread waits for the file in between.
 //
 // Thread safety: any thread.

@@ -50,7 +50,7 @@ void journal::read_answers(const std::function<void(const stored_reply&)>& take)
 
 std::vector<leader_epoch> journal::begin_leader_epoch(bool later_term, const std::optional<handed_over>* latest) {
     std::vector<leader_epoch> all;
-    // While a follower is being promoted, it hears of terms and notes them in the file.
+    // While a follower is being promoted, it hears of terms and records them in the file.
     with_file([&](log_store& file) {
         const std::uint64_t end = file.end();
         all = file.leader_epochs();
@@ -83,7 +83,7 @@ void journal::begin(std::vector<leader_epoch> all) {
         bytes_to_replay_.store(file.bytes());
     });
     // `next_` never decreases, although the leader's last positions may have been holes. Otherwise a follower's call
-    // that has read `next_`, but not yet durable_, would wait for a position that no call draws.
+    // that has read `next_`, but not yet durable_, would wait for a position that no call reserves.
     const std::uint64_t next = std::max(end, next_.load());
     next_.store(next);
     durable_.store(next);
@@ -135,8 +135,8 @@ void journal::yield_lead_to(const std::string& leader) {
     followers_.follow(leader);
 }
 
-/// Passes on the calls that came after the last look of the journal's thread. All drawn positions are durable by then,
-/// and a follower's positions are durable before a call sees them (append).
+/// Ends the waits of calls that came after the last check of the journal's thread. All reserved positions are durable
+/// by then, and a follower's positions are durable before a call sees them (append).
 void journal::finish_late_waits() noexcept {
     for (durability_waiter* w = held_.exchange(nullptr); w != nullptr;) {
         durability_waiter* const one = std::exchange(w, w->next_);
@@ -187,7 +187,7 @@ bool journal::append(const log_chunk& from) noexcept {
         std::uint64_t end = store_.end();
         if (!from.groups.empty()) {
             if (from.groups.front().first < end)
-                throw log_store_error{"the leader sent calls that the log has already", false};
+                throw log_store_error{"the leader sent calls that are already in the log", false};
             end = from.groups.back().last + 1;
         }
         store_.check_names();
@@ -222,7 +222,7 @@ void journal::checkpoint_file() {
 }
 
 std::size_t journal::pending() const noexcept {
-    // The order of the loads matters: everything written was drawn before.
+    // The order of the loads matters: everything written was reserved before.
     const std::uint64_t written = written_bytes_.load(std::memory_order_acquire);
     return reserved_bytes_.load(std::memory_order_relaxed) - written;
 }
@@ -264,16 +264,16 @@ void journal::separate_groups(const reserved_record& at) noexcept {
     wake_if_idle();
 }
 
-// Calls that wait for their answers wake the journal's thread themselves (ring). A position only ends a sleep
+// Calls that wait for their answers wake the journal's thread themselves (wake_thread). A position only ends a sleep
 // for_anything, because waking costs a system call: one for each group, not one for each record. Either this function
-// sees that the thread sleeps, or the thread sees the position, which was drawn before (next_).
+// sees that the thread sleeps, or the thread sees the position, which was reserved before (next_).
 void journal::wake_if_idle() noexcept {
     if (how_.sync != log_sync::always && sleep_state_.load() == sleep_state::for_anything) wake_thread();
 }
 
-// Pairs with sleep_state_, as in io_thread.cpp. A thread that pushes reads sleep_state_ afterwards. The journal's thread sets
-// sleep_state_ and then looks for what was pushed. All accesses are sequentially consistent, so one of the two sees the
-// other.
+// Pairs with sleep_state_, as in io_thread.cpp. A thread that pushes reads sleep_state_ afterwards. The journal's
+// thread sets sleep_state_ and then checks for what was pushed. All accesses are sequentially consistent, so one of the
+// two sees the other.
 void journal::wake_thread() noexcept {
     if (sleep_state_.load() == sleep_state::none || sleep_state_.exchange(sleep_state::none) == sleep_state::none)
         return;
@@ -303,7 +303,7 @@ bool journal::hold_until_durable(durability_waiter& w, std::uint64_t awaits,
     w.awaits_ = awaits;
     push(held_, w, &durability_waiter::next_);
     // Either the last look of the journal's thread finds the call, or this function finds that the thread no longer
-    // looks. The thread sets yielded_ before that look, and both accesses are sequentially consistent.
+    // looks. The thread sets yielded_ before that check, and both accesses are sequentially consistent.
     if (yielded_.load()) [[unlikely]] {
         finish_late_waits();
         return true;
@@ -313,7 +313,8 @@ bool journal::hold_until_durable(durability_waiter& w, std::uint64_t awaits,
         return true;
     }
     // Either this function sees that the host sleeps, or the host, which sets its flag first, sees the call
-    // (expect_no_more_calls). Both accesses are sequentially consistent. Under `everysec`, the journal does not use hosts.
+    // (expect_no_more_calls). Both accesses are sequentially consistent. Under `everysec`, the journal does not use
+    // hosts.
     const bool hosted = how_.sync == log_sync::always && owner_sleep_flag != nullptr && !owner_sleep_flag->load();
     if (!hosted) request_group();
     return true;
@@ -374,12 +375,12 @@ void journal::wait_for_work() {
     } else if (uncollected_ == uncollected::more) {
         // Continues at once.
     } else if (uncollected_ == uncollected::missing || waiting_ != nullptr) {
-        // The missing record will be handed over soon.
+        // The missing record will be complete soon.
         changed_.wait_for(lock, for_a_gap, called);
     } else {
         sleep_state_.store(sleep_state::for_anything);
         // Under `always`, only waiting calls are worth a group; a record without a waiting call belongs to a call that
-        // has not ended. Calls that came while the latest group was written do not ask for a group, because its clients
+        // has not ended. Calls that came while the latest group was written do not request a group, because its clients
         // are about to call again. If those clients do not call, the timeout below begins the group.
         const bool has_request = how_.sync == log_sync::always ? group_requested_.load() : has_work();
         const bool waits = how_.sync == log_sync::always && held_.load() != nullptr;
@@ -399,7 +400,7 @@ void journal::wait_for_work() {
     is_woken_ = false;
 }
 
-/// Begins a cycle. Calls that ask from here on ask for the next group.
+/// Begins a cycle. Calls that request a group from here on request the next one.
 void journal::begin_cycle() noexcept {
     writing_.store(true);
     hosts_expect_no_more_.store(false);
@@ -420,7 +421,7 @@ void journal::gather(std::unique_lock<std::mutex>& lock) {
 void journal::work() {
     ::pthread_setname_np(::pthread_self(), "tutti-journal");
     constexpr unsigned long a_microsecond = 1000;
-    ::prctl(PR_SET_TIMERSLACK, a_microsecond);  // a group's patience is often shorter than the default slack of 50 µs
+    ::prctl(PR_SET_TIMERSLACK, a_microsecond);  // a group's delay is often shorter than the default slack of 50 µs
     sigset_t all;
     ::sigfillset(&all);
     ::pthread_sigmask(SIG_BLOCK, &all, nullptr);
@@ -433,7 +434,7 @@ void journal::work() {
         do {
             begin_cycle();
             collected_at_ = base::ticks();
-            // Takes calls before records: a call has drawn its position before it waits.
+            // Takes calls before records: a call has reserved its position before it waits.
             durability_waiter* held = held_.exchange(nullptr);
             while (held != nullptr) {
                 durability_waiter* const one = std::exchange(held, held->next_);
@@ -475,7 +476,7 @@ bool journal::collect() noexcept {
         }
         return true;
     } catch (const std::bad_alloc&) {
-        enter_error_state(log_store_error{"there is no memory for the log", true});
+        enter_error_state(log_store_error{"out of memory for the log", true});
     }
     return false;
 }
@@ -494,7 +495,7 @@ void journal::collect(const complete_range& some) {
         ready_bytes_ += bytes_of(some.answer);
         if (!some.records.empty()) ready_.answers.push_back(std::move(*owned));
     }
-    // No group has positions on both sides of a cut, because a follower that has copied the snapshot asks for groups
+    // No group has positions on both sides of a cut, because a follower that has copied the snapshot fetches groups
     // from there.
     ready_ends_ = some.cut && ready_calls_ != 0;
     ready_bytes_ += some.reserved + some.positions * overhead;
@@ -519,9 +520,9 @@ bool journal::write(bool sync) noexcept {
             ready_calls_ = 0;
             ready_ends_ = false;
         }
-        // Everything drawn before collected_at_ is in the file, unless something is left over. This store comes before
-        // the one to durable_: a call that draws while the log is otherwise durable sets a later time, which must
-        // persist.
+        // Everything reserved before collected_at_ is in the file, unless something is left over. This store comes
+        // before the one to durable_: a call that reserves while the log is otherwise durable sets a later time, which
+        // must persist.
         if (uncollected_ == uncollected::nothing) oldest_.store(collected_at_, std::memory_order_relaxed);
         written_bytes_.store(written_bytes_.load(std::memory_order_relaxed) + std::exchange(ready_bytes_, 0),
                              std::memory_order_release);
@@ -556,7 +557,7 @@ void journal::enter_error_state(const log_store_error& why) noexcept {
     const bool known = has_error_.exchange(true) && why.is_retryable();
     try {
         std::string line = why.what();
-        if (is_broken_) line += "; nothing is written any more until the server is started again";
+        if (is_broken_) line += "; the server writes no more to the log until it is restarted";
         if (!known) log_(true, line);
         const std::scoped_lock lock{mutex_};
         error_ = std::move(line);
@@ -573,7 +574,7 @@ void journal::leave_error_state() noexcept {
         error_.clear();
     }
     try {
-        log_(false, "the log can be written again; nothing of it was lost");
+        log_(false, "the log can be written again; no calls were lost");
     } catch (const std::bad_alloc&) {
         // As above.
     }

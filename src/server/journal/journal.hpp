@@ -3,46 +3,47 @@
 //
 // The life of a position:
 //
-//   drawn (draw) -> handed over, with its record (submit_record) or as a hole (skip_record) -> collected -> written
-//   -> durable
+//   reserved (reserve_record) -> complete, with its record (submit_record) or as a hole (skip_record) -> collected
+//   -> written -> durable
 //
-// JRN1  Positions are consecutive. Each drawn position is handed over exactly once, and soon: the call does not wait in
-//     between.
+// JRN1  Positions are consecutive. Each reserved position is completed exactly once, and soon: the call does not wait
+//       in between.
 // JRN2  The written part of the log ends at a position before which no call is missing. So the file never contains a
-//     call without the calls that it may depend on.
-// JRN3  The order of conflicting calls is the order in which they serialize. A call draws when its transaction holds
-//     every lock that it will hold, and validates all its reads afterwards. The call hands over before its transaction
-//     releases a lock (calls/log_participant.hpp). Let A serialize before B.
-//       a. B reads or overwrites a value that A wrote. B can do so only after A's release, so after A's draw. So B's
-//          draw is later.
-//       b. A read a value that B overwrites. Suppose that B draws first. Both draw under one lock (reserving_). So B's
-//          lock of the variable, taken before B's draw, happens before A's draw. It also happens before A's validation,
-//          which would then have found that lock.
-//     So running the calls again one after the other, in the order of their positions, produces the same results.
-// JRN4  Under `always`, an answer goes out only after everything that the call may have seen is durable. Every call that
-//     it has read from drew a position before this call ended. Under `everysec`, no answer goes out while a call that
-//     was answered more than a second ago is not durable. So a crash loses at most the calls answered within one
-//     second.
+//       call without the calls that it may depend on.
+// JRN3  The order of conflicting calls is the order in which they serialize. A call reserves its position when its
+//       transaction holds every lock that it will hold, and validates all its reads afterwards. The call submits its
+//       record before the transaction releases a lock (calls/log_participant.hpp). Let A serialize before B.
+//         a. B reads or overwrites a value that A wrote. B can do so only after A's release, so after A's reservation.
+//            So B's reservation is later.
+//         b. A read a value that B overwrites. Suppose that B reserves first. Both reserve under one lock (reserving_).
+//            So B's lock of the variable, taken before B's reservation, happens before A's reservation. It also happens
+//            before A's validation, which would then have found that lock.
+//       So running the calls again one after the other, in the order of their positions, produces the same results.
+// JRN4  Under `always`, an answer goes out only after everything that the call may have seen is durable. Every call
+//       that it has read from reserved a position before this call ended. Under `everysec`, no answer goes out while a
+//       call that was answered more than a second ago is not durable. So a crash loses at most the calls answered
+//       within one second.
 //
-// Workers and I/O threads do not wait for the disk. A call that has to wait stays with the journal (holds), and the
-// journal's thread passes it on.
+// Workers and I/O threads do not wait for the disk. The journal holds a call that has to wait (hold_until_durable), and
+// the journal's thread finishes the wait.
 //
 // When a group begins, under `always`: a client's call can share its fsync with the calls of other clients. So the call
-// has a host, which is its I/O thread, or the worker that stands in for that thread. The host tells the journal when it
-// has read, run and answered everything that had arrived. No group begins while another one is being written, because
-// its clients send new calls as soon as they get their answers. So one fsync covers all calls that arrived during the
-// previous one, and a group does not interrupt the threads that send answers. A call without a host, or whose host
-// sleeps, starts a group itself. That group waits briefly for other calls (group_commit_delay.hpp). A call waits for other calls
-// for at most group_commit_delay::longest, plus the end of the group before.
+// has a host: the owner of its I/O, which is an I/O thread or a worker (net/io_ownership.hpp). The host tells the
+// journal when it has read, run and answered everything that had arrived. No group begins while another one is being
+// written, because its clients send new calls as soon as they get their answers. So one fsync covers all calls that
+// arrived during the previous one, and a group does not interrupt the threads that send answers. A call without a host,
+// or whose host sleeps, starts a group itself. That group waits briefly for other calls (group_commit_delay.hpp). A
+// call waits for other calls for at most group_commit_delay::max_delay, plus the end of the group before.
 //
 // Full disk: the group stays in memory, the journal tries to write it again, and committed calls wait for that.
 // Meanwhile `error` refuses calls before they run. The answer of a call that only read says that it may have seen
 // data that will be lost. A failed fsync is final: the journal writes no more, and each waiting call gets the answer
 // that its outcome is unknown.
 //
-// A follower's journal draws no positions. It appends what its leader has written, until the follower is promoted
-// (replication.hpp). A leader that hands over its lead goes the other way (close, then yield_lead_to or resume_leading). Threads
-// check and change `closed_` under reserving_, so no call draws a position after close() has returned the next one.
+// A follower's journal reserves no positions. It appends what its leader has written, until the follower is promoted
+// (replication.hpp). A leader that hands over leadership goes the other way (close, then yield_lead_to or
+// resume_leading). Threads check and change `closed_` under reserving_, so no call reserves a position after close()
+// has returned the next one.
 //
 // Thread safety: any thread, unless a comment says otherwise.
 #pragma once
@@ -81,7 +82,7 @@ public:
         unknown,      ///< whether it is on the disk is unknown
         unreplicated  ///< too few followers have it, and the timeout has passed
     };
-    /// Passes the call on with its outcome. Runs on a thread of the journal. May destroy the waiter.
+    /// Ends the wait of the call with its outcome. Runs on a thread of the journal. May destroy the waiter.
     virtual void finish_wait(durability_result how) noexcept = 0;
 
 protected:
@@ -97,10 +98,10 @@ private:
     std::chrono::steady_clock::time_point until_{};  // timeout for followers
 };
 
-/// Thrown by reserve_record() if the server does not lead, or is about to hand over its lead.
+/// Thrown by reserve_record() if the server does not lead, or is about to hand over leadership.
 class log_closed_error : public std::exception {
 public:
-    [[nodiscard]] const char* what() const noexcept override { return "this server draws no positions now"; }
+    [[nodiscard]] const char* what() const noexcept override { return "this server reserves no positions now"; }
 };
 
 /// The figures of the journal that INFO shows.
@@ -111,7 +112,7 @@ struct journal_statistics {
     std::uint64_t pending_bytes = 0;
     snapshot_statistics snapshots{};
     std::uint64_t bytes_to_replay = 0;
-    std::string error{};  ///< empty: no trouble
+    std::string error{};  ///< empty: no error
 };
 
 struct log_chunk;
@@ -129,38 +130,38 @@ public:
     [[nodiscard]] const log_settings& settings() const noexcept { return how_; }
     /// Reads the answers for recovery. The clock of answers continues from the latest answer.
     void read_answers(const std::function<void(const stored_reply&)>& take);
-    /// Starts to accept calls, on a new leader epoch. After follow(), the leader epoch has a later term than any that the server
-    /// has heard of. @throws std::system_error, log_store_error
+    /// Starts to accept calls, on a new leader epoch. After follow(), the leader epoch has a later term than any that
+    /// the server has heard of. @throws std::system_error, log_store_error
     void begin();
-    /// Does the same for a promoted follower. `latest` is the latest hand-over that the log then records.
+    /// Does the same for a promoted follower. `latest` is the latest handover that the log then records.
     void begin(const std::optional<handed_over>& latest);
     /// Starts to append what another server has written. One thread appends, until begin(). @throws std::system_error
     void follow(const std::string& leader);
 
-    // ---- a leader that hands over its lead (replication/handover.hpp), by one thread
+    // ---- a leader that hands over leadership (replication/handover.hpp), by one thread
     /// Makes reserve_record() throw from now on. Returns the next position: the log ends before it.
     [[nodiscard]] std::uint64_t close() noexcept;
     /// Undoes close().
     void reopen() noexcept;
-    /// Makes the journal write the drawn positions soon, even if no answer waits for them.
+    /// Makes the journal write the reserved positions soon, even if no answer waits for them.
     void request_write() noexcept { request_group(); }
     /// Continues to lead after close(), in a later term than any in the log, and allows reserve_record() again.
     /// @throws log_store_error, std::bad_alloc  nothing has changed
     void resume_leading();
     /// Ends this server's lead. From now on the journal appends what `leader` has written, as after follow(). REQUIRES:
-    /// close(), and all drawn positions are durable.
+    /// close(), and all reserved positions are durable.
     void yield_lead_to(const std::string& leader);
 
-    /// Appends a piece of the leader's log. Afterwards nothing before `upto` is missing. Returns false if nothing of
-    /// the piece was appended because the disk fails; this failure was reported. You may try again unless the journal
+    /// Appends a chunk of the leader's log. Afterwards nothing before `upto` is missing. Returns false if nothing of
+    /// the chunk was appended because the disk fails; this failure was reported. You may try again unless the journal
     /// is broken. REQUIRES: follow().
     [[nodiscard]] bool append(const log_chunk& from) noexcept;
     [[nodiscard]] bool is_broken() const noexcept { return is_broken_; }
-    /// Keeps the snapshot that was begun. The snapshot holds all calls before `position`. Returns the reason if it
-    /// cannot be kept; empty: it is on the disk. REQUIRES: as append; all those calls are durable.
+    /// Stores the snapshot that was begun. The snapshot holds all calls before `position`. Returns an error if the
+    /// snapshot cannot be stored; empty: the snapshot is on the disk. REQUIRES: as append; all those calls are durable.
     [[nodiscard]] std::string store_snapshot_at_end(std::uint64_t position);
 
-    /// Returns the clock that decides how long answers are kept.
+    /// Returns the clock that decides how long replies are stored.
     [[nodiscard]] const reply_clock& reply_times() const noexcept { return reply_times_; }
     /// Returns the state of the other servers that have this log.
     [[nodiscard]] replication& followers() noexcept { return followers_; }
@@ -178,28 +179,28 @@ public:
     void log(bool failed, const std::string& line) const { log_(failed, line); }
     /// Tells the journal that the server is ending: answers no longer wait for a disk that cannot be written.
     void stop_waiting_for_disk() noexcept { waits_for_disk_no_more_.store(true); }
-    /// Writes and syncs the rest. Passes on the calls that can no longer be written, as unknown. Afterwards no other
-    /// thread may use the journal. Idempotent.
+    /// Writes and syncs the rest. Ends the waits of calls that can no longer be written, as unknown. Afterwards no
+    /// other thread may use the journal. Idempotent.
     void end() noexcept;
 
-    /// Draws a position and reserves room for a record of `bytes`. `answer` is the answer to keep with the record, or
-    /// null. REQUIRES: JRN3, has_room_for(). @throws std::bad_alloc, log_closed_error  no position was drawn
+    /// Reserves a position, and room for a record of `bytes`. `answer` is the answer to keep with the record, or
+    /// null. REQUIRES: JRN3, has_room_for(). @throws std::bad_alloc, log_closed_error  no position was reserved
     [[nodiscard]] reserved_record reserve_record(std::size_t bytes, const stored_reply* answer = nullptr);
     /// Reports that the record at this position has been filled in.
     void submit_record(const reserved_record& at, std::unique_ptr<stored_reply> answer = {}) noexcept;
-    /// Reports that this position has no record, because its transaction was rolled back after the draw. Discards
-    /// `answer`, which the position was drawn for.
+    /// Reports that this position has no record, because its transaction was rolled back after the reservation.
+    /// Discards `answer`, which the position was reserved for.
     void skip_record(const reserved_record& at, std::unique_ptr<stored_reply> answer = {}) noexcept;
-    /// Reports that this position has no record, because a snapshot drew it. No group has positions on both sides of
-    /// it.
+    /// Reports that this position has no record, because a snapshot reserved it. No group has positions on both sides
+    /// of it.
     void separate_groups(const reserved_record& at) noexcept;
     /// Returns true if the file has room for a record of this length, and for `answer` unless it is null. If this
-    /// returns false, the caller must not draw.
+    /// returns false, the caller must not reserve a record.
     [[nodiscard]] bool has_room_for(std::size_t bytes, const stored_reply* answer) const noexcept;
 
-    /// Returns true if the answer of an ended call has to wait. Then the journal passes `w` on later. `awaits`: the
-    /// position after the call's own, or 0 if it has none. `owner_sleep_flag`: the flag of a host, or null for a call
-    /// without a host. While the flag is unset, the call is no reason to begin a group. After the host has set the
+    /// Returns true if the answer of an ended call has to wait. Then the journal calls `w.finish_wait` later. `awaits`:
+    /// the position after the call's own, or 0 if it has none. `owner_sleep_flag`: the flag of a host, or null for a
+    /// call without a host. While the flag is unset, the call is no reason to begin a group. After the host has set the
     /// flag, it calls expect_no_more_calls before it sleeps.
     [[nodiscard]] bool hold_until_durable(durability_waiter& w, std::uint64_t awaits,
                                           const std::atomic<bool>* owner_sleep_flag = nullptr) noexcept;
@@ -234,8 +235,8 @@ public:
     void begin_snapshot();
     /// Runs `what` on the file, between two groups. @throws what `what` throws
     void change_snapshot(const std::function<void(log_store&)>& what);
-    /// Keeps the snapshot that was begun, once all calls before `position` are written. The snapshot holds those calls.
-    /// Returns when the snapshot is on the disk, or the reason if it cannot be kept.
+    /// Stores the snapshot that was begun, once all calls before `position` are written. The snapshot holds those
+    /// calls. Returns when the snapshot is on the disk, or an error if it cannot be stored.
     [[nodiscard]] std::string store_snapshot(std::uint64_t position);
     /// Does the same for a complete snapshot.
     [[nodiscard]] std::string store_snapshot(const snapshot& s);
@@ -245,7 +246,7 @@ public:
         return bytes_to_replay_.load(std::memory_order_relaxed);
     }
 
-    /// Records that a follower has asked for a part of the snapshot. It will soon ask for the next one.
+    /// Records that a follower has fetched a part of the snapshot. It will soon fetch the next one.
     void record_copying() noexcept {
         copied_until_.store((clock::now() + follower_copy_timeout).time_since_epoch().count(),
                             std::memory_order_relaxed);
@@ -266,10 +267,11 @@ private:
     [[nodiscard]] std::size_t pending() const noexcept;
     void wake_if_idle() noexcept;
     void finish_late_waits() noexcept;
-    /// Begins a leader epoch, of a later term than the log contains if `later_term`, else of the same. Returns all leader epochs.
+    /// Begins a leader epoch, of a later term than the log contains if `later_term`, else of the same. Returns all
+    /// leader epochs.
     std::vector<leader_epoch> begin_leader_epoch(bool later_term, const std::optional<handed_over>* latest = nullptr);
     void begin(std::vector<leader_epoch> all);
-    /// Notes, after a lead began, a later term that the server heard of before.
+    /// Records, after this server began to lead, a later term that the server heard of before.
     void record_announced_term(std::uint64_t own);
     void work();
     void wait_for_work();
@@ -281,28 +283,28 @@ private:
         none,
         for_anything,
         for_a_waiter,
-        /// one call waits; the sleep ends when awaited_position_ positions are drawn, or the patience is over
+        /// one call waits; the sleep ends when awaited_position_ is reserved, or the delay is over
         for_a_group
     };
-    /// The positions that were drawn before the thread collected, and that it did not collect.
+    /// The positions that were reserved before the thread collected, and that it did not collect.
     enum class uncollected : std::uint8_t {
         nothing,
-        missing,  ///< a position has not been handed over yet, and handing it over does not wake the thread
+        missing,  ///< a record is not complete yet, and submitting it does not wake the thread
         more      ///< a group ended before these positions
     };
     void wake_thread() noexcept;
     [[nodiscard]] bool has_work() const noexcept;
-    /// Returns false on trouble.
+    /// Returns false on an error.
     bool collect() noexcept;
     void collect(const complete_range& some);  // throws std::bad_alloc; then nothing has changed
-    /// Returns false on trouble.
+    /// Returns false on an error.
     bool write(bool sync) noexcept;
     void write_snapshot() noexcept;
     [[nodiscard]] std::string finish_snapshot(std::uint64_t position) noexcept;
     [[nodiscard]] std::string drop_replaced() noexcept;
     void record_written(const group& g, std::size_t calls) noexcept;
-    /// Tidies the file now and then. Each thread that writes to the file calls it. @throws log_store_error  the written
-    /// groups stay valid
+    /// Checkpoints the file now and then. Each thread that writes to the file calls it. @throws log_store_error  the
+    /// written groups stay valid
     void checkpoint_file();
     void finish_waits() noexcept;
     void enter_error_state(const log_store_error& why) noexcept;
@@ -324,20 +326,20 @@ private:
     std::atomic<std::uint64_t> reserved_bytes_{0};
     log_buffer buffer_;
     bool closed_ = false;                                // changed under reserving_, too
-    std::atomic<bool> yielded_{false};                   // the journal has no thread that passes calls on
+    std::atomic<bool> yielded_{false};                   // the journal has no thread that finishes waits
     std::atomic<durability_waiter*> held_{nullptr};      // a stack
     alignas(64) std::atomic<std::uint64_t> durable_{1};  // all positions before this one are durable
     std::atomic<std::uint64_t> written_bytes_{0};        // of reserved_bytes_, those that no longer wait to be written
     std::atomic<std::uint64_t> oldest_{0};  // in ticks of the base clock; all calls answered before it are durable
     std::atomic<bool> has_error_{false};
-    // the first position that the snapshot does not hold, drawn or not
+    // the first position that the snapshot does not hold, reserved or not
     std::atomic<std::uint64_t> not_in_snapshot_{1};
     std::atomic<bool> waits_for_disk_no_more_{false};
     std::atomic<sleep_state> sleep_state_{sleep_state::none};
     std::atomic<std::uint64_t> awaited_position_{0};  // a call that waits for this position ends a sleep for a group
     // Used under `always`.
-    std::atomic<bool> group_requested_{false};        // a call has asked for a group since the latest one began
-    std::atomic<bool> hosts_expect_no_more_{false};   // a host has said that it knows of no more calls
+    std::atomic<bool> group_requested_{false};        // a call has requested a group since the latest one began
+    std::atomic<bool> hosts_expect_no_more_{false};   // a host has reported that it expects no more calls
     std::atomic<bool> writing_{false};                // a group is being written
     std::atomic<std::int64_t> group_nanoseconds_{0};  // nanoseconds that the latest group took
     std::atomic<std::uint64_t> group_deadline_{0};    // in ticks of the base clock: calls that wait then form a group
@@ -361,7 +363,7 @@ private:
     bool ending_ = false;
     std::string error_;
     std::optional<std::uint64_t> snapshot_to_store_;  // the position of a snapshot
-    std::optional<std::string> store_result_;         // result of keeping it
+    std::optional<std::string> store_result_;         // result of storing it
     std::thread thread_;
 };
 

@@ -22,7 +22,7 @@ void journal::change_snapshot(const std::function<void(log_store&)>& what) {
 
 std::string journal::store_snapshot(std::uint64_t position) {
     std::unique_lock lock{mutex_};
-    if (ending_) return "the server is ending";
+    if (ending_) return "the server is shutting down";
     snapshot_to_store_ = position;
     store_result_.reset();
     is_woken_ = true;
@@ -81,7 +81,7 @@ std::string journal::finish_snapshot(std::uint64_t position) noexcept {
     }
 }
 
-/// Drops what the snapshot replaced. The snapshot is kept already, so the next snapshot drops whatever fails now.
+/// Drops what the snapshot replaced. The snapshot is stored already, so the next snapshot drops whatever fails now.
 std::string journal::drop_replaced() noexcept {
     try {
         for (bool more = true; more;) change_snapshot([&](log_store& file) { more = file.drop_replaced(); });

@@ -8,7 +8,7 @@ namespace {
 
 // Several short calls share a chunk. A call that does not fit gets its own chunk.
 constexpr std::size_t usual_bytes = std::size_t{256} << 10;
-constexpr std::size_t usual_marks = 4096;
+constexpr std::size_t usual_states = 4096;
 
 }  // namespace
 
@@ -17,8 +17,8 @@ struct log_buffer::chunk {
 
     const std::size_t free_bytes;
     std::unique_ptr<char[]> bytes;
-    std::unique_ptr<record_state[]> marks = std::make_unique<record_state[]>(usual_marks);
-    std::uint64_t first = 0;            // the position of the first mark
+    std::unique_ptr<record_state[]> states = std::make_unique<record_state[]>(usual_states);
+    std::uint64_t first = 0;            // the position of the first state
     std::atomic<chunk*> next{nullptr};  // its `first` is the end of this chunk
 
     // Used by the call that reserves.
@@ -29,7 +29,7 @@ log_buffer::~log_buffer() {
     delete spare_.load(std::memory_order_relaxed);
     for (chunk* c = first_; c != nullptr;) {
         for (std::size_t i = 0; i < c->count; ++i) {
-            if (c->first + i >= consumed_) delete c->marks[i].answer;
+            if (c->first + i >= consumed_) delete c->states[i].answer;
         }
         delete std::exchange(c, c->next.load(std::memory_order_relaxed));
     }
@@ -37,7 +37,7 @@ log_buffer::~log_buffer() {
 
 void log_buffer::begin(std::uint64_t position) {
     chunk* const fresh = new chunk{usual_bytes};
-    // Each place in the old chunks is marked and taken, so no call and no answer needs them (LBF3).
+    // Each record in the old chunks is complete and consumed, so no call and no answer needs the chunks (LBF3).
     for (chunk* c = first_; c != nullptr;) delete std::exchange(c, c->next.load(std::memory_order_relaxed));
     first_ = last_ = fresh;
     offset_ = 0;
@@ -45,21 +45,21 @@ void log_buffer::begin(std::uint64_t position) {
 }
 
 log_buffer::chunk& log_buffer::extend(std::size_t bytes) {
-    // Acquire: the journal's thread, which put the chunk here, has finished reading its marks.
+    // Acquire: the journal's thread, which put the chunk here, has finished reading its states.
     chunk* c = bytes > usual_bytes ? nullptr : spare_.exchange(nullptr, std::memory_order_acquire);
     if (c == nullptr) c = new chunk{std::max(bytes, usual_bytes)};
     c->first = last_->first + last_->count;
     c->used = c->count = 0;
     c->next.store(nullptr, std::memory_order_relaxed);
-    last_->next.store(c, std::memory_order_release);  // pairs with the load in look
+    last_->next.store(c, std::memory_order_release);  // pairs with the load in find_complete
     last_ = c;
     return *c;
 }
 
 reserved_record log_buffer::reserve(std::size_t bytes) {
     chunk* c = last_;
-    if (c->count == usual_marks || c->free_bytes - c->used < bytes) c = &extend(bytes);
-    record_state& m = c->marks[c->count];
+    if (c->count == usual_states || c->free_bytes - c->used < bytes) c = &extend(bytes);
+    record_state& m = c->states[c->count];
     m.answer = nullptr;
     m.value.store(0, std::memory_order_relaxed);  // released together with the position (LBF2)
     const reserved_record at{c->first + c->count, c->bytes.get() + c->used, bytes, &m};
@@ -75,14 +75,14 @@ complete_range log_buffer::find_complete(std::uint64_t upto, std::size_t max_byt
     while (behind != nullptr && behind->first <= consumed_) {
         chunk* const over = std::exchange(first_, first_->next.load(std::memory_order_relaxed));
         offset_ = 0;
-        // Release: see extend. One spare chunk is enough, because the journal's thread takes faster than calls reserve,
-        // unless the disk is full.
+        // Release: see extend. One spare chunk is enough, because the journal's thread consumes faster than calls
+        // reserve, unless the disk is full.
         if (over->free_bytes != usual_bytes) delete over;
         else delete spare_.exchange(over, std::memory_order_acq_rel);
         behind = first_->next.load(std::memory_order_acquire);
     }
     const std::uint64_t end = behind == nullptr ? upto : std::min(upto, behind->first);
-    const record_state* m = first_->marks.get() + (consumed_ - first_->first);
+    const record_state* m = first_->states.get() + (consumed_ - first_->first);
     for (const record_state* const last = m + (end - consumed_); m != last && found.reserved < max_bytes; ++m) {
         const std::uint64_t state = m->value.load(std::memory_order_acquire);
         if (state == 0) break;

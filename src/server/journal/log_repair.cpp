@@ -23,8 +23,9 @@ constexpr const char* beside[] = {"-wal", "-end"};
 
 void need_log(const std::string& file) {
     namespace fs = std::filesystem;
-    if (!fs::exists(file)) throw log_store_error{"there is no log " + file, false};
-    if (!fs::is_regular_file(file)) throw log_store_error{file + " is no file, and so no log of a server", false};
+    if (!fs::exists(file)) throw log_store_error{"no such log: " + file, false};
+    if (!fs::is_regular_file(file))
+        throw log_store_error{file + " is not a regular file, so not the log of a server", false};
     if (fs::file_size(file) == 0 && std::ranges::none_of(beside, [&](const char* b) { return fs::exists(file + b); }))
         throw log_store_error{file + " is empty: no server has written a log there", false};
 }
@@ -56,7 +57,7 @@ log_contents contents_of(log_store& log) {
 }
 
 /// Returns the leader epochs of `from` behind the leader epoch of `to`'s last call.
-std::vector<journal::leader_epoch> later_branches(log_store& from, log_store& to) {
+std::vector<journal::leader_epoch> later_leader_epochs(log_store& from, log_store& to) {
     std::vector<journal::leader_epoch> all = from.leader_epochs();
     const journal::leader_epoch last = to.last_leader_epoch();
     const auto own = std::ranges::find_if(all, [&](const journal::leader_epoch& b) { return b.is(last); });
@@ -75,7 +76,7 @@ void copy_groups(log_store& from, log_store& to, std::uint64_t position) {
         }
         if (some.empty()) return;
         position = some.back().last + 1;
-        to.append(some, later_branches(from, to), position, from.latest_term(), false);
+        to.append(some, later_leader_epochs(from, to), position, from.latest_term(), false);
     }
 }
 
@@ -91,7 +92,7 @@ void copy(log_store& from, const std::string& file) {
 /// Throws if the tables themselves, or the snapshot, cannot be read. The calls behind them would then be useless.
 void need_beginning(log_store& log, const std::string& file) {
     if (log.is_mixed()) {
-        throw log_store_error{"nothing of the log " + file + " can be kept, because " + log.damage().front() +
+        throw log_store_error{"cannot repair the log " + file + ": " + log.damage().front() +
                                   ". Restore the right one, or fetch the log from a replica. If you know that only " +
                                   file + "-end is the wrong one, remove that file",
                               false};
@@ -99,8 +100,7 @@ void need_beginning(log_store& log, const std::string& file) {
     try {
         log.read_snapshot([](std::string_view) {});
     } catch (const log_store_error& e) {
-        throw log_store_error{
-            "nothing of the log " + file + " can be kept, because its beginning cannot be read: " + e.what(), false};
+        throw log_store_error{"cannot repair the log " + file + ": its beginning cannot be read: " + e.what(), false};
     }
 }
 

@@ -22,7 +22,7 @@ void log_store::fail(const std::string& doing, int code, const std::string& why)
                        (kind == SQLITE_FULL || kind == SQLITE_IOERR || kind == SQLITE_BUSY || kind == SQLITE_NOMEM ||
                         kind == SQLITE_TOOBIG);
     if (kind == SQLITE_BUSY) throw log_store_error{"the log " + file_ + " is in use by another process", false};
-    if (kind == SQLITE_NOTADB) throw log_store_error{file_ + " is no log of a server: " + why, false};
+    if (kind == SQLITE_NOTADB) throw log_store_error{file_ + " is not the log of a server: " + why, false};
     throw log_store_error{"the log " + file_ + " cannot " + doing + ": " + why, again};
 }
 
@@ -56,7 +56,7 @@ void log_store::close() noexcept {
         durable_end_.record({.end = durable_end_.end(), .pages = pages});
 }
 
-/// Notes that everything before `end`, and every completed transaction, is on the disk.
+/// Records that everything before `end`, and every completed transaction, is on the disk.
 void log_store::record_end(std::uint64_t end) noexcept {
     durable_end_.record({.end = end,
                          .pages = sum_of_pages(db_),
@@ -64,7 +64,7 @@ void log_store::record_end(std::uint64_t end) noexcept {
                          .wal_frames = static_cast<std::uint64_t>(wal_pages_)});
 }
 
-/// Moves SQLite's own log into the file. REQUIRES: forget_pages() has been called.
+/// Checkpoints SQLite's WAL. REQUIRES: forget_pages() has been called.
 bool log_store::checkpoint_wal() noexcept {
     if (sqlite3_wal_checkpoint_v2(db_, nullptr, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr) != SQLITE_OK) return false;
     wal_pages_ = 0;  // the log no longer needs any of them
@@ -86,14 +86,14 @@ void log_store::change(const std::function<void()>& what) {
 /// Makes the next change reach the disk before its function returns.
 void log_store::write_through() { synchronize(true); }
 
-/// Runs `what` as one transaction that is on the disk on return, and notes it in -end.
+/// Runs `what` as one transaction that is on the disk on return, and records it in -end.
 void log_store::change_durably(const std::function<void()>& what) {
     write_through();
     change(what);
     record_all();
 }
 
-/// Notes in -end that a transaction, and everything before it, is on the disk. The transaction is complete, so this
+/// Records in -end that a transaction, and everything before it, is on the disk. The transaction is complete, so this
 /// must not fail.
 void log_store::record_all() noexcept { record_end(readable_end().value_or(durable_end_.end())); }
 

@@ -4,15 +4,15 @@
 //
 // A crash of the process or the machine may leave a torn end: a part of a group whose calls were not answered as
 // durable. The store cuts off the torn end and reports it. Any other corruption is damage: a damaged page of the file
-// (checked_pages.hpp), or a damaged frame of SQLite's own log before later groups (write_ahead_log.hpp). A log that
+// (checked_pages.hpp), or a damaged frame of SQLite's WAL before later groups (write_ahead_log.hpp). A log that
 // ends before the end that was on the disk (durable_end.hpp) is damaged, too. On damage, the start fails, and the store
 // changes no file.
 //
-// The store notes each transaction that a caller may rely on in -end, after its fsync. These are groups (add, append),
-// snapshots (finish_snapshot, replace_by), and transactions without calls (change_durably: leader epochs, terms, former
-// leaders, hand-overs, redirections, the follower's number). Without that note, damage of the last such transaction
-// would look like a torn end. Two kinds of transactions are not noted, because a crash may lose them. They add parts to
-// an unfinished snapshot, or remove replaced groups, replaced parts and old answers.
+// The store records each transaction that a caller may rely on in -end, after its fsync. These are groups (add,
+// append), snapshots (finish_snapshot, replace_by), and transactions without calls (change_durably: leader epochs,
+// terms, former leaders, handovers, redirections, the follower's number). Without that note, damage of the last such
+// transaction would look like a torn end. Two kinds of transactions are not noted, because a crash may lose them. They
+// add parts to an unfinished snapshot, or remove replaced groups, replaced parts and old answers.
 //
 // Why SQLite: one file, and every error of write and fsync returns as a code, after which the database is unchanged.
 // Why not RocksDB or LMDB: docs/server-operation.md has the figures.
@@ -50,8 +50,8 @@ private:
     bool is_retryable_;
 };
 
-/// The answer of a call with an ID. The log keeps the answer with the call, so that a client can ask again after a
-/// restart.
+/// The answer of a call with an ID. The log keeps the answer with the call, so that a client can repeat the call after
+/// a restart.
 struct stored_reply {
     std::string key;
     std::uint64_t call = 0;  ///< identifies the call that the key stands for
@@ -75,9 +75,9 @@ struct snapshot {
 /// lead with.
 inline constexpr std::uint64_t latest_possible_term = std::uint64_t{1} << 40;
 
-/// A stretch of the log that one leader has written without a break. Each start of a leader begins a new leader epoch, and so
-/// does a promotion, which also begins a new term. Two logs with the same leader epoch have the same calls up to the point
-/// where the leader epoch ends in either of them.
+/// A range of the log that one leader has written without a break. Each start of a leader begins a new leader epoch,
+/// and so does a promotion, which also begins a new term. Two logs with the same leader epoch have the same calls up to
+/// the point where the leader epoch ends in either of them.
 struct leader_epoch {
     std::uint64_t term = 0;
     std::uint64_t id = 0;     ///< random
@@ -86,7 +86,7 @@ struct leader_epoch {
     [[nodiscard]] bool is(const leader_epoch& other) const noexcept { return term == other.term && id == other.id; }
 };
 
-/// A server whose lead this server has taken, and that has not heard of it yet: its address, and this server's
+/// A former leader that this server has replaced, and that has not heard of it yet: its address, and this server's
 /// credentials there.
 struct former_leader {
     std::string host{};
@@ -94,9 +94,9 @@ struct former_leader {
     std::string user{}, tls_authority{};
 };
 
-/// The role that a hand-over gave this server, which its options do not contain.
+/// The role that a handover gave this server, which its options do not contain.
 struct handed_over {
-    /// this server took the lead from that server; otherwise this server gave its lead to that server
+    /// this server took over from that server; otherwise this server handed over to that server
     bool leads = false;
     std::string host{};
     std::uint16_t port = 0;
@@ -145,26 +145,26 @@ public:
     [[nodiscard]] const std::vector<std::string>& findings() const noexcept { return findings_; }
     /// Returns the damage found under damage_policy::report, one line each.
     [[nodiscard]] const std::vector<std::string>& damage() const noexcept { return damage_; }
-    /// Returns true if the files do not belong together, under damage_policy::report. Then the readable data may come from
-    /// several logs.
+    /// Returns true if the files do not belong together, under damage_policy::report. Then the readable data may come
+    /// from several logs.
     [[nodiscard]] bool is_mixed() const noexcept { return is_mixed_; }
     /// Returns the last call that is known to have been in the log; 0: none.
     [[nodiscard]] std::uint64_t last_known_call();
 
-    /// Checks that the files still have their names, because a start could not find them otherwise. @throws log_store_error
-    /// if a file was removed, renamed or replaced; the operator may put it back
+    /// Checks that the files still have their names, because a start could not find them otherwise. @throws
+    /// log_store_error if a file was removed, renamed or replaced; the operator may put it back
     void check_names();
-    /// Adds groups. With `sync`, they are on the disk on return, and so is everything added before. @throws log_store_error
-    /// no group was added
+    /// Adds groups. With `sync`, they are on the disk on return, and so is everything added before. @throws
+    /// log_store_error no group was added
     void add(std::span<const group> groups, bool sync);
     /// Replaces the snapshot if there are calls that the old one does not hold. Drops the groups that are older than
-    /// the new snapshot, except for the newest ones, up to `retained_bytes` bytes of records. The change is on the disk on
-    /// return. @throws log_store_error  the snapshot and the groups are unchanged
+    /// the new snapshot, except for the newest ones, up to `retained_bytes` bytes of records. The change is on the disk
+    /// on return. @throws log_store_error  the snapshot and the groups are unchanged
     void replace_snapshot(const snapshot& s, std::uint64_t retained_bytes);
 
     // ---- the same in short steps, between which groups may be added
-    /// Begins a snapshot beside the current one. REQUIRES: drop_replaced() has returned false since the latest snapshot was
-    /// begun.
+    /// Begins a snapshot beside the current one. REQUIRES: drop_replaced() has returned false since the latest snapshot
+    /// was begun.
     void begin_snapshot() noexcept { new_parts_ = 0; }
     /// Adds parts to the snapshot that was begun. They reach the disk when the snapshot is finished.
     void add_parts(std::span<const std::string> parts);
@@ -174,11 +174,11 @@ public:
     /// drop_replaced. O(groups).
     void finish_snapshot(std::uint64_t position, std::uint64_t retained_bytes);
     /// Drops some MiB of the data that a snapshot has replaced, and of an unfinished snapshot. Returns false when all
-    /// of that data is gone.
+    /// of that data is removed.
     [[nodiscard]] bool drop_replaced();
-    /// Moves SQLite's own log into the file if that log has grown long. @throws log_store_error
+    /// Checkpoints SQLite's WAL if it has grown long. @throws log_store_error
     void checkpoint_if_long();
-    /// Removes kept answers that are older than `before`, and all except for the newest `most`.
+    /// Removes stored replies that are older than `before`, and all except for the newest `max_answers`.
     void forget_answers(std::int64_t before, std::size_t max_answers);
 
     /// Returns the position of the first call that the snapshot does not hold, or 1.
@@ -189,7 +189,7 @@ public:
     /// Reads the groups in the order of their positions. @throws log_store_error  if a group is damaged
     void read_groups(const std::function<void(std::string_view records)>& take);
     void read_answers(const std::function<void(const stored_reply&)>& take);
-    /// Returns the time of the latest kept answer.
+    /// Returns the time of the latest stored reply.
     [[nodiscard]] std::optional<std::int64_t> latest_reply_time();
     /// Returns the bytes of records that a replay would read.
     [[nodiscard]] std::uint64_t bytes();
@@ -201,11 +201,12 @@ public:
     [[nodiscard]] leader_epoch last_leader_epoch();
     /// Adds a leader epoch. It is on the disk on return, and so are the changes of the functions below.
     void add_leader_epoch(const leader_epoch& b);
-    /// Does the same, and records the latest hand-over. Unset: an operator has promoted this server.
+    /// Does the same, and records the latest handover. Unset: an operator has promoted this server.
     void add_leader_epoch(const leader_epoch& b, const std::optional<handed_over>& latest);
-    /// Appends groups that a leader of `term` has sent. `later`: the leader's leader epochs behind last_leader_epoch(). The log
-    /// then contains those of them that begin at `upto` or earlier, because nothing before `upto` is missing then. They
-    /// replace the leader epochs behind last_leader_epoch(), which hold no call. @throws log_store_error  nothing has changed
+    /// Appends groups that a leader of `term` has sent. `later`: the leader's leader epochs behind last_leader_epoch().
+    /// The log then contains those of them that begin at `upto` or earlier, because nothing before `upto` is missing
+    /// then. They replace the leader epochs behind last_leader_epoch(), which hold no call. @throws log_store_error
+    /// nothing has changed
     void append(std::span<const group> groups, const std::vector<leader_epoch>& later, std::uint64_t upto,
                 std::uint64_t term, bool sync);
     /// Returns the latest term that other servers have announced.
@@ -216,7 +217,7 @@ public:
     [[nodiscard]] std::vector<former_leader> former_leaders();
     void add_former_leader(const former_leader& l);
     void forget_former_leader(const std::string& host, std::uint16_t port);
-    /// Returns the latest hand-over, unless an operator has promoted this server since.
+    /// Returns the latest handover, unless an operator has promoted this server since.
     [[nodiscard]] std::optional<handed_over> latest_handover();
     void record_handover(const handed_over& h);
     void forget_handover();
@@ -230,10 +231,10 @@ public:
     /// Returns the position from which on the file contains all groups.
     [[nodiscard]] std::uint64_t first_stored_position();
     /// Returns groups that begin at `from` or later, in order and with their answers, until they have `most` bytes or
-    /// more. The last group ends at `from` or later, so a caller that asks again from its end reaches the end of the
+    /// more. The last group ends at `from` or later, so a caller that continues from its end reaches the end of the
     /// log. @throws log_store_error  if a group is damaged
     [[nodiscard]] std::vector<group> read_from(std::uint64_t from, std::size_t max_bytes);
-    /// Returns the bytes of records of the groups from `from` on. O(a piece), except for the first call, which scans
+    /// Returns the bytes of records of the groups from `from` on. O(a chunk), except for the first call, which scans
     /// the log.
     [[nodiscard]] std::uint64_t bytes_from(std::uint64_t from);
     /// Returns the description of a copy, without its parts.
@@ -302,11 +303,11 @@ private:
     durable_end durable_end_;
     durable_log_state known_{};               // from the file -end
     bool is_mixed_ = false;                   // the files do not belong together
-    int wal_pages_ = 0;                       // current number of pages in SQLite's own log
-    std::optional<identity> database_, wal_;  // of the file, and of SQLite's own log once it is known
+    int wal_pages_ = 0;                       // current number of pages in SQLite's WAL
+    std::optional<identity> database_, wal_;  // of the file, and of SQLite's WAL once it is known
     bool synchronous_ = false;
     std::uint64_t new_parts_ = 0;          // parts of the snapshot that was begun
-    std::optional<position_index> bytes_;  // set when a follower has asked
+    std::optional<position_index> bytes_;  // set when a follower has fetched
     sqlite3_stmt *begin_ = nullptr, *commit_ = nullptr, *add_group_ = nullptr, *add_reply_ = nullptr;
 };
 

@@ -37,14 +37,14 @@ log_store::log_store(const std::string& file, damage_policy how)
         open();
         const bool fresh = number("PRAGMA schema_version") == 0;
         if (!fresh && number("PRAGMA application_id") != application)
-            throw log_store_error{file + " is a database, but no log of a server", false};
+            throw log_store_error{file + " is a database, but not the log of a server", false};
         const auto written_in = fresh ? std::uint64_t{0} : number("PRAGMA user_version");
         if (!fresh && (written_in < format_without_followers || written_in > format)) {
-            throw log_store_error{file + " was written by another version, in format " + std::to_string(written_in) +
-                                      " and not " + std::to_string(format) + " or an earlier one",
+            throw log_store_error{file + " was written by a newer version, in format " + std::to_string(written_in) +
+                                      "; this version reads formats up to " + std::to_string(format),
                                   false};
         }
-        // Reads SQLite's own log again, now that the file is locked.
+        // Reads SQLite's WAL again, now that the file is locked.
         const write_ahead_log wal = read_write_ahead_log(file + "-wal", page_bytes);
         if (written_in == format && !has_checksums(db_)) record_damage("its first page is damaged");
         if (!fresh && written_in == format) find_mixture(wal);
@@ -52,14 +52,14 @@ log_store::log_store(const std::string& file, damage_policy how)
         if (damage_policy_ == damage_policy::report) {
             if (!fresh && written_in <= format_without_kinds) {
                 throw log_store_error{file +
-                                          " was written by an earlier version, and is brought up to date when a server "
-                                          "starts with it",
+                                          " was written by an earlier version; the next start of a server with this "
+                                          "log upgrades its format",
                                       false};
             }
             return;
         }
         if (!known && (fresh ? had_pages : written_in == format)) {
-            findings_.push_back(file_ + "-end is not there, or is empty: it says how much of the log " + file_ +
+            findings_.push_back(file_ + "-end is missing or empty: it records how much of the log " + file_ +
                                 " was on the disk. A start without it cannot tell whether calls are missing at the "
                                 "end. Compare the log with a replica");
         }
@@ -101,7 +101,7 @@ void log_store::open() {
     reserve_checksums(db_);
     run("PRAGMA synchronous=FULL");
     synchronous_ = true;
-    // The store moves SQLite's own log itself, so that it notices an fsync that fails there.
+    // The store moves SQLite's WAL itself, so that it notices an fsync that fails there.
     run("PRAGMA wal_autocheckpoint=0");
     sqlite3_wal_hook(
         db_,
@@ -113,8 +113,9 @@ void log_store::open() {
     run("PRAGMA cache_size=-4096");
 }
 
-/// Throws if the database is gone or empty, but files that belong to it say that it had content. SQLite removes its own
-/// log if the database is empty. If only -end is left, the store begins a new log and reports how many calls were lost.
+/// Throws if the database is missing or empty, but files that belong to it record that it had content. SQLite removes
+/// its own log if the database is empty. If only -end is left, the store begins a new log and reports how many calls
+/// were lost.
 void log_store::check_database_exists(std::uint64_t frames) {
     std::error_code none;
     const auto bytes = std::filesystem::file_size(file_, none);
@@ -122,8 +123,8 @@ void log_store::check_database_exists(std::uint64_t frames) {
     const std::uint64_t calls = known_.end - 1;
     if (frames != 0 || (!none && calls != 0)) {
         throw log_store_error{
-            "the log " + file_ + " is " + (none ? "gone" : "empty") + ", but " +
-                (frames != 0 ? file_ + "-wal belongs to it" : file_ + "-end says that calls were in it") +
+            "the log " + file_ + " is " + (none ? "missing" : "empty") + ", but " +
+                (frames != 0 ? file_ + "-wal belongs to it" : file_ + "-end records that calls were in it") +
                 ": restore it, fetch the log from a replica, or remove " + file_ +
                 ", -wal and -end to "
                 "begin a new one",
@@ -226,7 +227,7 @@ void log_store::find_damage(const write_ahead_log& wal, std::optional<std::uint6
     }
 }
 
-/// Detects that SQLite's own log lacks a transaction that was on the disk, including one without calls. While the sum
+/// Detects that SQLite's WAL lacks a transaction that was on the disk, including one without calls. While the sum
 /// of the pages is unknown, SQLite may have moved that log into the file and removed or restarted the log.
 void log_store::find_lost_frames(const write_ahead_log& wal) {
     if (known_.wal_frames == 0 || wal.complete >= known_.wal_frames) return;
@@ -314,7 +315,7 @@ void log_store::throw_damaged_page() {
     throw_damage("the page at byte " + std::to_string(at.value_or(0)) + " does not have its checksum", std::nullopt);
 }
 
-/// Moves the complete transactions of SQLite's own log into the database, and reports what was cut off.
+/// Moves the complete transactions of SQLite's WAL into the database, and reports what was cut off.
 void log_store::finish_wal(const write_ahead_log& wal) {
     if (wal.frames == 0) return;
     if (!checkpoint_wal()) fail("be brought up to date");

@@ -47,15 +47,16 @@ void log_store::truncate_parts(std::uint64_t count) {
     new_parts_ = count;
 }
 
-/// Returns the end of a log whose calls all lie before `position`. Calls that were rolled back may have drawn positions
-/// behind the last call. No log contains those positions: a start draws them again, and logs do not diverge by them.
+/// Returns the end of a log whose calls all lie before `position`. Calls that were rolled back may have reserved
+/// positions behind the last call. No log contains those positions: a start reserves them again, and logs do not
+/// diverge by them.
 std::uint64_t log_store::end_before(std::uint64_t position) {
     statement last{*this, "SELECT last FROM calls WHERE last < ? ORDER BY first DESC LIMIT 1"};
     return last.bind(position).step("be read") ? last.number(0) + 1 : 1;
 }
 
-/// Returns the last position of the newest group before `position` that lies outside of the newest `retained_bytes`; 0: no
-/// group does.
+/// Returns the last position of the newest group before `position` that lies outside of the newest `retained_bytes`; 0:
+/// no group does.
 std::uint64_t log_store::last_to_drop(std::uint64_t position, std::uint64_t retained_bytes) {
     statement each{*this, "SELECT last, length(records) FROM calls WHERE last < ? ORDER BY first DESC"};
     each.bind(position);

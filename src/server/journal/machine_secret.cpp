@@ -67,7 +67,8 @@ std::string read(const std::string& path) {
     if (::fstat(from.get(), &is) != 0) fail(path);
     require_own(is, path);
     std::string text(digits, '\0');
-    if (::read(from.get(), text.data(), digits) != static_cast<::ssize_t>(digits)) fail(path, "it is cut; remove it");
+    if (::read(from.get(), text.data(), digits) != static_cast<::ssize_t>(digits))
+        fail(path, "it is incomplete; remove it");
     return text;
 }
 
@@ -99,7 +100,7 @@ std::string machine_secret_in(const std::string& folder) {
     struct ::stat is{};
     if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) fail(folder);
     if (::lstat(folder.c_str(), &is) != 0) fail(folder);
-    if (!S_ISDIR(is.st_mode)) fail(folder, "it is no folder");
+    if (!S_ISDIR(is.st_mode)) fail(folder, "it is not a directory");
     require_own(is, folder);
     const std::string path = folder + "/tutti-replication";
     constexpr int attempts = 3;  // another process may remove it between the two steps
@@ -107,7 +108,7 @@ std::string machine_secret_in(const std::string& folder) {
         if (std::string text = read(path); !text.empty()) return text;
         make(path);
     }
-    fail(path, "it vanishes again and again");
+    fail(path, "it vanished repeatedly while it was opened");
 }
 
 std::string machine_secret() {

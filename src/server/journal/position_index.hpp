@@ -13,7 +13,7 @@ namespace tutti::server::journal {
 
 class position_index {
 public:
-    /// bytes between index entries, as many as a piece for a follower has
+    /// bytes between index entries, as many as a chunk for a follower has
     static constexpr std::uint64_t spacing = std::uint64_t{1} << 20;
 
     /// Adds the next group. REQUIRES: positions grow.
@@ -21,16 +21,16 @@ public:
         if (all_.empty() || sum_ - all_.back().before >= spacing) all_.push_back({first, sum_});
         sum_ += bytes;
     }
-    /// Removes the index entries before `first`, because those groups are gone.
+    /// Removes the index entries before `first`, because those groups are removed.
     void drop_before(std::uint64_t first) { all_.erase(all_.begin(), next(first)); }
 
-    /// Where to start counting from a position, and how many bytes follow the counted stretch.
+    /// Where to start counting from a position, and how many bytes follow the counted range.
     struct indexed_end {
         /// the position at which counting ends; greater than any position if that is the end of the log
         std::uint64_t end;
         std::uint64_t behind;  ///< bytes behind `end`
     };
-    /// Returns the stretch for the groups from `first` on. O(log n)
+    /// Returns the range for the groups from `first` on. O(log n)
     [[nodiscard]] indexed_end from(std::uint64_t first) const {
         const auto m = next(first);
         return m == all_.end() ? indexed_end{INT64_MAX, 0} : indexed_end{m->first, sum_ - m->before};

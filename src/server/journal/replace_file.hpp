@@ -7,8 +7,8 @@
 
 namespace tutti::server::journal {
 
-/// Syncs `replacement` to the disk, gives it the owner and the mode of `file` if `file` exists, and renames it to `file`. The
-/// rename is on the disk on return. @throws log_store_error  then `file` is unchanged, or is `replacement`
+/// Syncs `replacement` to the disk, gives it the owner and the mode of `file` if `file` exists, and renames it to
+/// `file`. The rename is on the disk on return. @throws log_store_error  then `file` is unchanged, or is `replacement`
 void replace_file(const std::string& file, const std::string& replacement);
 
 /// The mode of new logs: the owner may write, the group may read. umask(2) may restrict it further.

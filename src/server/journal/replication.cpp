@@ -17,7 +17,7 @@ using std::chrono::milliseconds;
 
 constexpr std::chrono::seconds counts_as_connected{3};
 constexpr std::chrono::hours remembered_for{1};
-constexpr milliseconds between_looks{100};  // interval between checks for clients that have left
+constexpr milliseconds check_interval{100};  // interval between checks for clients that have left
 constexpr std::size_t max_followers = 64;
 constexpr std::size_t max_chunk_bytes = std::size_t{4} << 20;
 
@@ -84,7 +84,7 @@ void replication::follow(std::string leader) {
     later_leader_.clear();
     lost_calls_.clear();
     compared_with_ = 0;
-    fence_is_kept_ = false;
+    is_fence_durable_ = false;
     handover_.clear();
     handover_refusal_.clear();
     order_ = {};
@@ -122,12 +122,12 @@ std::string replication::write_refusal_reason() const {
     if (!later_leader_.empty()) return later_leader_;
     if (!lost_calls_.empty()) return lost_calls_;
     if (compared_with_ != 0) {
-        return "this server waits until it has compared its log with that of " + std::to_string(compared_with_) +
+        return "this server waits to compare its log with the logs of " + std::to_string(compared_with_) +
                (compared_with_ == 1 ? " follower" : " followers") + ", and " + std::to_string(followers_.size()) +
-               " have come; to have it lead without them, promote it";
+               " have connected; to lead without them, promote this server (REPLICAOF NO ONE)";
     }
     if (leads_) return handover_refusal_;
-    return "this server follows " + leader_ + ", which is where calls go that write";
+    return "this server follows " + leader_ + "; send calls that write to that server";
 }
 
 void replication::handle_announced_term(std::uint64_t term, const std::string& from) {
@@ -136,11 +136,12 @@ void replication::handle_announced_term(std::uint64_t term, const std::string& f
     {
         const std::scoped_lock lock{mutex_};
         leads = leads_;
-        if (leads && (fence_is_kept_ || term <= epochs_.back().term)) return;
+        if (leads && (is_fence_durable_ || term <= epochs_.back().term)) return;
         if (leads) {
             const bool is_new = later_leader_.empty() && order_.number == 0;
-            later_leader_ = "this server leads no more: " + from + " is of " + term_text(term) + ", and this one of " +
-                            term_text(epochs_.back().term) + "; start it again with --follow and the leader's address";
+            later_leader_ = "this server no longer leads: " + from + " is of " + term_text(term) +
+                            ", and this one of " + term_text(epochs_.back().term) +
+                            "; restart it with --follow and the leader's address";
             if (order_.number != 0) later_leader_ = handover_refusal_;  // the server that the order names leads
             writes_.store(false, std::memory_order_release);
             if (is_new) line = later_leader_;
@@ -154,12 +155,12 @@ void replication::handle_announced_term(std::uint64_t term, const std::string& f
     });
     const std::scoped_lock lock{mutex_};
     if (!leads || later_leader_.empty()) return;
-    fence_is_kept_ = true;
+    is_fence_durable_ = true;
     handover_changed_.notify_all();
 }
 
-// Threads store submitted_, held_ and is_woken_ before they wake the replication thread. They wake it under the lock under
-// which it checks them.
+// Threads store submitted_, held_ and is_woken_ before they wake the replication thread. They wake it under the lock
+// under which it checks them.
 void replication::wake_thread() noexcept {
     if (is_woken_.exchange(true)) return;
     const std::scoped_lock lock{mutex_};
@@ -203,7 +204,7 @@ void replication::work() {
             durability_waiter* const one = std::exchange(w, w->next_);
             one->next_ = std::exchange(waiting_, one);
         }
-        // Comes before the check of durable(): either the journal sees that an inquiry waits for more, or this thread
+        // Comes before the check of durable(): either the journal sees that a request waits for more, or this thread
         // sees the new position.
         awaits_durability_.store(requests_ != nullptr);
         check_requests(clock::now(), last);
@@ -213,7 +214,7 @@ void replication::work() {
 replication::clock::time_point replication::next_check() const noexcept {
     clock::time_point at = clock::time_point::max();
     for (const deferred_request* i = requests_; i != nullptr; i = i->next_) at = std::min(at, i->until);
-    if (requests_ != nullptr) at = std::min(at, clock::now() + between_looks);
+    if (requests_ != nullptr) at = std::min(at, clock::now() + check_interval);
     for (const durability_waiter* w = waiting_; w != nullptr; w = w->next_) at = std::min(at, w->until_);
     return at;
 }
@@ -224,7 +225,7 @@ void replication::check_requests(clock::time_point now, bool ending) noexcept {
         const std::scoped_lock lock{mutex_};
         drains = drains || draining_;
     }
-    // Notes first what followers have, because other inquiries wait for that.
+    // Records first what followers have, because other requests wait for that.
     for (const deferred_request* i = requests_; i != nullptr; i = i->next_) {
         if (i->what == deferred_request::kind::fetch) record(i->fetched);
     }
@@ -303,26 +304,27 @@ std::string replication::answer(const deferred_request& i) noexcept {
 void replication::admit(const fetch_request& from) {
     const std::scoped_lock lock{mutex_};
     if (!leads_)
-        throw follower_rejected{"ELSEWHERE", leader_ + " is the leader that this server follows: follow that one"};
-    // A server that hands over its lead will soon follow the new leader, and then names that leader with ELSEWHERE.
+        throw follower_rejected{"ELSEWHERE", leader_ + " is the leader that this server follows: follow that server"};
+    // A server that hands over leadership will soon follow the new leader, and then names that leader with ELSEWHERE.
     if (!later_leader_.empty()) throw follower_rejected{order_.number != 0 ? "BUSY" : "STALE", later_leader_};
     if (from.own_epoch.id == 0 && from.end == 1) return;  // its log is empty
     const auto same = std::ranges::find_if(epochs_, [&](const leader_epoch& b) { return b.is(from.own_epoch); });
     if (same == epochs_.end()) {
-        throw follower_rejected{"DIVERGED",
-                                "its log ends in a leader epoch of " + term_text(from.own_epoch.term) +
-                                    " that this server has never had: it has led by itself, or this server has lost "
-                                    "its log. Keep its log elsewhere, for what only it has, and start it without one"};
+        throw follower_rejected{"DIVERGED", "its log ends in a leader epoch of " + term_text(from.own_epoch.term) +
+                                                " that this server has never had: that follower has led by itself, or "
+                                                "this server has lost its log. Move the follower's log away, as a copy "
+                                                "of calls that only it has, and restart the follower without a log"};
     }
-    // Uses the minimum over all later leader epochs instead of the next one. A log of an earlier version may list leader epochs
-    // of which it never had a call. Such a log diverged before those leader epochs began.
+    // Uses the minimum over all later leader epochs instead of the next one. A log of an earlier version may list
+    // leader epochs of which it never had a call. Such a log diverged before those leader epochs began.
     std::uint64_t end = of_.durable();
     for (auto later = same + 1; later != epochs_.end(); ++later) end = std::min(end, later->first);
     if (from.end <= end) return;
     throw follower_rejected{"DIVERGED", "its log has calls up to " + std::to_string(from.end - 1) + " of " +
                                             term_text(from.own_epoch.term) + ", and this server's has them up to " +
                                             std::to_string(end - 1) +
-                                            ". Keep its log elsewhere, for what only it has, and start it without one"};
+                                            ". Move the follower's log away, as a copy of calls that only it has, and "
+                                            "restart the follower without a log"};
 }
 
 bool replication::is_undecided() const {
@@ -344,17 +346,16 @@ std::string replication::compare(const std::string& address, const std::vector<l
         const std::uint64_t own = epochs_[next].first;
         if (end <= own || (next == 0 && !has_nothing)) return {};
         const std::string has = "calls up to " + std::to_string(end - 1), lacks = std::to_string(own - 1);
-        reported =
-            "its log has " + has + ", and this server's had them up to " + lacks +
-            " at a start: this server has lost calls. Keep both logs. Either promote the server that has these "
-            "calls, and start this one with --follow and without its log; or, to give these calls up, promote this "
-            "one, and start the other one without its log";
+        reported = "its log has " + has + ", and this server's had them up to " + lacks +
+                   " at a start: this server has lost calls. Keep both logs. Either promote the server that has these "
+                   "calls, and start this one with --follow and without its log; or, to discard these calls, promote "
+                   "this server, and start the other one without its log";
         if (lost_calls_.empty()) {
             line = "the follower at " + address + " has " + has +
                    " of this server's log, and this server had them up to " + lacks +
-                   " at a start: this server has lost calls, as by a backup that was put back, and takes no calls "
-                   "that write. Either promote that follower, and start this server with --follow and without its log; "
-                   "or promote this server, which gives these calls up";
+                   " at a start: this server has lost calls, as after a restored backup, and refuses calls that write. "
+                   "Either promote that follower, and start this server with --follow and without its log; "
+                   "or promote this server, which discards these calls";
             lost_calls_ = line;
         }
         writes_.store(false, std::memory_order_release);
@@ -396,8 +397,8 @@ void replication::record(const fetch_request& from) noexcept {
     }
 }
 
-// Returns the position before which the follower has everything. Statements of an earlier leader epoch of this server may not
-// hold any more, because positions after the end of the log were drawn again.
+// Returns the position before which the follower has everything. Statements of an earlier leader epoch of this server
+// may not hold any more, because positions after the end of the log were reserved again.
 std::uint64_t replication::replicated_end_of(const fetch_request& from) const noexcept {
     return from.upto_epoch == epochs_.back().id ? from.upto : from.end;
 }
@@ -416,7 +417,7 @@ std::string replication::chunk_for(const fetch_request& from) {
     of_.with_file([&](log_store& file) {
         if (from.end < file.first_stored_position()) {
             throw follower_rejected{"COPY",
-                                    "calls from " + std::to_string(from.end) + " on are only in a snapshot any more"};
+                                    "calls from " + std::to_string(from.end) + " on are only in a snapshot now"};
         }
         p.upto = of_.durable();  // everything in this file, which no thread is writing now, is durable (journal::write)
         written = of_.written_bytes();

@@ -1,39 +1,40 @@
 // A log that several servers have: one server leads and writes it, the others follow. This file holds what a leader
 // knows of its followers, and what any server knows of its own role.
 //
-// A follower asks for the entries after its own log (`pull`), again and again. The leader answers when there is more,
-// or after a while. Each question states what the follower has on its disk. So the leader keeps only a few numbers for
-// each follower, even for a slow one. A slow follower asks rarely, and the leader reads the requested groups from the
-// file.
-// REP1  Each leader epoch of the log has one writer (log_store.hpp). A server accepts calls that write only while it leads. It
-//     leads after a start without a leader to follow, or after a promotion, on a new leader epoch of its own.
-// REP2  A promotion begins a later term than any that this server has heard of. A server that hears of a later term than
-//     its own stops leading for good. Its log records this, so it holds after a restart, too.
-// REP3  A follower appends only groups that continue its own log: the leader compares leader epochs before it answers. This
-//     never shortens or overwrites a log. If two logs have diverged, the server tells the operator.
-// REP4  A log lists a leader epoch only if the log lacks nothing before the first call of that leader epoch. Otherwise the log would
-//     vouch for a leader epoch that it left earlier. A log with calls of that leader epoch would pass for one that has not
-//     diverged.
+// A follower fetches the entries after its own log (`fetch_request`), again and again. The leader answers when there is
+// more, or after a while. Each request states what the follower has on its disk. So the leader keeps only a few numbers
+// for each follower, even for a slow one. A slow follower fetches rarely, and the leader reads the requested groups
+// from the file.
+// REP1  Each leader epoch of the log has one writer (log_store.hpp). A server accepts calls that write only while it
+//       leads. It leads after a start without a leader to follow, or after a promotion, on a new leader epoch of its
+//       own.
+// REP2  A promotion begins a later term than any that this server has heard of. A server that hears of a later term
+//       than its own stops leading for good. Its log records this, so it holds after a restart, too.
+// REP3  A follower appends only groups that continue its own log: the leader compares leader epochs before it answers.
+//       This never shortens or overwrites a log. If two logs have diverged, the server tells the operator.
+// REP4  A log lists a leader epoch only if the log lacks nothing before the first call of that epoch. Otherwise the log
+//       would claim an epoch that it left earlier. A log with calls of that epoch would then pass for one that has not
+//       diverged.
 //
-// REP5  A leader that hands over its lead stops drawing positions. It notes in its log that the next term belongs to
-//     another server. Then it answers the next question of the chosen follower with an order to lead (`set_order`). It
-//     leads again only in a still later term. Before, that follower must promise not to follow the order, or an
-//     operator must decide so.
+// REP5  A leader that hands over leadership stops reserving positions. It records in its log that the next term belongs
+//       to another server. Then it answers the next fetch of the chosen follower with an order to lead (`set_order`).
+//       It leads again only in a still later term. Before, that follower must promise not to follow the order, or an
+//       operator must decide so.
 //
-// REP6  A refused follower shows all of its leader epochs. Suppose that they continue, in the same term, the leader epochs that
-//     this server had before its start. Then this server has lost calls, because only one server writes within a term.
-//     This server has also lost calls if the follower has any calls and this server had none. From then on this server
-//     accepts no calls that write until an operator has decided which log is right. The operator promotes either the
-//     other server or this one, which then leads in a later term. With `await_followers`, a start waits for followers
-//     to show their leader epochs.
+// REP6  A refused follower shows all of its leader epochs. Suppose that they continue, in the same term, the leader
+//       epochs that this server had before its start. Then this server has lost calls, because only one server writes
+//       within a term. This server has also lost calls if the follower has any calls and this server had none. From
+//       then on this server accepts no calls that write until an operator has decided which log is right. The operator
+//       promotes either the other server or this one, which then leads in a later term. With `await_followers`, a start
+//       waits for followers to show their leader epochs.
 //
-// REP7  A server that follows another one refuses its own followers with ELSEWHERE and the address of its leader, so that
-//     they ask there. A redirection only names the server to ask: by REP3 a follower appends only groups that continue
-//     its own log, even after a wrong redirection.
+// REP7  A server that follows another one refuses its own followers with ELSEWHERE and the address of its leader, so
+//       that they fetch there. A redirection only names another server: by REP3 a follower appends only groups that
+//       continue its own log, even after a wrong redirection.
 //
-// A call may wait until followers have it (`hold_until_replicated`), and so may a client (an inquiry for WAIT). Both wait on the thread
-// that answers followers. That thread touches no socket and runs no procedure, but it waits for the file, and so for
-// the disk.
+// A call may wait until followers have it (`hold_until_replicated`), and so may a client (a deferred request for WAIT).
+// Both wait on the thread that answers followers. That thread touches no socket and runs no procedure, but it waits for
+// the file, and so for the disk.
 //
 // Thread safety: any thread.
 #pragma once
@@ -57,19 +58,18 @@ namespace tutti::server::journal {
 class journal;
 class durability_waiter;
 
-/// The contents of a follower's question.
+/// A follower's request for entries of the log.
 struct fetch_request {
     std::uint64_t follower = 0;    ///< the number of its log (log_store.hpp)
     std::string address{};         ///< shown to users
     leader_epoch own_epoch{};      ///< the last leader epoch in its log
     std::uint64_t end = 1;         ///< position after the last call on its disk
-    std::uint64_t upto = 1;        ///< the follower lacks nothing before this position ...
-    std::uint64_t upto_epoch = 0;  ///< ... as the leader said when it wrote this leader epoch
+    std::uint64_t upto = 1;        ///< the follower lacks nothing before this position,
+    std::uint64_t upto_epoch = 0;  ///< as the leader said when it wrote this leader epoch
     std::size_t max_bytes = 0;     ///< maximum number of bytes in the answer
 };
 
-/// A client's question that is not answered at once. Its owner may use it until it is handed in, and again from
-/// `complete` on.
+/// A client's request that is not answered at once. Its owner may use it until `submit`, and again from `complete` on.
 class deferred_request {
 public:
     /// `repeat` is like `wait`, for an answer that was given before.
@@ -97,7 +97,7 @@ private:
     deferred_request* next_ = nullptr;
 };
 
-/// An order that a follower is to lead from now on. It answers that follower's next question once the follower has
+/// An order that a follower is to lead from now on. It answers that follower's next fetch once the follower has
 /// everything before `position`.
 struct takeover_order {
     std::uint64_t number = 0;  ///< random; 0: no order
@@ -105,7 +105,7 @@ struct takeover_order {
     std::uint64_t position = 1;
 };
 
-/// The outcome of handing over the lead, or that the hand-over is still in progress.
+/// The outcome of handing over leadership, or that the handover is still in progress.
 struct handover_result {
     std::atomic<bool> is_over{false};
     /// set when it is over; empty: the other server leads, and this one follows it
@@ -116,7 +116,7 @@ struct handover_result {
 struct leader_connection_status {
     std::string leader{};
     bool is_connected = false;
-    std::string error{};  ///< empty: no trouble
+    std::string error{};  ///< empty: no error
     std::uint64_t term = 0, position = 1;
     /// Bytes of records that this server has not run yet. Unset while the leader does not answer, because the leader's
     /// log may have grown.
@@ -138,7 +138,7 @@ struct replication_statistics {
     std::string refuses{};  ///< why it refuses calls that write; empty: it accepts them
     leader_epoch epoch{};
     std::uint64_t position = 1;
-    std::string handover{};  ///< step of the hand-over in progress; empty: none
+    std::string handover{};  ///< step of the handover in progress; empty: none
     std::vector<follower> followers{};
     std::optional<leader_connection_status> link{};  ///< only on a server that follows
     std::uint64_t replication_timeouts = 0;          ///< calls that waited for followers until their timeout
@@ -151,16 +151,16 @@ public:
     replication(const replication&) = delete;
     replication& operator=(const replication&) = delete;
 
-    /// Starts to answer questions. @throws std::system_error
+    /// Starts to answer requests. @throws std::system_error
     void start();
-    /// Answers all later questions at once.
+    /// Answers all later requests at once.
     void begin_drain() noexcept;
-    /// Passes on all waiting calls as not replicated. Idempotent.
+    /// Ends the waits of all calls as not replicated. Idempotent.
     void end() noexcept;
 
-    /// Makes this server lead, unless it has heard of a later term. `all`: the leader epochs of the log, including the new
-    /// last one. `compared_with`: the number of followers that must show their leader epochs before this server accepts
-    /// calls that write.
+    /// Makes this server lead, unless it has heard of a later term. `all`: the leader epochs of the log, including the
+    /// new last one. `compared_with`: the number of followers that must show their leader epochs before this server
+    /// accepts calls that write.
     void lead(std::vector<leader_epoch> all, std::size_t compared_with = 0);
     /// Returns true if the server leads but accepts no calls that write until an operator has decided, or followers
     /// have come (REP6).
@@ -171,17 +171,17 @@ public:
     /// Returns why this server does not accept calls that write.
     [[nodiscard]] std::string write_refusal_reason() const;
     /// Handles another server's statement that it leads, or follows, in this term. If the term is a later one, this
-    /// server notes it in its log and stops leading (REP2). Waits for the disk. @throws log_store_error
+    /// server records it in its log and stops leading (REP2). Waits for the disk. @throws log_store_error
     void handle_announced_term(std::uint64_t term, const std::string& from);
 
-    // ---- a leader that hands over its lead, by one thread (replication/handover.hpp)
+    // ---- a leader that hands over leadership, by one thread (replication/handover.hpp)
     /// While this is set, the server leaves clients' requests that would write unread.
     void hold_calls(bool on) noexcept { holds_calls_.store(on, std::memory_order_relaxed); }
     [[nodiscard]] bool holds_calls() const noexcept { return holds_calls_.load(std::memory_order_relaxed); }
-    /// Sets the step shown to users, and the reason why calls that write are refused meanwhile. Empty: no hand-over is
+    /// Sets the step shown to users, and the reason why calls that write are refused meanwhile. Empty: no handover is
     /// in progress.
     void set_handover_status(std::string doing, std::string refusal);
-    /// Answers the chosen follower's next question with this order. Number 0: withdraws the order.
+    /// Answers the chosen follower's next fetch with this order. Number 0: withdraws the order.
     void set_order(const takeover_order& o);
     /// Waits until the server hears of a later term, at most for `time_limit`. Returns true if it heard of one, or
     /// end_wait() was called.
@@ -189,13 +189,13 @@ public:
     /// Ends the wait of await_later_term().
     void end_wait() noexcept;
 
-    /// Compares the leader epochs of a refused follower with those of this server. The follower has calls before `end` (REP6).
-    /// Returns the answer to the follower; empty: the refusal stands.
+    /// Compares the leader epochs of a refused follower with those of this server. The follower has calls before `end`
+    /// (REP6). Returns the answer to the follower; empty: the refusal stands.
     [[nodiscard]] std::string compare(const std::string& address, const std::vector<leader_epoch>& all,
                                       std::uint64_t end);
 
     void submit(deferred_request& i) noexcept;
-    /// Returns true if the answer of a call waits for followers. Then the thread passes `w` on later.
+    /// Returns true if the answer of a call waits for followers. Then the thread calls `w.finish_wait` later.
     [[nodiscard]] bool hold_until_replicated(durability_waiter& w, std::uint64_t awaits) noexcept;
     /// Returns true if fewer followers have everything before `position` than the answer of a call needs.
     [[nodiscard]] bool lacks_followers_for(std::uint64_t position) const noexcept {
@@ -207,7 +207,7 @@ public:
     }
 
     /// Sets the function that returns the figures of the connection to the leader; empty: no connection. REQUIRES:
-    /// called before any thread looks.
+    /// called before any thread calls statistics().
     void set_link_status_source(std::function<leader_connection_status()> status_source);
     [[nodiscard]] replication_statistics statistics() const;
 
@@ -230,13 +230,13 @@ private:
     [[nodiscard]] std::string answer(const deferred_request& i) noexcept;
     [[nodiscard]] leader_epoch current_epoch() const;
     [[nodiscard]] std::string chunk_for(const fetch_request& from);
-    /// Notes what the follower has. @throws refusal
+    /// Records what the follower has. @throws follower_rejected
     void admit(const fetch_request& from);
     void record(const fetch_request& from) noexcept;
     void count_compared();
-    /// Returns the position before which everything is on the disk of the asking follower. REQUIRES: mutex_, admit().
+    /// Returns the position before which everything is on the disk of the fetching follower. REQUIRES: mutex_, admit().
     [[nodiscard]] std::uint64_t replicated_end_of(const fetch_request& from) const noexcept;
-    /// Returns the number of the order that makes the asking follower lead; 0: there is no such order.
+    /// Returns the number of the order that makes the fetching follower lead; 0: there is no such order.
     [[nodiscard]] std::uint64_t order_for(const fetch_request& from) const noexcept;
     void count_replicas() noexcept;
     [[nodiscard]] std::uint64_t count_followers_with(std::uint64_t position) const noexcept;
@@ -250,7 +250,7 @@ private:
     std::atomic<durability_waiter*> held_{nullptr};
     std::atomic<deferred_request*> submitted_{nullptr};
     std::atomic<bool> is_woken_{false};
-    std::atomic<bool> awaits_durability_{false};  // an inquiry may be answered when more is durable
+    std::atomic<bool> awaits_durability_{false};  // a request may be answered when more is durable
     std::atomic<std::uint64_t> replication_timeouts_{0};
 
     // Used by the thread that answers.
@@ -263,9 +263,9 @@ private:
     bool leads_ = false;
     std::string leader_;  // address of the server that it follows
     std::function<leader_connection_status()> link_status_;
-    std::string later_leader_;    // names the server that has a later term
-    bool fence_is_kept_ = false;  // true once it is in the file
-    std::string lost_calls_;      // the calls that a follower has and this server lacks
+    std::string later_leader_;       // names the server that has a later term
+    bool is_fence_durable_ = false;  // true once it is in the file
+    std::string lost_calls_;         // the calls that a follower has and this server lacks
     std::size_t compared_with_ = 0;
     std::string handover_, handover_refusal_;
     takeover_order order_;

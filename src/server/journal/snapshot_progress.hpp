@@ -46,7 +46,7 @@ public:
         ++(failure.empty() ? statistics_.stored : statistics_.failed);
         statistics_.failure = std::move(failure);
     }
-    /// Records that the server gave up the snapshot because the server ends.
+    /// Records that the server abandoned the snapshot because of its shutdown.
     void abandon() {
         const std::scoped_lock lock{mutex_};
         began_.reset();

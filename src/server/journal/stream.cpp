@@ -53,7 +53,7 @@ std::vector<stored_reply> read_answers(std::string_view& from) {
 }
 
 void need_end(std::string_view bytes) {
-    if (!bytes.empty()) throw std::runtime_error{"what the leader sent has too much at its end"};
+    if (!bytes.empty()) throw std::runtime_error{"the leader's answer has extra bytes at its end"};
 }
 
 }  // namespace
@@ -99,7 +99,8 @@ std::string seal(std::string_view bytes) {
 
 std::string_view unseal(std::string_view bytes) {
     const auto sum = read_number<std::uint64_t>(bytes);
-    if (checksum(bytes) != sum) throw std::runtime_error{"what the leader sent was damaged on its way"};
+    if (checksum(bytes) != sum)
+        throw std::runtime_error{"the leader's answer was damaged on the way: its checksum differs"};
     return bytes;
 }
 
@@ -123,7 +124,7 @@ log_chunk decode_chunk(std::string_view bytes) {
     bytes = unseal(bytes);
     log_chunk p;
     const std::vector<leader_epoch> now = read_leader_epochs(bytes);
-    if (now.size() != 1) throw std::runtime_error{"what the leader sent says not which leader epoch it writes"};
+    if (now.size() != 1) throw std::runtime_error{"the leader's answer does not name the leader epoch"};
     p.epoch = now.front();
     p.upto = read_number<std::uint64_t>(bytes);
     p.behind = read_number<std::uint64_t>(bytes);

@@ -1,4 +1,4 @@
-// The data that a leader sends its followers: a piece of the log, or the description of a copy. Each is one string of
+// The data that a leader sends its followers: a chunk of the log, or the description of a copy. Each is one string of
 // bytes after a checksum, so a reader detects a torn or damaged string.
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace tutti::server::journal {
 
-/// The version of what leaders send and followers ask for. Leader and follower must use the same version.
+/// The version of the protocol between leaders and followers. Leader and follower must use the same version.
 inline constexpr std::uint64_t stream_version = 2;
 
 struct log_chunk {

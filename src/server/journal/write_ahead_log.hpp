@@ -1,4 +1,4 @@
-// Inspects the file of SQLite's own log (`-wal`) before SQLite truncates it.
+// Inspects the file of SQLite's WAL (`-wal`) before SQLite truncates it.
 //
 // SQLite reads that file up to the first frame that is not intact. It treats the rest as a write that a crash
 // interrupted. A damaged frame in the middle looks the same to SQLite, which would silently lose the transactions

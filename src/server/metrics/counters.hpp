@@ -54,17 +54,17 @@ public:
     counter logins_failed;       ///< the name or the password was wrong
     counter logins_rejected;     ///< too many logins waited to be checked
     counter clients_evicted;     ///< closed because clients held too much memory
-    counter clients_displaced;   ///< closed before they logged in, so that an operator may connect
+    counter clients_displaced;   ///< closed before they logged in, so that an admin may connect
     counter requests_timed_out;  ///< ended their connection, because the rest of them did not arrive in time
     /// calls refused because other calls of their principal held its share of memory
     counter calls_beyond_share;
-    /// times that a command waited because its principal had used up its part of attention
+    /// times that a command waited because its principal had used up its share of processor time
     counter commands_delayed;
     counter malformed;  ///< requests that ended their connection
     counter total_net_input_bytes;
     counter total_net_output_bytes;
-    counter io_handoffs;  ///< times that an idle worker took the I/O thread's place
-    /// of those, the times that the thread took over again because the worker's call took long
+    counter io_handoffs;  ///< times that an idle worker took over the I/O thread's connections
+    /// of those, the times that the thread reclaimed them because the worker's call took long
     counter io_handoffs_reclaimed;
 
 private:

@@ -68,8 +68,8 @@ constexpr bool is_usual(abort_cause c) {
 
 void add_procedures(std::vector<MetricFamily>& to, const server_statistics& s) {
     MetricFamily turnaround =
-        family("tutti_turnaround_seconds", "From a call's arrival to its answer", MetricType::Histogram);
-    MetricFamily ended = family("tutti_calls_total", "Calls by how they ended", MetricType::Counter);
+        family("tutti_turnaround_seconds", "Time from the arrival of a call to its answer", MetricType::Histogram);
+    MetricFamily ended = family("tutti_calls_total", "Calls by outcome", MetricType::Counter);
     for (const server_statistics::procedure_statistics& p : s.procedures) {
         // Shows two series, whatever priorities clients choose: the procedure's own priority, and all others.
         turnaround_sum own, chosen;
@@ -107,8 +107,8 @@ void add_blocks(std::vector<MetricFamily>& to, const server_statistics& s) {
 
 void add_replication(std::vector<MetricFamily>& to, const journal::replication_statistics& f) {
     to.push_back(
-        single("tutti_is_leader", "1 where the server leads, 0 where it follows", MetricType::Gauge, f.leads ? 1 : 0));
-    to.push_back(single("tutti_accepts_writes", "0 where calls that write are refused, because it does not lead",
+        single("tutti_is_leader", "1 if the server leads, 0 if it follows", MetricType::Gauge, f.leads ? 1 : 0));
+    to.push_back(single("tutti_accepts_writes", "0 if the server refuses calls that write, because it does not lead",
                         MetricType::Gauge, f.refuses.empty() ? 1 : 0));
     to.push_back(single("tutti_log_position", "The first position of the log that is not on disk", MetricType::Gauge,
                         f.position));
@@ -117,14 +117,15 @@ void add_replication(std::vector<MetricFamily>& to, const journal::replication_s
                             f.link->is_connected ? 1 : 0));
         if (f.link->behind_bytes) {
             to.push_back(single("tutti_replication_lag_bytes",
-                                "Bytes of the leader's log that this server has not run yet", MetricType::Gauge,
+                                "Bytes of the leader's log that this server has not yet replayed", MetricType::Gauge,
                                 *f.link->behind_bytes));
         }
     }
     if (!f.leads) return;
-    to.push_back(single("tutti_replication_timeouts_total", "Calls that waited for followers in vain",
-                        MetricType::Counter, f.replication_timeouts));
-    MetricFamily connected = family("tutti_follower_connected", "1 while a follower asks", MetricType::Gauge);
+    to.push_back(single("tutti_replication_timeouts_total",
+                        "Calls that reached their timeout while waiting for followers", MetricType::Counter,
+                        f.replication_timeouts));
+    MetricFamily connected = family("tutti_follower_connected", "1 while the follower is connected", MetricType::Gauge);
     MetricFamily records = family("tutti_follower_lag_records", "Calls that a follower lacks", MetricType::Gauge);
     MetricFamily bytes =
         family("tutti_follower_lag_bytes", "Bytes of the log that a follower lacks", MetricType::Gauge);
@@ -142,19 +143,18 @@ void add_replication(std::vector<MetricFamily>& to, const journal::replication_s
 void add_snapshots(std::vector<MetricFamily>& to, const journal::snapshot_statistics& f) {
     const auto seconds = [](std::chrono::microseconds time) { return std::chrono::duration<double>{time}.count(); };
     to.push_back(
-        single("tutti_log_snapshots_total", "Snapshots of the log that were kept", MetricType::Counter, f.stored));
-    to.push_back(single("tutti_log_snapshots_failed_total", "Snapshots of the log that could not be made or kept",
-                        MetricType::Counter, f.failed));
+        single("tutti_log_snapshots_total", "Snapshots of the log that were stored", MetricType::Counter, f.stored));
+    to.push_back(
+        single("tutti_log_snapshots_failed_total", "Snapshots of the log that failed", MetricType::Counter, f.failed));
     to.push_back(single("tutti_log_snapshot_in_progress", "1 while a snapshot of the log is written", MetricType::Gauge,
                         f.in_progress ? 1 : 0));
-    to.push_back(exposition::single("tutti_log_snapshot_seconds",
-                                    "How long the latest snapshot took, or has taken so far", MetricType::Gauge,
-                                    seconds(f.duration)));
+    to.push_back(exposition::single("tutti_log_snapshot_seconds", "Duration of the latest snapshot, finished or not",
+                                    MetricType::Gauge, seconds(f.duration)));
     to.push_back(exposition::single("tutti_log_snapshot_pause_seconds",
-                                    "For how long the latest snapshot kept calls from running", MetricType::Gauge,
+                                    "Time for which the latest snapshot stopped calls", MetricType::Gauge,
                                     seconds(f.pause)));
     to.push_back(single("tutti_log_snapshot_copied_bytes",
-                        "Memory that the process which wrote the latest snapshot had to itself", MetricType::Gauge,
+                        "Memory that was copied for the process that wrote the latest snapshot", MetricType::Gauge,
                         f.copied_bytes));
 }
 
@@ -165,7 +165,7 @@ std::vector<MetricFamily> families_of(const server_statistics& s) {
     add_procedures(all, s);
     add_blocks(all, s);
     MetricFamily waiting = family("tutti_queued_calls", "Calls that wait for a worker", MetricType::Gauge);
-    MetricFamily shed = family("tutti_shed_calls_total", "Accepted calls that were answered BUSY for more urgent ones",
+    MetricFamily shed = family("tutti_shed_calls_total", "Accepted calls answered BUSY in favor of more urgent ones",
                                MetricType::Counter);
     for (std::size_t p = 0; p < priority_levels; ++p) {
         const labels of{{"priority", std::to_string(p)}};
@@ -174,34 +174,35 @@ std::vector<MetricFamily> families_of(const server_statistics& s) {
     }
     all.push_back(std::move(waiting));
     all.push_back(std::move(shed));
-    all.push_back(single("tutti_running_calls", "Calls that run", MetricType::Gauge, s.busy.running));
-    all.push_back(
-        single("tutti_preempted_calls", "Calls that gave way and can go on", MetricType::Gauge, s.busy.preempted));
-    all.push_back(single("tutti_parked_calls", "Calls that wait for a transaction, or in retry", MetricType::Gauge,
+    all.push_back(single("tutti_running_calls", "Calls that are running", MetricType::Gauge, s.busy.running));
+    all.push_back(single("tutti_preempted_calls", "Calls that were preempted and are ready to run", MetricType::Gauge,
+                         s.busy.preempted));
+    all.push_back(single("tutti_parked_calls", "Calls that wait for another transaction or in retry", MetricType::Gauge,
                          s.busy.parked));
-    all.push_back(single("tutti_preemptions_total", "How often a call gave way to a higher priority",
+    all.push_back(single("tutti_preemptions_total", "Preemptions of calls by calls of a higher priority",
                          MetricType::Counter, s.busy.preemptions));
-    all.push_back(single("tutti_priority_boosts_total", "How often a call that gave way rose in priority",
-                         MetricType::Counter, s.busy.priority_boosts));
-    all.push_back(single("tutti_parkings_total", "How often a call gave its worker away to wait", MetricType::Counter,
+    all.push_back(single("tutti_priority_boosts_total", "Priority boosts of preempted calls", MetricType::Counter,
+                         s.busy.priority_boosts));
+    all.push_back(single("tutti_parkings_total", "Times that a waiting call released its worker", MetricType::Counter,
                          s.busy.parkings));
     all.push_back(single("tutti_priority_inheritances_total",
-                         "How often a call was lent the priority of one that waits for it", MetricType::Counter,
+                         "Times that a call inherited the priority of a call that waits for it", MetricType::Counter,
                          s.busy.priority_inheritances));
-    all.push_back(single("tutti_ticks_by_signal_total", "Ticks of workers that came as a signal", MetricType::Counter,
+    all.push_back(single("tutti_ticks_by_signal_total", "Ticks of workers delivered by signals", MetricType::Counter,
                          s.busy.ticks_by_signal));
-    all.push_back(single("tutti_ticks_by_kernel_total", "Ticks of workers that came from the kernel module",
+    all.push_back(single("tutti_ticks_by_kernel_total", "Ticks of workers delivered by the kernel module",
                          MetricType::Counter, s.busy.ticks_by_kernel));
-    all.push_back(single("tutti_ticks_deferred_total", "Of those, where none may switch", MetricType::Counter,
-                         s.busy.ticks_deferred));
+    all.push_back(single("tutti_ticks_deferred_total", "Ticks of workers deferred to the end of a critical region",
+                         MetricType::Counter, s.busy.ticks_deferred));
     all.push_back(single("tutti_clients", "Connected clients", MetricType::Gauge, s.clients));
-    all.push_back(single("tutti_clients_total", "Clients that have connected", MetricType::Counter,
-                         s.total_connections_received));
     all.push_back(
-        single("tutti_rejected_connections_total", "Clients too many", MetricType::Counter, s.rejected_connections));
-    all.push_back(single("tutti_logins_failed_total", "Logins whose name or password was not right",
-                         MetricType::Counter, s.logins_failed));
-    all.push_back(single("tutti_logins_rejected_total", "Logins that were not looked at, because too many waited",
+        single("tutti_clients_total", "Connections received", MetricType::Counter, s.total_connections_received));
+    all.push_back(single("tutti_rejected_connections_total",
+                         "Connections rejected because of the maximum number of clients", MetricType::Counter,
+                         s.rejected_connections));
+    all.push_back(single("tutti_logins_failed_total", "Logins with a wrong name or password", MetricType::Counter,
+                         s.logins_failed));
+    all.push_back(single("tutti_logins_rejected_total", "Logins rejected because too many waited for their check",
                          MetricType::Counter, s.logins_rejected));
     MetricFamily closed =
         family("tutti_clients_closed_total", "Clients that the server closed, by reason", MetricType::Counter);
@@ -211,20 +212,22 @@ std::vector<MetricFamily> families_of(const server_statistics& s) {
         closed.metric.push_back(metric({{"reason", reason}}, static_cast<double>(count), MetricType::Counter));
     all.push_back(std::move(closed));
     all.push_back(single("tutti_calls_beyond_share_total",
-                         "Calls that were answered BUSY because those of their user held its share of memory",
+                         "Calls answered BUSY because the calls of their user filled its share of memory",
                          MetricType::Counter, s.calls_beyond_share));
-    all.push_back(single("tutti_commands_delayed_total", "Times that a command waited for its turn",
+    all.push_back(single("tutti_commands_delayed_total", "Commands delayed because their user exceeded its share",
                          MetricType::Counter, s.commands_delayed));
-    all.push_back(single("tutti_io_handoffs_total", "Times that an idle worker took an I/O thread's place",
+    all.push_back(single("tutti_io_handoffs_total", "Times that an idle worker took over an I/O thread's connections",
                          MetricType::Counter, s.io_handoffs));
-    all.push_back(single("tutti_io_handoffs_reclaimed_total", "Of those, ended because a call lasted unexpectedly",
-                         MetricType::Counter, s.io_handoffs_reclaimed));
-    all.push_back(single("tutti_malformed_requests_total", "What was no request", MetricType::Counter, s.malformed));
+    all.push_back(single("tutti_io_handoffs_reclaimed_total",
+                         "Handoffs to workers that the I/O thread ended because a call ran long", MetricType::Counter,
+                         s.io_handoffs_reclaimed));
+    all.push_back(single("tutti_malformed_requests_total", "Malformed requests, each of which closed its connection",
+                         MetricType::Counter, s.malformed));
     exposition::add_process(all, TUTTI_SERVER_VERSION, "server");
     if (s.log) {
-        all.push_back(single("tutti_log_pending_bytes", "Bytes of the log that wait to be written", MetricType::Gauge,
+        all.push_back(single("tutti_log_pending_bytes", "Bytes of the log not yet written", MetricType::Gauge,
                              s.log->pending_bytes));
-        all.push_back(single("tutti_log_error", "1 while the log cannot be written, and calls are refused",
+        all.push_back(single("tutti_log_error", "1 while the log cannot be written and calls are refused",
                              MetricType::Gauge, s.log->error.empty() ? 0 : 1));
         add_snapshots(all, s.log->snapshots);
     }

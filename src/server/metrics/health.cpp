@@ -8,16 +8,16 @@ constexpr int unavailable = 503;
 /// Returns the obstacle, or an empty string.
 std::string find_obstacle(const readiness& of) {
     switch (of.at) {
-        case stage::loading: return "loading: the data are being made from the log";
-        case stage::ending: return "ending: no new calls are taken";
+        case stage::loading: return "loading: the server reads its log";
+        case stage::ending: return "ending: the server is shutting down";
         case stage::serving: break;
     }
-    if (!of.log_error.empty()) return "log: calls that could write are refused: " + of.log_error;
+    if (!of.log_error.empty()) return "log: calls that may write are refused: " + of.log_error;
     if (!of.undecided.empty()) return "undecided: " + of.undecided;
-    if (of.log_behind) return "busy: more of the log waits to be written than may";
-    if (of.is_memory_full) return "busy: as many bytes of requests and answers are held as may";
-    if (of.queue_full) return "busy: as many calls wait as may";
-    if (of.clients_full) return "busy: there are as many clients as may be";
+    if (of.log_behind) return "busy: the log has reached --log-max-pending";
+    if (of.is_memory_full) return "busy: requests and answers have reached --max-buffered-bytes";
+    if (of.queue_full) return "busy: queued calls have reached --max-queued-calls";
+    if (of.clients_full) return "busy: max number of clients reached";
     return {};
 }
 
@@ -42,7 +42,7 @@ exposition::page page_of(const liveness& of) {
     }
     for (const stuck_call& c : of.stuck) {
         const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(c.blocked_for).count();
-        p.text += "a worker of " + std::to_string(of.workers) + " has been kept for " + std::to_string(ms) +
+        p.text += "a worker of " + std::to_string(of.workers) + " has been blocked for " + std::to_string(ms) +
                   " ms by procedure '" + c.procedure + "', priority " + std::to_string(c.priority) + '\n';
     }
     return p;

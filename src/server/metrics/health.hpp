@@ -20,7 +20,7 @@ enum class stage : std::uint8_t { loading, serving, ending };
 /// The facts that decide how a new call would fare.
 struct readiness {
     stage at = stage::loading;
-    std::string log_error{};  ///< empty: no trouble
+    std::string log_error{};  ///< empty: no error
     /// why a leader refuses calls that write until an operator decides; empty: it accepts them
     std::string undecided{};
     bool log_behind = false;  ///< more of the log waits to be written than the limit allows
@@ -33,16 +33,16 @@ struct readiness {
 struct liveness {
     stage at = stage::loading;
     std::size_t io_threads = 0;
-    std::vector<std::size_t> unresponsive{};  ///< indices of the I/O threads that gave no sign in time
+    std::vector<std::size_t> unresponsive{};  ///< indices of the I/O threads that started no round in time
     std::size_t workers = 0;
-    std::vector<stuck_call> stuck{};  ///< calls that have occupied their worker for long
+    std::vector<stuck_call> stuck{};  ///< calls that have blocked their worker for long
 };
 
 /// Returns 200 if the server is ready, or 503 with the obstacle. A server is ready if a client may connect and its call
 /// would be accepted.
 [[nodiscard]] exposition::page page_of(const readiness& of);
 
-/// Returns 200, or 503 if nothing can progress: an I/O thread does not respond, or calls occupy all workers. Both name
+/// Returns 200, or 503 if nothing can progress: an I/O thread does not respond, or calls block all workers. Both name
 /// the stuck threads.
 [[nodiscard]] exposition::page page_of(const liveness& of);
 

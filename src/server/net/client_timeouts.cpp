@@ -18,15 +18,15 @@ bool may_have_request_in_flight(const connection& c, instant end_began, instant 
 
 bool is_timed_out(const connection& c, const settings& how, bool draining, instant now) noexcept {
     const auto past = [now](instant since, milliseconds limit) { return limit.count() > 0 && now - since > limit; };
-    constexpr milliseconds last_patience{10'000};
+    constexpr milliseconds default_limit{10'000};
     constexpr int slowest_farewell = 6;  // times the limit for a client that makes no progress at all
-    const milliseconds to_read = draining && how.write_timeout.count() == 0 ? last_patience : how.write_timeout;
+    const milliseconds to_read = draining && how.write_timeout.count() == 0 ? default_limit : how.write_timeout;
     if (c.lingering && draining && past(c.last_written, silence) && c.io->is_all_received()) return true;
     if (c.lingering) return past(c.last_progress, to_read);
     if (c.all_answered && past(*c.all_answered, slowest_farewell * to_read)) return true;
     // Counts from the client's arrival: data that it sends meanwhile does not extend the limit.
-    const bool stranger = !c.who.is_trusted || !c.io->is_established();
-    if (stranger && past(c.arrived, how.login_timeout)) return true;
+    const bool lacks_login = !c.who.is_trusted || !c.io->is_established();
+    if (lacks_login && past(c.arrived, how.login_timeout)) return true;
     if (c.unsent_bytes() > 0) return past(c.last_progress, to_read);
     return c.in_flight == 0 && past(c.last_request, how.idle_timeout);
 }

@@ -3,7 +3,7 @@
 //   open -> quitting (it said QUIT, was malformed, or the server ends)   the server takes no further requests
 //         -> lingering (all is answered and written, our side is closed)  the server discards further input, which
 //                                                                         does not extend the time limit
-//         -> gone
+//         -> closed
 //
 // The server lingers because closing a connection with unread input resets that connection. The reset would discard the
 // answers that were written last.
@@ -90,7 +90,7 @@ public:
     [[nodiscard]] const request* first_answered() const noexcept {
         return first_ != nullptr && first_->answered ? first_ : nullptr;
     }
-    /// Returns the first request if it is a question to the journal that has not been handed in. All earlier requests
+    /// Returns the first request if it is a deferred request that has not been submitted. All earlier requests
     /// are done.
     [[nodiscard]] request* first_to_defer() const noexcept {
         const bool is_deferred =
@@ -107,7 +107,7 @@ public:
         request_bytes_ -= std::exchange(r->charged, 0);
         return r;
     }
-    /// Puts `by` in the place of `old`. REQUIRES: `old` is in the order.
+    /// Replaces `old` by `by`. REQUIRES: `old` is in the order.
     void replace(request& old, request& by) noexcept {
         request** link = &first_;
         while (*link != &old) link = &(*link)->next_of_client;
@@ -125,13 +125,13 @@ public:
     session who;
     reading_turn turn;
     std::size_t in_flight = 0;
-    bool touched = false;      // in the I/O thread's list of connections to look after in this round
+    bool touched = false;      // in the I/O thread's list of connections to update in this round
     bool has_left = false;     // the client has said that it sends no more
     bool input_ended = false;  // and everything that it had sent has been read
     bool lingering = false;
     bool broken = false;
     bool paused = false;              // its next request waits until `paused_until` (io_thread_fairness.cpp)
-    bool awaits_handover = false;     // its next request would write, and waits while the lead is handed over
+    bool awaits_handover = false;     // its next request would write, and waits while leadership is handed over
     bool got_shutdown_error = false;  // while the server ends: the client has got the answer that the server ends
     std::uint32_t interest = 0;       // events that epoll watches
     const instant arrived;

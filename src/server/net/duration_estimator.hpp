@@ -1,7 +1,7 @@
 // Measures how long the calls of each procedure run. Predicts whether a call will end before its thread is needed
 // elsewhere, and how many workers are worth waking for some calls.
 //
-// A procedure that was brief once may take long the next time. A caller of `is_short` must tolerate a wrong answer
+// A procedure that was short once may take long the next time. A caller of `is_short` must tolerate a wrong answer
 // (io_ownership.hpp).
 //
 // Thread safety: not thread-safe. An I/O thread owns the object.
@@ -16,7 +16,7 @@ namespace tutti::server {
 
 class duration_estimator {
 public:
-    /// A call that runs for less than `brief` is brief. `workers` is the number of workers that share the calls.
+    /// A call that runs for less than `short_limit` is short. `workers` is the number of workers that share the calls.
     duration_estimator(std::size_t procedures, std::chrono::nanoseconds short_limit, unsigned workers)
         : short_limit_{short_limit}, workers_{workers}, estimates_(procedures) {}
 
@@ -42,8 +42,8 @@ public:
     }
 
 private:
-    // A procedure is brief after this many brief calls. Then one long call does not change the rating, but a second one
-    // soon after does.
+    // A procedure is rated short after this many short calls. Then one long call does not change the rating, but a
+    // second one soon after does.
     static constexpr int threshold = 16, max_score = 64, penalty = 32;
 
     static void rate(int& score, bool good) noexcept {

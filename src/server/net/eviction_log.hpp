@@ -1,4 +1,4 @@
-// Tells operators which clients the server closed to protect other clients, and why. Writes at most one line a second,
+// Logs which clients the server closed to protect other clients, and why. Writes at most one line a second,
 // and keeps the latest line for INFO.
 //
 // Thread safety: any thread.

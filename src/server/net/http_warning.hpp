@@ -1,4 +1,4 @@
-// Warns the operator that a client spoke HTTP, at most once a minute in total.
+// Warns the operator that a client sent HTTP, at most once a minute in total.
 #pragma once
 
 #include <atomic>

@@ -20,9 +20,9 @@ bool io_ownership::try_acquire() noexcept {
            state_.compare_exchange(now, with_owner(now, owner::worker), std::memory_order_acquire);
 }
 
-// Pairs with wait_for_ownership. The thread sets thread_sleeps_ and then checks the state again; the worker leaves and then checks
-// thread_sleeps_. Both are sequentially consistent, so either the thread sees that the worker has left, or the worker sees
-// that the thread sleeps.
+// Pairs with wait_for_ownership. The thread sets thread_sleeps_ and then checks the state again; the worker releases
+// the ownership and then checks thread_sleeps_. Both are sequentially consistent, so either the thread sees that the
+// worker has left, or the worker sees that the thread sleeps.
 void io_ownership::release() noexcept {
     transfer(owner::nobody);
     if (thread_sleeps_.load(std::memory_order_seq_cst) && thread_sleeps_.exchange(false, std::memory_order_relaxed))

@@ -1,20 +1,22 @@
-// The I/O ownership is the right to do an I/O thread's part. The thread itself has it, or an idle worker that takes the thread's
-// place. With a worker in I/O ownership, one thread reads, runs and answers a call, so no thread has to be woken
-// (leader/followers: Schmidt, Stal, Rohnert, Buschmann, "Pattern-Oriented Software Architecture 2", 2000). The thread
-// checks for a helm that stays abandoned, like Go's scheduler checks its processors (`sysmon`).
+// The I/O ownership of an I/O thread is the right to serve the thread's connections. The thread itself owns its I/O, or
+// an idle worker serves in its place. While a worker owns the I/O, one thread reads, runs and answers a call, so no
+// thread has to be woken (leader/followers: Schmidt, Stal, Rohnert, Buschmann, "Pattern-Oriented Software Architecture
+// 2", 2000). The thread reclaims an ownership that no worker acquires for a period, like Go's scheduler retakes its
+// processors (`sysmon`).
 //
 //   thread -> nobody -> worker -> nobody -> worker ...
 //     ^         |          |
 //     +---------+----------+
 //
-//   thread   the thread does its part, as usual
-//   nobody   a worker has left to run the calls that it has read. Any idle worker may take the I/O ownership. The thread checks
-//            periodically and takes the I/O ownership if it stayed free for a period, so a long call does not delay clients
-//   worker   a worker does the thread's part
+//   thread   the thread serves its connections, as usual
+//   nobody   a worker has left to run the calls that it has read. Any idle worker may acquire the ownership. The thread
+//            checks periodically and reclaims the ownership if it stayed free for a period. So a long call does not
+//            delay clients
+//   worker   a worker serves the thread's connections
 //
-// IOW1  Only the owner touches the data that the I/O thread owns. Taking the I/O ownership acquires what the
-//     previous holder has released.
-// IOW2  If the I/O ownership is free, the thread takes it within two periods, whatever workers do.
+// IOW1  Only the owner touches the data that the I/O thread owns. Acquiring the ownership acquires the memory that the
+//       previous owner has released.
+// IOW2  If the ownership is free, the thread reclaims it within two periods, regardless of workers.
 //
 // Thread safety: each function states which thread may call it.
 #pragma once
@@ -29,31 +31,32 @@ namespace tutti::server {
 class io_ownership {
 public:
     static constexpr std::chrono::microseconds period{500};
-    /// The number of checks that find the same worker in I/O ownership, waiting for clients, before the thread sleeps until
-    /// the worker leaves.
+    /// The number of checks that find the same worker as owner, waiting for clients, before the thread sleeps until the
+    /// worker releases the ownership.
     static constexpr unsigned default_checks = 100;
 
     explicit io_ownership(unsigned checks_before_sleep = default_checks) noexcept
         : checks_before_sleep_{checks_before_sleep} {}
 
-    /// How the thread got the I/O ownership back.
+    /// How the thread regained the I/O ownership.
     enum class regained : std::uint8_t {
-        handed_over,  ///< the worker that had it handed it over
-        reclaimed     ///< no worker had it for a period
+        handed_over,  ///< the owning worker returned it
+        reclaimed     ///< no worker owned it for a period
     };
 
-    /// Offers the I/O ownership to idle workers. Called by the thread, which holds the I/O ownership and must call wait_for_ownership() next.
+    /// Offers the ownership to idle workers. Called by the thread, which owns the I/O and must call
+    /// wait_for_ownership() next.
     void offer() noexcept { transfer(owner::nobody); }
-    /// Returns when the thread has the I/O ownership again. Called by the thread, after offer().
+    /// Returns when the thread has the ownership again. Called by the thread, after offer().
     regained wait_for_ownership() noexcept;
-    /// Returns true if the thread sleeps until a worker leaves or hands over the I/O ownership. Any thread may call it.
+    /// Returns true if the thread sleeps until a worker releases or returns the ownership. Any thread may call it.
     [[nodiscard]] bool is_thread_asleep() const noexcept { return thread_sleeps_.load(std::memory_order_relaxed); }
 
-    /// Tries to take the I/O ownership for a worker. Returns true if the worker has it now.
+    /// Tries to acquire the ownership for a worker. Returns true if the worker has it now.
     [[nodiscard]] bool try_acquire() noexcept;
-    /// Gives up the I/O ownership. Called by the worker that has it, which, or another worker, comes back soon.
+    /// Releases the ownership. Called by the owning worker, if this or another worker will acquire it again soon.
     void release() noexcept;
-    /// Returns the I/O ownership to the thread. Called by the worker that has it.
+    /// Returns the ownership to the thread. Called by the owning worker.
     void return_to_thread() noexcept;
 
 private:
@@ -71,10 +74,10 @@ private:
     using shared = tutti::detail::shared<T>;
 
     const unsigned checks_before_sleep_;
-    // the holder, and above it the number of times that the I/O ownership has changed hands
+    // the owner, and above it the number of changes of the owner
     alignas(64) shared<std::uint32_t> state_{0};
-    shared<bool> thread_sleeps_{
-        false};  // the thread does not check by itself, because a worker has kept the I/O ownership for long
+    // the thread does not check by itself, because a worker has owned the I/O for long
+    shared<bool> thread_sleeps_{false};
     shared<std::uint32_t> wakeups_{0};  // wake-ups of the thread, which sleeps on this word
 };
 

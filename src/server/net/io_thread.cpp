@@ -34,7 +34,7 @@ constexpr std::size_t enough_requests = 64;
 // The number of requests that always ends a round, because more urgent requests may have arrived. A new round costs two
 // system calls for each client that is read, and must be worth them.
 constexpr std::size_t max_requests = 256;
-/// The interval of checks for calls that were expected to be brief. A more urgent call waits for one to two intervals
+/// The interval of checks for calls that were expected to be short. A more urgent call waits for one to two intervals
 /// for the end of such a call, on any worker. Then the thread interrupts a worker.
 constexpr std::chrono::microseconds late{50};
 
@@ -81,9 +81,9 @@ io_thread::io_thread(io_shared_state& shared, std::size_t procedures)
       durations_{procedures, shared.how.short_call_limit, shared.workers},
       next_offer_{now_},
       nanoseconds_per_tick_{base::nanoseconds_per_tick()} {
-    spare_.reserve(spare_requests);  // so that putting away a request needs no memory
+    spare_.reserve(spare_requests);  // so that recycling a request needs no memory
     if (!epoll_.is_open() || !wakeup_.is_open() || !last_resort_.is_open())
-        throw std::system_error{errno, std::generic_category(), "no descriptors for an I/O thread"};
+        throw std::system_error{errno, std::generic_category(), "cannot create the descriptors of an I/O thread"};
     if (!add_to(epoll_, wakeup_.get(), EPOLLIN, &wakeup_) || !watch_listening_sockets(true))
         throw std::system_error{errno, std::generic_category(), "epoll"};
 }
@@ -110,9 +110,9 @@ void io_thread::start() {
     thread_ = std::thread{[this] { work(); }};
 }
 
-// Pairs: asleep_ with completed_, drain_asked_ and kill_asked_. The sending thread stores its message and then checks
-// whether the I/O thread sleeps. The I/O thread sets asleep_ and then looks for messages. All accesses are sequentially
-// consistent, so one of the two sees the other.
+// Pairs: asleep_ with completed_, drain_requested_ and kill_requested_. The sending thread stores its message and then
+// checks whether the I/O thread sleeps. The I/O thread sets asleep_ and then checks for messages. All accesses are
+// sequentially consistent, so one of the two sees the other.
 void io_thread::complete_request(request& done) noexcept {
     request* top = completed_.load(std::memory_order_relaxed);
     do done.next_completed = top;
@@ -125,7 +125,7 @@ void io_thread::wake() noexcept {
 }
 
 void io_thread::begin_drain() noexcept {
-    drain_asked_.store(true);
+    drain_requested_.store(true);
     wake();
 }
 
@@ -135,12 +135,12 @@ bool io_thread::responds() noexcept {
 }
 
 void io_thread::check_killed() noexcept {
-    kill_asked_.store(true);
+    kill_requested_.store(true);
     wake();
 }
 
 // The I/O thread sets asleep_ and then counts the round. The asking thread reads the count and then checks asleep_. If
-// the I/O thread is awake, it will set asleep_ and then count. If it sleeps, the bell starts a round. If the asking
+// the I/O thread is awake, it will set asleep_ and then count. If it sleeps, the wake-up starts a round. If the asking
 // thread read a count that was already made, it also sees the stores before that count, so it finds asleep_ set.
 std::uint64_t io_thread::request_round() noexcept {
     const std::uint64_t seen = rounds_.load(std::memory_order_acquire);
@@ -149,7 +149,7 @@ std::uint64_t io_thread::request_round() noexcept {
 }
 
 bool io_thread::has_started_round(std::uint64_t since) const noexcept {
-    return rounds_.load(std::memory_order_acquire) != since || gone_.load(std::memory_order_relaxed);
+    return rounds_.load(std::memory_order_acquire) != since || has_ended_.load(std::memory_order_relaxed);
 }
 
 bool io_thread::finished() const noexcept {
@@ -162,7 +162,7 @@ void io_thread::work() {
         if (const int error = base::set_realtime_priority(0, priority); error != 0)
             shared_.how.log_callback(
                 severity::warning,
-                std::string{"an I/O thread goes without its real-time priority: "} + std::strerror(error));
+                std::string{"an I/O thread runs without its real-time priority: "} + std::strerror(error));
     }
     // Only the program's own threads take signals. SIGPIPE, which OpenSSL's writes raise, stays pending.
     sigset_t all;
@@ -174,7 +174,7 @@ void io_thread::work() {
         end_round();
         if (may_offer_ownership()) offer_ownership();
     }
-    gone_.store(true, std::memory_order_relaxed);
+    has_ended_.store(true, std::memory_order_relaxed);
 }
 
 void io_thread::end_round() {
@@ -193,7 +193,7 @@ void io_thread::end_round() {
     if (draining_ && in_progress_count_ == 0) has_no_calls_.store(true, std::memory_order_release);
 }
 
-/// Waits for events, and handles them. `worker`: the worker that stands in for the thread. A worker does not wait while
+/// Waits for events, and handles them. `worker`: the worker that owns the I/O. A worker does not wait while
 /// the executor wants it.
 void io_thread::wait(const idle_wakeup* worker) {
     std::array<epoll_event, max_events> events;
@@ -202,8 +202,8 @@ void io_thread::wait(const idle_wakeup* worker) {
     const int count = sleep(events, worker);
     requests_of_round_ = 0;
     now_ = std::chrono::steady_clock::now();
-    if (drain_asked_.load() && !draining_) stop_for_drain();
-    if (kill_asked_.load() && kill_asked_.exchange(false)) close_killed();
+    if (drain_requested_.load() && !draining_) stop_for_drain();
+    if (kill_requested_.load() && kill_requested_.exchange(false)) close_killed();
     for (int i = 0; i < count; ++i) {
         void* const tag = events[static_cast<std::size_t>(i)].data.ptr;
         if (tag == &wakeup_) {
@@ -233,15 +233,15 @@ void io_thread::choose_events(int had) noexcept {
 /// Returns true if a message or flag is set that the thread must check before a sleep.
 bool io_thread::has_message(const idle_wakeup* worker) const noexcept {
     return (worker != nullptr && worker->is_requested()) || completed_.load() != nullptr ||
-           (!draining_ && drain_asked_.load()) || kill_asked_.load();
+           (!draining_ && drain_requested_.load()) || kill_requested_.load();
 }
 
-/// Waits for the bell only, and not for clients. Returns true if it rang. REQUIRES: asleep_ is set.
+/// Waits only for a wake-up, and not for clients. Returns true if the thread was woken. REQUIRES: asleep_ is set.
 bool io_thread::is_woken_within(std::chrono::nanoseconds time, const idle_wakeup& worker) noexcept {
     if (time.count() == 0) return false;
-    pollfd bell{.fd = wakeup_.get(), .events = POLLIN, .revents = 0};
+    pollfd wakeup{.fd = wakeup_.get(), .events = POLLIN, .revents = 0};
     const timespec left = time_for(time, &worker);
-    if (::ppoll(&bell, 1, &left, nullptr) <= 0) return false;
+    if (::ppoll(&wakeup, 1, &left, nullptr) <= 0) return false;
     asleep_.store(false);
     eventfd_t rung = 0;
     static_cast<void>(::eventfd_read(wakeup_.get(), &rung));
@@ -274,10 +274,10 @@ int io_thread::sleep(std::span<epoll_event> into, const idle_wakeup* worker) noe
         const bool trickles = requests_of_round_ < journal::group_commit_delay::enough_calls;
         if (log != nullptr && worker != nullptr && trickles && is_woken_within(log->max_block_time(), *worker))
             return 0;
-        const bool looks = !connections_.empty() || in_progress_count_ != 0 || !accepting_;
+        const bool has_checks = !connections_.empty() || in_progress_count_ != 0 || !accepting_;
         const instant next = paused_.empty() ? next_check_ : std::min(next_check_, next_resume_);
         const auto left = std::chrono::ceil<milliseconds>(next - now_).count();
-        timeout = looks ? static_cast<int>(std::max<long>(left, 0)) : -1;
+        timeout = has_checks ? static_cast<int>(std::max<long>(left, 0)) : -1;
         if (shared_.runs.has_skipped_workers()) timeout = timeout < 0 ? 1 : std::min(timeout, 1);
     }
     int count = 0;
@@ -285,8 +285,8 @@ int io_thread::sleep(std::span<epoll_event> into, const idle_wakeup* worker) noe
         count = ::epoll_wait(epoll_.get(), into.data(), most, timeout);
     } else {
         // Exact to the microsecond, because a transaction waits until then.
-        const instant look = timeout < 0 ? instant::max() : std::min(next_check_, now_ + milliseconds{timeout});
-        const timespec left = time_to(std::min(look, worker->until));
+        const instant check = timeout < 0 ? instant::max() : std::min(next_check_, now_ + milliseconds{timeout});
+        const timespec left = time_to(std::min(check, worker->until));
         count = ::epoll_pwait2(epoll_.get(), into.data(), most, &left, nullptr);
         // Before Linux 5.11, epoll_pwait2 fails. Then the wait ends at most a millisecond late.
         if (count < 0 && errno != EINTR) count = ::epoll_wait(epoll_.get(), into.data(), most, 1);
@@ -300,8 +300,8 @@ void io_thread::accept(const listening_socket& from) {
     for (int i = 0; i < 16; ++i) {
         // If a client may leave answers unread forever, the system cannot distinguish it from a client that has
         // vanished.
-        const bool of_what_was_sent = shared_.how.write_timeout.count() > 0;
-        handle socket = accept_from(from.listener, {shared_.how.keepalive, of_what_was_sent});
+        const bool limits_unacknowledged_data = shared_.how.write_timeout.count() > 0;
+        handle socket = accept_from(from.listener, {shared_.how.keepalive, limits_unacknowledged_data});
         if (!socket.is_open()) {
             if ((errno == EMFILE || errno == ENFILE) && reject_client(from)) continue;
             // The client stays in the backlog until the next check, so that epoll can sleep meanwhile.
@@ -309,7 +309,7 @@ void io_thread::accept(const listening_socket& from) {
             return;
         }
         const std::size_t most = shared_.how.max_clients + from.reserved, there = shared_.clients.fetch_add(1);
-        if (there >= most && !has_reserved_place(from, socket, there - most)) {
+        if (there >= most && !may_use_reserved_connection(from, socket, there - most)) {
             shared_.clients.fetch_sub(1);
             counters_.rejected_connections.add_one();
             send_too_many_clients(std::move(socket));
@@ -377,9 +377,9 @@ bool io_thread::handle_event(connection& c, std::uint32_t events) {
     if ((events & EPOLLRDHUP) != 0) c.abandon_calls();
     const bool readable = (events & EPOLLIN) != 0;
     // EPOLLHUP: the other side has disconnected and will read no answer. Requests that it sent before may still run.
-    const bool gone = (events & EPOLLERR) != 0 || ((events & EPOLLHUP) != 0 && !readable);
-    if (gone) c.broken = true;
-    return !gone && (readable || (should_read(c) && c.io->wants_to_write()));
+    const bool is_closed = (events & EPOLLERR) != 0 || ((events & EPOLLHUP) != 0 && !readable);
+    if (is_closed) c.broken = true;
+    return !is_closed && (readable || (should_read(c) && c.io->wants_to_write()));
 }
 
 /// Reads connections in order, until the round has enough requests. epoll reports the others again next time.
@@ -400,7 +400,7 @@ void io_thread::read_in_order(std::span<connection*> readable) {
 }
 
 void io_thread::read(connection& c) noexcept {
-    touch(c);  // there is room: see let_in
+    touch(c);  // there is room: see add_client
     c.turn.record_read(++latest_read_);
     try {
         read_from(c);
@@ -420,7 +420,7 @@ void io_thread::read_from(connection& c) {
     counters_.total_net_input_bytes.add(r.bytes);
     if (c.lingering || c.who.quit) return;
     const std::string_view fresh{scratch_.get(), r.bytes};
-    // Cuts complete requests in place, and copies only the rest.
+    // Parses complete requests in place, and copies only the rest.
     if (c.in.empty()) {
         c.in.append(fresh.substr(parse_requests(c, fresh)));
     } else {
@@ -470,11 +470,11 @@ std::size_t io_thread::parse_requests(connection& c, std::string_view input) {
         if (outcome == request_parser::parse_result::incomplete) {
             if (input.size() - taken <= unfinished_in_need || !shared_.bytes.is_used_up() || c.who.owner->is_admin())
                 break;
-            end_with_error(c, "BUSY", "the server holds too much for a request of this length; try again later");
+            end_with_error(c, "BUSY", "not enough memory to buffer this request; try again later");
             return input.size();
         }
         if (outcome == request_parser::parse_result::malformed) {
-            end_with_error(c, "ERR", "protocol: " + c.parser.error());
+            end_with_error(c, "ERR", "Protocol error: " + c.parser.error());
             counters_.malformed.add_one();
             return input.size();
         }
@@ -491,7 +491,7 @@ std::size_t io_thread::parse_requests(connection& c, std::string_view input) {
         }
         const bool costly = c.who.is_trusted && shared_.known_commands.is_costly(c.parser.words());
         if (costly && must_delay(c)) {
-            c.parser.restart();  // the parser cuts it again when its turn comes
+            c.parser.restart();  // the parser parses it again when its turn comes
             break;
         }
         taken += c.parser.length();

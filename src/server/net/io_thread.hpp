@@ -1,19 +1,20 @@
-// A thread that owns sockets. It accepts clients, reads, cuts requests, submits them, and writes answers in the order
-// of their requests. A client cannot make the thread wait, whatever the client does or fails to do. However, the thread
+// A thread that owns sockets. It accepts clients, reads, parses requests, submits them, and writes answers in the order
+// of their requests. A client cannot make the thread wait, regardless of what the client does. However, the thread
 // computes the answers of commands itself, and the answer of TIMELINE STOP takes time (docs/server.md).
 //
 // An allocation failure while serving a client disconnects that client.
 //
 // A round: wait in epoll; read clients that have sent, the more urgent first, until that is enough for a round
-// (reading_order.hpp). Then submit all requests at once, and collect the requests that workers gave back. Then look
-// after the connections that were touched: write, and decide which events to watch. From time to time, check time
-// limits and idle clients.
+// (reading_order.hpp). Then submit all requests at once, and collect the requests that workers completed. Then update
+// the connections that were touched: write, and decide which events to watch. From time to time, check time limits and
+// idle clients.
 //
-// While all calls in progress are expected to be brief, an idle worker takes the thread's place (io_ownership.hpp). The worker
-// reads, leaves the I/O ownership to run the calls, comes back and answers. When a call takes long, the thread takes over again.
+// While all calls in progress are expected to be short, an idle worker may own the thread's I/O (io_ownership.hpp). The
+// worker reads, releases the I/O ownership to run the calls, acquires it again and answers. When a call takes long, the
+// thread reclaims the ownership.
 //
-// Thread safety: any thread may call `complete_request`, `wake`, `begin_drain`, `check_killed`, `counts`, `stuck` and the
-// functions that ask for a sign. Workers may call `run_on_worker`. Only the owner calls the rest.
+// Thread safety: any thread may call `complete_request`, `wake`, `begin_drain`, `check_killed`, `counts`, `stuck` and
+// the functions about rounds. Workers may call `run_on_worker`. Only the owner calls the rest.
 #pragma once
 
 #include <sys/epoll.h>
@@ -72,9 +73,8 @@ struct io_shared_state {
     std::atomic<std::size_t> clients{0};
     principals known_principals{};
     eviction_log evictions{};
-    std::atomic<std::size_t> follower_clients{0};  ///< number of clients that are following servers
-    std::atomic<bool> serves_followers_at_end{
-        false};  ///< following servers may continue to ask although the server ends
+    std::atomic<std::size_t> follower_clients{0};      ///< number of clients that are following servers
+    std::atomic<bool> serves_followers_at_end{false};  ///< followers may continue to fetch although the server ends
     http_warning http_warnings{};
 };
 
@@ -86,12 +86,12 @@ public:
     ~io_thread();
 
     void start();
-    /// Allows idle workers to take the thread's place. REQUIRES: the workers end before this thread does.
+    /// Allows idle workers to own the thread's I/O. REQUIRES: the workers end before this thread does.
     void allow_worker_io() noexcept { allows_worker_io_.store(true, std::memory_order_relaxed); }
-    /// Makes an idle worker do the thread's part until the worker is wanted, or calls take long. Returns false if
-    /// another thread already does.
+    /// Makes an idle worker own the thread's I/O until the worker is needed, or calls take long. Returns false if
+    /// another thread owns it.
     [[nodiscard]] bool run_on_worker(const idle_wakeup& worker) noexcept;
-    /// Ends the wait for clients, for the thread or for a worker in I/O ownership.
+    /// Ends the wait for clients, for the thread or for a worker that owns the I/O.
     void wake() noexcept;
     void complete_request(request& done) noexcept override;
     [[nodiscard]] byte_budget& budget() noexcept override { return shared_.bytes; }
@@ -106,7 +106,7 @@ public:
     /// Returns true if the thread has started a round since the previous call, or has ended. REQUIRES: one thread calls
     /// this.
     [[nodiscard]] bool responds() noexcept;
-    /// Returns the calls of its clients that occupy their worker.
+    /// Returns the calls of its clients that block their worker.
     [[nodiscard]] const stuck_calls& stuck() const noexcept { return stuck_calls_; }
     /// Returns the calls that the thread waits for after it was told to end.
     [[nodiscard]] const unfinished_calls& unfinished() const noexcept { return unfinished_; }
@@ -153,8 +153,8 @@ private:
     void cache_reply(const request& r) noexcept;
     void log_if_slow(const request& r) noexcept;
 
-    [[nodiscard]] bool has_reserved_place(const listening_socket& from, const handle& socket,
-                                          std::size_t beyond) noexcept;
+    [[nodiscard]] bool may_use_reserved_connection(const listening_socket& from, const handle& socket,
+                                                   std::size_t beyond) noexcept;
     void confirm_provisional_client(connection& c, request& r);
     [[nodiscard]] bool must_delay(connection& c) noexcept;
     void charge_for(connection& c, instant began) noexcept;
@@ -193,14 +193,14 @@ private:
     counters counters_;
     stuck_calls stuck_calls_;
     handle epoll_;
-    handle wakeup_;       // rung by a thread that gives back while the I/O thread sleeps
-    handle last_resort_;  // a descriptor to turn clients away with when the process has used up all others
+    handle wakeup_;       // written by a thread that completes a request while the I/O thread sleeps
+    handle last_resort_;  // a descriptor to reject clients with when the process has used up all others
     std::unordered_map<connection*, std::unique_ptr<connection>> connections_;
     std::vector<connection*> touched_;
     std::vector<connection*> paused_;  // connections whose next request is delayed
     instant next_resume_;              // earliest end of these delays
     std::vector<job*> to_submit_;
-    int events_of_worker_ = 64;          // events per round while a worker is in I/O ownership
+    int events_of_worker_ = 64;          // events per round while a worker owns the I/O
     std::size_t requests_of_round_ = 0;  // requests in this round; in the latest one until this round has begun to read
     std::uint64_t latest_read_ = 0;      // number of the latest read of any connection
     std::vector<std::unique_ptr<request>> spare_;
@@ -211,16 +211,16 @@ private:
     instant now_;
     instant next_check_;
     instant next_stuck_check_;
-    instant next_overdue_check_;  // next check of brief calls that others wait for
+    instant next_overdue_check_;  // next check of short calls that others wait for
     instant drain_began_;
     instant next_publication_;  // while the thread ends
     unfinished_calls unfinished_;
     io_ownership ownership_;
     duration_estimator durations_;
     bool runs_on_worker_ = false;    // a worker has the I/O ownership, or had it last
-    std::size_t long_requests_ = 0;  // requests in progress that are not expected to be brief
+    std::size_t long_requests_ = 0;  // requests in progress that are not expected to be short
     instant next_offer_;
-    std::chrono::milliseconds offer_pause_{0};  // time without offers after a worker deserted
+    std::chrono::milliseconds offer_pause_{0};  // time without offers after an ownership was reclaimed
     double nanoseconds_per_tick_;
     std::atomic<bool> allows_worker_io_{false};
     bool time_limits_ = false;
@@ -230,10 +230,10 @@ private:
 
     alignas(64) std::atomic<request*> completed_{nullptr};  // a stack
     std::atomic<bool> asleep_{false};
-    std::atomic<bool> drain_asked_{false};
-    std::atomic<bool> kill_asked_{false};
+    std::atomic<bool> drain_requested_{false};
+    std::atomic<bool> kill_requested_{false};
     std::atomic<std::uint64_t> rounds_{0};
-    std::atomic<bool> gone_{false};
+    std::atomic<bool> has_ended_{false};
     std::atomic<bool> has_no_calls_{false};
     std::thread thread_;
 };

@@ -98,7 +98,7 @@ void io_thread::watch(connection& c) {
     c.interest = wanted;
 }
 
-/// Closes `c`. REQUIRES: touched_ contains `c` at most in the place that is being looked after: see end_round() and
+/// Closes `c`. REQUIRES: touched_ contains `c` at most at the position that is being updated: see end_round() and
 /// run_periodic_checks().
 void io_thread::close(connection& c) {
     if (c.paused) {
@@ -141,7 +141,7 @@ void io_thread::stop_for_drain() {
     next_check_ = now_;  // clients that have been silent for long are closed at once
 }
 
-/// Returns true if a request that waited for the hand-over of the lead is to be read now.
+/// Returns true if a request that waited for the handover of leadership is to be read now.
 bool io_thread::may_read_held_request(connection& c) const noexcept {
     if (!c.awaits_handover || shared_.log->followers().holds_calls()) return false;
     c.awaits_handover = false;
@@ -178,7 +178,7 @@ void io_thread::run_periodic_checks() {
     if (draining_ && now_ >= next_publication_) publish_unfinished();
 }
 
-/// Publishes the calls that the end waits for, because threads that ask for them must not wait for this thread.
+/// Publishes the calls that the end waits for, because threads that read them must not wait for this thread.
 void io_thread::publish_unfinished() {
     next_publication_ = now_ + between_publications;
     std::vector<std::string> lines;

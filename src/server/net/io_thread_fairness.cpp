@@ -1,12 +1,13 @@
-// Divides memory, attention and places among the clients, so that one client does not take those of others.
+// Divides memory, processor time and connections among the clients, so that one client does not take the share of
+// others.
 //
 // Memory: the server closes connections that hold too much (eviction.hpp). It refuses calls of a principal whose
 // accepted calls hold too much (call_budget.hpp), because closing its connections would not free their arguments.
 //
-// Places: all clients share `max_clients`, and operators have `reserved_clients` in addition. Only a login shows that a
-// client is an operator, so a client may take a reserved place to log in. The client is provisional until then. When no
-// reserved place is free, the next client displaces a provisional one (client_directory::displace). A login as another
-// user fails with MAXCLIENTS while there are too many clients.
+// Connections: all clients share `max_clients`, and admins have `reserved_clients` in addition. Only a login shows that
+// a client is an admin, so a client may use a reserved connection to log in. The client is provisional until then. When
+// no reserved connection is free, the next client displaces a provisional one (client_directory::displace). A login as
+// another user fails with MAXCLIENTS while there are too many clients.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -17,16 +18,17 @@
 namespace tutti::server {
 
 /// Returns true if a client may connect although there are `beyond` more than `max_clients`.
-bool io_thread::has_reserved_place(const listening_socket& from, const handle& socket, std::size_t beyond) noexcept {
+bool io_thread::may_use_reserved_connection(const listening_socket& from, const handle& socket,
+                                            std::size_t beyond) noexcept {
     if (shared_.how.reserved_clients == 0) return false;
     const bool by_login = shared_.known_commands.identifies_operators_by_login();
-    // Without any login, clients on this machine count as operators, and clients on other machines as strangers.
-    const bool by_place = shared_.how.users.empty() && from.is_reachable_from_elsewhere;
-    if (!by_login && !(by_place && is_on_this_machine(socket.get()))) return false;
+    // Without any login, clients on this machine count as admins, and clients on other machines as unknown.
+    const bool by_address = shared_.how.users.empty() && from.is_reachable_from_elsewhere;
+    if (!by_login && !(by_address && is_on_this_machine(socket.get()))) return false;
     return beyond < shared_.how.reserved_clients || (by_login && shared_.directory.displace());
 }
 
-/// Settles the place of `c` after a successful login, which `r` answers: the client keeps its place, or has to leave.
+/// Decides about `c` after a successful login, which `r` answers: the client keeps its connection, or has to leave.
 void io_thread::confirm_provisional_client(connection& c, request& r) {
     if (c.who.login != nullptr) {
         c.who.owner = shared_.known_principals.of(*c.who.login);
@@ -55,7 +57,7 @@ bool io_thread::must_delay(connection& c) noexcept {
     c.paused = true;
     c.paused_until = from;
     next_resume_ = paused_.empty() ? from : std::min(next_resume_, from);
-    paused_.push_back(&c);  // there is room: see let_in
+    paused_.push_back(&c);  // there is room: see add_client
     counters_.commands_delayed.add_one();
     return true;
 }
@@ -100,11 +102,11 @@ bool io_thread::end_if_request_timed_out(connection& c) noexcept try {
     if (!c.unfinished_since || limit.count() == 0 || now_ - *c.unfinished_since <= limit) return false;
     c.unfinished_since.reset();
     end_with_error(c, "ERR",
-                   "protocol: the rest of a request did not come within " + std::to_string(limit.count()) + " ms");
+                   "Protocol error: the request was not complete within " + std::to_string(limit.count()) + " ms");
     counters_.requests_timed_out.add_one();
     shared_.evictions.record("a client at " + c.who.entry->address() + " (" + shared_.directory.owner_of(*c.who.entry) +
-                                 ") was closed: the rest of a request of which it had sent " +
-                                 std::to_string(c.in.size()) + " bytes did not come within --request-timeout",
+                                 ") was closed: it had sent only " + std::to_string(c.in.size()) +
+                                 " bytes of a request within --request-timeout",
                              now_, shared_.how.log_callback);
     return true;
 } catch (const std::bad_alloc&) {
@@ -148,10 +150,9 @@ void io_thread::refuse_beyond_share(request& r) noexcept {
     try {
         std::string answer;
         reply{answer, r.what.spoken}.error(
-            code_of(call_outcome::busy),
-            "accepted calls of " + r.client->who.owner->name() +
-                " hold all the memory that is its share (--max-buffered-bytes less --max-buffered-bytes-clients); "
-                "try again when some of them have ended");
+            code_of(call_outcome::busy), "accepted calls of " + r.client->who.owner->name() +
+                                             " fill its share of the memory for calls (--max-buffered-bytes less "
+                                             "--max-buffered-bytes-clients); try again after some of them have ended");
         r.end_without_run(call_outcome::busy, std::move(answer));
     } catch (const std::bad_alloc&) {
         r.refuse(call_outcome::busy);
@@ -164,11 +165,11 @@ void io_thread::log_eviction(const connection& c) noexcept try {
     if (e.close_reason() == reason::killed) return;
     (e.close_reason() == reason::memory ? counters_.clients_evicted : counters_.clients_displaced).add_one();
     const std::string who = "a client at " + e.address() + " (" + shared_.directory.owner_of(e) + ") was closed: ";
-    const std::string why = e.close_reason() == reason::memory
-                                ? "it held " + std::to_string(e.held()) + " bytes, and all clients more than " +
-                                      std::to_string(shared_.how.max_buffered_bytes_clients.value_or(0)) +
-                                      " (--max-buffered-bytes-clients)"
-                                : "it had not logged in, and its place is reserved for operators (--reserved-clients)";
+    const std::string why =
+        e.close_reason() == reason::memory
+            ? "it held " + std::to_string(e.held()) + " bytes, and all clients more than " +
+                  std::to_string(shared_.how.max_buffered_bytes_clients.value_or(0)) + " (--max-buffered-bytes-clients)"
+            : "it had not logged in, and its connection was needed for an admin (--reserved-clients)";
     shared_.evictions.record(who + why, now_, shared_.how.log_callback);
 } catch (const std::bad_alloc&) {
     // The connection is closed and counted all the same.

@@ -1,4 +1,4 @@
-// Decides when an I/O thread lets workers take its place, and implements the worker's part.
+// Decides when an I/O thread offers its I/O ownership to workers, and implements the worker's side.
 #include <algorithm>
 
 #include "server/net/io_thread.hpp"
@@ -8,8 +8,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// How long the thread keeps its part after it got it back: the shortest and the longest time. The time doubles each
-// time that a worker deserts again soon.
+// How long the thread keeps the I/O ownership after it regained it: the shortest and the longest time. The time doubles
+// each time that the thread has to reclaim the ownership again soon.
 constexpr milliseconds shortest_pause{5};
 constexpr milliseconds max_pause{160};
 
@@ -18,13 +18,14 @@ constexpr std::chrono::nanoseconds worth_a_call{10'000};
 
 }  // namespace
 
-/// Returns true if no long call is in progress, and there are calls whose workers will look for the I/O ownership when they end.
+/// Returns true if no long call is in progress, and the workers of calls in progress will try to acquire the I/O
+/// ownership when these calls end.
 bool io_thread::may_offer_ownership() const noexcept {
     return allows_worker_io_.load(std::memory_order_relaxed) && in_progress_count_ != 0 && long_requests_ == 0 &&
-           now_ >= next_offer_ && !drain_asked_.load(std::memory_order_relaxed);
+           now_ >= next_offer_ && !drain_requested_.load(std::memory_order_relaxed);
 }
 
-/// Offers the I/O ownership. Returns when the thread has its part back.
+/// Offers the I/O ownership. Returns when the thread has the ownership again.
 void io_thread::offer_ownership() noexcept {
     const instant offered = now_;
     ownership_.offer();
@@ -36,13 +37,13 @@ void io_thread::offer_ownership() noexcept {
         counters_.io_handoffs_reclaimed.add_one();
         const bool again = now_ - offered < 8 * offer_pause_;
         offer_pause_ = again ? std::clamp(2 * offer_pause_, shortest_pause, max_pause) : shortest_pause;
-        shared_.runs.wake_worker();  // wakes workers for calls behind one that was expected to be brief
+        shared_.runs.wake_worker();  // wakes workers for calls behind one that was expected to be short
     }
     next_offer_ = now_ + std::max(offer_pause_, shortest_pause);
 }
 
-// Runs the requests that were read before it looks after the touched connections. So it looks after them once, with the
-// answers. If another thread takes the I/O ownership in between, that thread looks after them.
+// Runs the requests that were read before it updates the touched connections. So it updates each of them once, with the
+// answers. If another thread acquires the I/O ownership in between, that thread updates the connections.
 bool io_thread::run_on_worker(const idle_wakeup& worker) noexcept {
     if (!ownership_.try_acquire()) return false;
     counters_.io_handoffs.add_one();
@@ -53,7 +54,7 @@ bool io_thread::run_on_worker(const idle_wakeup& worker) noexcept {
             wait(&worker);
             submit();
         }
-        if (long_requests_ != 0 || drain_asked_.load()) {
+        if (long_requests_ != 0 || drain_requested_.load()) {
             ownership_.return_to_thread();
             return true;
         }
@@ -65,7 +66,7 @@ bool io_thread::run_on_worker(const idle_wakeup& worker) noexcept {
 }
 
 void io_thread::record_duration(const request& r) noexcept {
-    constexpr double max_nanoseconds = 1e15;  // a call that was cut off ran forever
+    constexpr double max_nanoseconds = 1e15;  // a call that was terminated ran forever
     const double ran = std::min(static_cast<double>(r.run_ticks) * nanoseconds_per_tick_, max_nanoseconds);
     durations_.record(r.what.entry->number, std::chrono::nanoseconds{static_cast<std::int64_t>(ran)});
 }

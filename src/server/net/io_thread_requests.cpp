@@ -87,7 +87,7 @@ void io_thread::collect() {
     }
 }
 
-/// Hands a question to the journal when all earlier requests are answered. So WAIT knows which calls it covers.
+/// Submits a deferred request when all earlier requests are answered. So WAIT knows which calls it covers.
 void io_thread::submit_replication_command(connection& c) noexcept {
     request* const r = c.first_to_defer();
     if (r == nullptr) return;
@@ -128,10 +128,11 @@ void io_thread::cache_reply(const request& r) noexcept {
                             r.how_it_ended == call_outcome::read_only;
     if (unanswered) return shared_.replies.remove(r.key);
     try {
-        // Too few followers had it in time. The call has run, and the followers may have it when the client asks again.
+        // Too few followers had it in time. The call has run, and the followers may have it when the client repeats the
+        // call.
         shared_.replies.store(r.key, r.replaced_answer.empty() ? r.answer : r.replaced_answer, now_);
     } catch (const std::bad_alloc&) {
-        // The answer is forgotten: a client that asks again makes the call run again.
+        // The answer is removed: if the client repeats the call, it runs again.
     }
 }
 

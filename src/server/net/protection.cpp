@@ -39,26 +39,26 @@ bool is_beyond_loopback(const std::string& host) {
     return false;
 }
 
-[[noreturn]] void write_refusal(const std::string& where) {
+[[noreturn]] void refuse_unprotected(const std::string& where) {
     throw std::invalid_argument{
         "'" + where +
-        "' is beyond loopback, where everybody could call every procedure: give users ([users] of --config) or a "
-        "password (--password-file), or a certificate (--tls-certificate); --unprotected if the network keeps "
-        "strangers away"};
+        "' is beyond loopback, and every client could call every procedure: give users ([users] of --config), a "
+        "password (--password-file) or a certificate (--tls-certificate), or --unprotected if only trusted machines "
+        "can connect"};
 }
 
 }  // namespace
 
 void require_protection(const settings& how) {
     if (how.unprotected || !how.users.empty() || !how.password.empty() || !how.tls.certificate.empty()) return;
-    if (how.port && is_beyond_loopback(how.host)) write_refusal(to_string(endpoint{how.host, *how.port}));
+    if (how.port && is_beyond_loopback(how.host)) refuse_unprotected(to_string(endpoint{how.host, *how.port}));
     for (const int descriptor : how.inherited) {
         sockaddr_storage address{};
         socklen_t size = sizeof address;
-        // A descriptor that is not a socket is refused by take_over().
+        // A descriptor that is not a socket is refused by adopt_listener().
         if (::getsockname(descriptor, reinterpret_cast<sockaddr*>(&address), &size) != 0) continue;
         if (!is_of_this_machine(reinterpret_cast<const sockaddr&>(address)))
-            write_refusal("the inherited socket " + std::to_string(descriptor));
+            refuse_unprotected("the inherited socket " + std::to_string(descriptor));
     }
 }
 

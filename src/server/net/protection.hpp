@@ -1,4 +1,4 @@
-// Protects a server that other machines can reach against access by strangers.
+// Protects a server that other machines can reach against access by unknown clients.
 #pragma once
 
 #include "tutti/server/service.hpp"

@@ -4,7 +4,8 @@
 //
 //   RDO1  Clients of higher priority come first; among equals, the client that was read longest ago.
 //   RDO2  One of the clients that were left out for `max_wait` is read regardless. So no client waits forever, in
-//       particular one whose next request is more urgent than its latest. A crowd of less urgent clients delays no one.
+//         particular one whose next request is more urgent than its latest. A crowd of less urgent clients delays no
+//         one.
 //
 // Thread safety: not thread-safe. An I/O thread owns the object.
 #pragma once
@@ -25,7 +26,7 @@ public:
         priority_ = priority;
         has_called_ = true;
     }
-    /// Notes any other request of the client.
+    /// Records any other request of the client.
     void record_command() noexcept {
         if (!has_called_) priority_ = procedure_options{}.priority;
     }
@@ -49,7 +50,7 @@ public:
 private:
     static constexpr instant never = instant::max();
 
-    int priority_ = highest_priority;  // a new client may be an operator
+    int priority_ = highest_priority;  // a new client may be an admin
     bool has_called_ = false;
     std::uint64_t latest_ = 0;
     instant skipped_since_ = never;

@@ -128,7 +128,7 @@ handle adopt_listener(int descriptor) {
     socklen_t size = sizeof listens;
     const int flags = ::fcntl(descriptor, F_GETFL);
     if (flags < 0 || ::getsockopt(descriptor, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) != 0 || listens == 0)
-        throw std::invalid_argument{"descriptor " + std::to_string(descriptor) + " is no listening socket"};
+        throw std::invalid_argument{"descriptor " + std::to_string(descriptor) + " is not a listening socket"};
     ::fcntl(descriptor, F_SETFL, flags | O_NONBLOCK);
     ::fcntl(descriptor, F_SETFD, FD_CLOEXEC);
     return handle{descriptor};

@@ -38,9 +38,9 @@ accounts::accounts(const std::vector<user>& all) {
         if (u.max_priority < 0 || u.max_priority > highest_priority)
             refuse("the highest priority is from 0 to " + std::to_string(highest_priority));
         if (::crypt_checksalt(u.password.c_str()) != CRYPT_SALT_OK)
-            refuse("the password is no hash that counts as safe; `mkpasswd -m yescrypt` makes one");
+            refuse("the password is not a secure hash; `mkpasswd -m yescrypt` makes one");
         has_operators_ = has_operators_ || u.is_admin;
-        if (!by_name_.try_emplace(u.name, u).second) refuse("there are two of that name");
+        if (!by_name_.try_emplace(u.name, u).second) refuse("two users have this name");
     }
 }
 

@@ -45,7 +45,7 @@ public:
     void visit(const Taker& take) const {
         for (const auto& [name, a] : by_name_) take(a);
     }
-    /// Returns true if a user has the rights of an operator.
+    /// Returns true if a user has the rights of an admin.
     [[nodiscard]] bool has_operators() const noexcept { return has_operators_; }
     /// Returns the account with this name, or null.
     [[nodiscard]] account* find(std::string_view name) noexcept;

@@ -23,7 +23,7 @@ private:
     std::atomic<std::size_t> held_{0};
 };
 
-/// A part of the budget, which the destructor gives back.
+/// A part of the budget, which the destructor releases.
 class byte_share {
 public:
     explicit byte_share(byte_budget& shared_budget) noexcept : budget_{shared_budget} {}

@@ -1,8 +1,8 @@
 // A queue of bytes that are added at the end and taken from the front: a client's input, or output that it has not
 // read.
 //
-// BYQ1  It holds at most the bytes added last, plus twice the bytes that were pending then. Each byte is moved a bounded
-//     number of times on average.
+// BYQ1  It holds at most the bytes added last, plus twice the bytes that were pending then. Each byte is moved a
+//       bounded number of times on average.
 // BYQ2  When it is empty, it keeps little memory.
 #pragma once
 

@@ -15,7 +15,7 @@
 // principal. A call of priority 0 is never in the urgent part. If n principals also take all of their urgent parts,
 // 1/(n + 1)^2 is left, so the next principal still finds room.
 //
-// A call that is longer than its limit is accepted if no other call is counted. Calls of operators are not counted, and
+// A call that is longer than its limit is accepted if no other call is counted. Calls of admins are not counted, and
 // never refused.
 //
 // Thread safety: any thread. Of two threads that take at the same time, both may be refused although one of them has
@@ -42,8 +42,8 @@ public:
     /// The part of its principal that counts a call.
     enum class share_kind : std::uint8_t { none, regular, urgent };
 
-    /// Counts a call of `whose` with `bytes` bytes, until release(). Returns `none`, and counts nothing, if the principal
-    /// would hold more than its share. REQUIRES: `bytes` is not zero; 0 <= priority <= highest_priority.
+    /// Counts a call of `whose` with `bytes` bytes, until release(). Returns `none`, and counts nothing, if the
+    /// principal would hold more than its share. REQUIRES: `bytes` is not zero; 0 <= priority <= highest_priority.
     [[nodiscard]] share_kind try_acquire(principal& whose, std::size_t bytes, int priority) noexcept {
         // Adds before it compares, so that concurrent calls see each other.
         if (whose.add_accepted(bytes) == bytes) principals_with_calls_.fetch_add(1, std::memory_order_relaxed);

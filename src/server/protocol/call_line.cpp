@@ -28,7 +28,7 @@ bool read_option(words& from, call_line& into) {
     const bool is_priority = equals_ignoring_case(from[0], word_priority);
     if (!is_priority && !equals_ignoring_case(from[0], word_deadline)) return false;
     const std::string_view name = is_priority ? word_priority : word_deadline;
-    if (from.size() == 1) throw bad_argument{std::string{name} + " is followed by nothing"};
+    if (from.size() == 1) throw bad_argument{std::string{name} + " needs a value"};
     if (is_priority) set_once(into.priority, name, number<int>(name, from[1]));
     else set_once(into.deadline, name, std::chrono::microseconds{number<std::int64_t>(name, from[1])});
     from = from.subspan(2);
@@ -39,23 +39,23 @@ void check(const call_line& l) {
     const procedure_options& allowed = l.entry->definition.options;
     const std::string& name = l.entry->definition.name;
     if (l.priority.value_or(0) > allowed.max_client_priority && *l.priority <= highest_priority) {
-        throw bad_argument{name + ": clients may bring a PRIORITY from 0 to " +
+        throw bad_argument{name + ": clients may set a PRIORITY from 0 to " +
                            std::to_string(allowed.max_client_priority)};
     }
-    if (l.deadline && !allowed.clients_set_deadline) throw bad_argument{name + ": clients may bring no DEADLINE"};
+    if (l.deadline && !allowed.clients_set_deadline) throw bad_argument{name + ": clients may not set a DEADLINE"};
 }
 
 }  // namespace
 
 void require_key(std::string_view given) {
-    if (given.empty() || given.size() > 128) throw bad_argument{"ID is followed by a key of 1 to 128 bytes"};
+    if (given.empty() || given.size() > 128) throw bad_argument{"ID needs a key of 1 to 128 bytes"};
 }
 
 call_line read_call(words given, const catalog& procedures, const procedure_entry* likely) {
     call_line l;
     while (read_option(given, l) || read_id(given, l)) {}
     if (!given.empty() && given[0] == word_end_of_options) given = given.subspan(1);
-    if (given.empty()) throw bad_argument{"CALL needs the name of a procedure"};
+    if (given.empty()) throw bad_argument{"wrong number of arguments for 'call' command: the procedure is missing"};
     l.entry = likely != nullptr && likely->definition.name == given[0] ? likely : procedures.find(given[0]);
     if (l.entry == nullptr) throw unknown_procedure_error{given[0]};
     l.arguments = given.subspan(1);

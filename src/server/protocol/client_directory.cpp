@@ -123,8 +123,8 @@ void client_directory::record_operator_login(client_entry& e) {
         e.provisional_state_ = provisional_state::not_logged_in;  // its first password was wrong
 }
 
-// There are as many provisional clients as reserved places, plus those that are being closed. So O(n^2) is cheap. They
-// are in the order of arrival, so among equals the first is chosen.
+// There are as many provisional clients as reserved connections, plus those that are being closed. So O(n^2) is cheap.
+// They are in the order of arrival, so among equals the first is chosen.
 bool client_directory::displace() noexcept {
     const std::scoped_lock lock{mutex_};
     client_entry* chosen = nullptr;

@@ -1,7 +1,7 @@
 // All clients of all I/O threads: for CLIENT LIST, INFO and KILL. A connection belongs to its I/O thread, and its entry
 // here contains what other threads may see. The entry records how much memory the connection holds, for the choice of
-// connections to close (eviction.hpp). It also records whether the server let in the client beyond the limit on clients
-// because it may be an operator.
+// connections to close (eviction.hpp). It also records whether the server admitted the client beyond the limit on
+// clients because it may be an admin.
 //
 // Thread safety: any thread.
 #pragma once
@@ -33,11 +33,11 @@ public:
         ~client_owner() = default;
     };
 
-    /// How far a client that was let in beyond the limit on clients has proved to be an operator.
+    /// How far a client that was admitted beyond the limit on clients has proved to be an admin.
     enum class provisional_state : std::uint8_t {
-        confirmed,       ///< any other client: it keeps its place
+        confirmed,       ///< any other client: it keeps its connection
         not_logged_in,   ///< the client has not logged in
-        names_operator,  ///< the client's first login names an operator
+        names_operator,  ///< the client's first login names an admin
     };
 
     class client_entry {
@@ -102,10 +102,10 @@ public:
     // ---- clients beyond the limit
     void set_provisional(client_entry& e, provisional_state now);
     [[nodiscard]] bool is_provisional(const client_entry& e) const;
-    /// Records that a provisional client asks to log in as an operator. Its first such login protects it from
+    /// Records that a provisional client asks to log in as an admin. Its first such login protects it from
     /// displace() while there are clients without one.
     void record_operator_login(client_entry& e);
-    /// Closes a provisional client to make room for another. It prefers clients that have not named an operator. Among
+    /// Closes a provisional client to make room for another. It prefers clients that have not named an admin. Among
     /// these it chooses the oldest client of the address with the most clients. Returns false if no client is
     /// provisional.
     bool displace() noexcept;

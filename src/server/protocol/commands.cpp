@@ -44,7 +44,7 @@ void apply_user_limits(const account& a, call_line& l) {
     if (!a.may_call(p.name))
         throw command_error{"NOPERM", "this user has no permissions to call the procedure '" + p.name + "'"};
     if (l.priority.value_or(0) > who.max_priority)
-        throw bad_argument{p.name + ": you may bring a PRIORITY from 0 to " + std::to_string(who.max_priority)};
+        throw bad_argument{p.name + ": this user may set a PRIORITY from 0 to " + std::to_string(who.max_priority)};
     if (!l.priority && p.options.priority > who.max_priority) l.priority = who.max_priority;
 }
 
@@ -55,6 +55,12 @@ bool is_operation(words given) {
            equals_ignoring_case(given[0], "SLAVEOF") || equals_ignoring_case(given[0], "FAILOVER") ||
            (equals_ignoring_case(given[0], "CLIENT") && given.size() > 1 &&
             (equals_ignoring_case(given[1], "LIST") || equals_ignoring_case(given[1], "KILL")));
+}
+
+std::string lower_case(std::string_view word) {
+    std::string lower{word};
+    std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return lower;
 }
 
 }  // namespace
@@ -76,7 +82,8 @@ const commands::command commands::list[17] = {
     {"AUTH", 2, 3, [](const commands& self, session& who, words given, reply& to) { self.auth(who, given, to); }},
     {"ACL", 2, 16,
      [](const commands&, session& who, words given, reply& to) {
-         if (given.size() != 2 || !equals_ignoring_case(given[1], "WHOAMI")) return to.error("ERR", "ACL knows only WHOAMI");
+         if (given.size() != 2 || !equals_ignoring_case(given[1], "WHOAMI"))
+             return to.error("ERR", "unknown ACL subcommand; try ACL WHOAMI");
          to.text(who.login == nullptr ? nameless : who.login->configured.name);
      }},
     {"HELLO", 1, 8, [](const commands& self, session& who, words given, reply& to) { self.hello(who, given, to); }},
@@ -91,8 +98,10 @@ const commands::command commands::list[17] = {
     {"TIMELINE", 2, 2,
      [](const commands& self, session&, words given, reply& to) {
          if (equals_ignoring_case(given[1], "STOP")) return to.text(self.timeline_.stop());
-         if (equals_ignoring_case(given[1], "NOW")) return to.text(std::to_string(base::real_now().time_since_epoch().count()));
-         if (!equals_ignoring_case(given[1], "START")) return to.error("ERR", "TIMELINE is followed by START, NOW or STOP");
+         if (equals_ignoring_case(given[1], "NOW"))
+             return to.text(std::to_string(base::real_now().time_since_epoch().count()));
+         if (!equals_ignoring_case(given[1], "START"))
+             return to.error("ERR", "unknown TIMELINE subcommand; try START, NOW or STOP");
          self.timeline_.start();
          to.status("OK");
      }},
@@ -106,7 +115,8 @@ const commands::command commands::list[17] = {
     // redis-benchmark asks for `save` and `appendonly`. Clients cannot configure anything here.
     {"CONFIG", 3, 16,
      [](const commands&, session&, words given, reply& to) {
-         if (!equals_ignoring_case(given[1], "GET")) return to.error("ERR", "CONFIG knows only GET");
+         if (!equals_ignoring_case(given[1], "GET"))
+             return to.error("ERR", "unknown CONFIG subcommand; try CONFIG GET");
          to.map(given.size() - 2);
          for (const std::string_view name : given.subspan(2)) {
              to.text(name);
@@ -126,13 +136,13 @@ void commands::describe(words given, reply& to) {
     static constexpr std::array others{arity{"CALL", 2, 0}, arity{"MULTI", 1, 1}, arity{"EXEC", 1, 3},
                                        arity{"DISCARD", 1, 1}};
     const std::size_t all = std::size(list) + others.size();
-    const auto one = [&to](std::string_view name, std::size_t least, std::size_t most) {
+    const auto one = [&to](std::string_view name, std::size_t min_words, std::size_t max_words) {
         std::string small{name};
         for (char& c : small) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
-        const auto arity = static_cast<std::int64_t>(least);
+        const auto arity = static_cast<std::int64_t>(min_words);
         to.list(6);
         to.text(small);
-        to.integer(least == most ? arity : -arity);
+        to.integer(min_words == max_words ? arity : -arity);
         to.list(1);
         to.status("fast");
         for (int key = 0; key < 3; ++key) to.integer(0);
@@ -206,9 +216,9 @@ bool commands::is_costly(words given) noexcept {
 void commands::finish_login(session& who, request& r) const {
     reply to{r.answer, who.spoken};
     if (r.login.state == login_claim::login_result::unchecked)
-        return to.error(code_of(call_outcome::shutdown), "the server is ending");
+        return to.error(code_of(call_outcome::shutdown), "the server is shutting down");
     if (r.login.state == login_claim::login_result::busy)
-        return to.error(code_of(call_outcome::busy), "too many clients log in; try again in some seconds");
+        return to.error(code_of(call_outcome::busy), "too many logins wait for their check; try again in some seconds");
     who.checked_login = &r.login;
     try {
         answer_command(who, r.arguments, to);
@@ -223,7 +233,11 @@ void commands::finish_login(session& who, request& r) const {
 }
 
 void commands::auth(session& who, words given, reply& to) const {
-    if (password_.empty() && users_.empty()) return to.error("ERR", "AUTH was sent, but the server has no password");
+    if (password_.empty() && users_.empty())
+        return to.error(
+            "ERR",
+            "AUTH <password> called without any password configured for the default user. Are you sure your "
+            "configuration is correct?");
     if (!log_in(who, given.size() == 2 ? nameless : given[1], given.back()))
         return to.error("WRONGPASS", wrong_password);
     to.status("OK");
@@ -233,13 +247,13 @@ void commands::answer_slow_log(words given, reply& to) const {
     constexpr std::int64_t usual = 10, all = -1;
     if (equals_ignoring_case(given[1], "GET")) {
         const std::int64_t count = given.size() == 3 ? number<std::int64_t>("SLOWLOG GET", given[2]) : usual;
-        if (count < all) throw bad_argument{"SLOWLOG GET is followed by how many calls are wanted; -1: all"};
+        if (count < all) throw bad_argument{"SLOWLOG GET: count should be greater than or equal to -1"};
         return slow_.write(static_cast<std::size_t>(count), to);
     }
     if (given.size() == 2 && equals_ignoring_case(given[1], "LEN"))
         return to.integer(static_cast<std::int64_t>(slow_.size()));
     if (given.size() != 2 || !equals_ignoring_case(given[1], "RESET"))
-        return to.error("ERR", "SLOWLOG is followed by GET and a number, LEN or RESET");
+        return to.error("ERR", "unknown SLOWLOG subcommand; try GET [count], LEN or RESET");
     slow_.reset();
     to.status("OK");
 }
@@ -249,7 +263,7 @@ void commands::hello(session& who, words given, reply& to) const {
     protocol wanted = who.spoken;
     if (given.size() > 1) {
         const int version = number<int>("HELLO", given[next++]);
-        if (version != 2 && version != 3) return to.error("NOPROTO", "the protocol's version is 2 or 3");
+        if (version != 2 && version != 3) return to.error("NOPROTO", "unsupported protocol version; use 2 or 3");
         wanted = static_cast<protocol>(version);
     }
     while (next < given.size()) {
@@ -258,10 +272,12 @@ void commands::hello(session& who, words given, reply& to) const {
             next += 3;
         } else if (equals_ignoring_case(given[next], "SETNAME") && given.size() - next > 1) {
             if (!clients_.set_name(*who.entry, given[next + 1]))
-                return to.error("ERR", "SETNAME: a name is one printable word of at most 256 characters");
+                return to.error(
+                    "ERR",
+                    "Client names cannot contain spaces, newlines or special characters, nor more than 256 characters");
             next += 2;
         } else {
-            return to.error("ERR", "HELLO is followed by a version, AUTH <user> <password>, SETNAME <name>");
+            return to.error("ERR", "Syntax error in HELLO; the options are AUTH <user> <password> and SETNAME <name>");
         }
     }
     if (!who.is_trusted)
@@ -283,7 +299,7 @@ void commands::hello(session& who, words given, reply& to) const {
     to.integer(static_cast<std::int64_t>(who.entry->id()));
 }
 
-/// Returns true for a request that would write while the lead is handed over. It stays unread, and runs or is refused
+/// Returns true for a request that would write while leadership is handed over. It stays unread, and runs or is refused
 /// afterwards.
 bool commands::must_be_delayed(const session& who, words given) const noexcept {
     if (replication_.log == nullptr || !replication_.log->followers().holds_calls() || !who.is_trusted) return false;
@@ -308,7 +324,7 @@ void commands::require_leader(const procedure_entry& which) const {
 bool commands::prepare_call(session& who, words given, request& r) const {
     reply to{r.answer, who.spoken};
     if (given.size() < 2) {
-        to.error("ERR", "CALL needs the name of a procedure");
+        to.error("ERR", "wrong number of arguments for 'call' command: the procedure is missing");
         if (who.queued) who.queued->mark_invalid();
         return false;
     }
@@ -323,10 +339,10 @@ bool commands::prepare_call(session& who, words given, request& r) const {
     invocation what{.entry = line.entry, .how = {}, .spoken = who.spoken};
     set_priority_and_deadline(what, line.priority, line.deadline, r.arrived);
     if (who.login != nullptr && !who.login->try_admit(r.arrived))
-        throw command_error{"RATELIMIT",
-                            "within a second you may make " + std::to_string(who.login->configured.rate) + " calls"};
+        throw command_error{"RATELIMIT", "this user may make " + std::to_string(who.login->configured.rate) +
+                                             " calls a second; try again later"};
     if (who.queued) {
-        if (line.id) throw bad_argument{"the ID of several calls stands behind EXEC"};
+        if (line.id) throw bad_argument{"give the ID after EXEC: EXEC ID <key>"};
         who.queued->add(line, what);
         to.status("QUEUED");
         return false;
@@ -347,12 +363,12 @@ bool commands::is_first_use(std::string_view key, request& r) const {
     for (const std::string_view a : r.arguments) add(a);
     add(r.what.spoken == protocol::resp2 ? "2" : "3");
     // Logs contain checksums of this kind.
-    const std::uint64_t stands_for = journal::checksum(all, journal::checksum_kind::fnv1a);
+    const std::uint64_t key_call = journal::checksum(all, journal::checksum_kind::fnv1a);
     r.key = key;  // set before begin(): after that, nothing may fail
-    const reply_cache::state known = replies_.begin(key, stands_for, r.answer, r.arrived);
+    const reply_cache::state known = replies_.begin(key, key_call, r.answer, r.arrived);
     if (known == reply_cache::state::fresh) {
         r.logged.key = r.key;
-        r.logged.key_call = stands_for;
+        r.logged.key_call = key_call;
         return true;
     }
     r.key.clear();
@@ -361,7 +377,7 @@ bool commands::is_first_use(std::string_view key, request& r) const {
     if (known == reply_cache::state::answered) repeat_when_replicated(r);
     reply to{r.answer, r.what.spoken};
     if (known == reply_cache::state::in_progress)
-        to.error(code_of(call_outcome::busy), "the call of this ID is still under way; ask again later");
+        to.error(code_of(call_outcome::busy), "the call with this ID is still running; try again later");
     if (known == reply_cache::state::another_call)
         to.error(code_of(call_outcome::argument), "this ID belongs to another call");
     return false;
@@ -391,7 +407,7 @@ void commands::prepare(invocation what, words arguments, request& r) {
 bool commands::execute(session& who, words given, request& r) const {
     reply to{r.answer, who.spoken};
     const bool has_id = given.size() == 3 && equals_ignoring_case(given[1], word_id);
-    if (given.size() > 1 && !has_id) throw bad_argument{"EXEC is followed by nothing, or by ID and a key"};
+    if (given.size() > 1 && !has_id) throw bad_argument{"syntax error: EXEC [ID <key>]"};
     if (has_id) require_key(given[2]);
     if (!who.queued) {
         to.error("ERR", "EXEC without MULTI");
@@ -399,7 +415,7 @@ bool commands::execute(session& who, words given, request& r) const {
     }
     const multi all = *std::exchange(who.queued, std::nullopt);
     if (all.is_invalid()) {
-        to.error("EXECABORT", "nothing was run, because a command after MULTI was refused");
+        to.error("EXECABORT", "Transaction discarded because of previous errors.");
         return false;
     }
     if (all.empty()) {
@@ -413,8 +429,8 @@ bool commands::execute(session& who, words given, request& r) const {
 /// Answers MULTI, DISCARD and requests that are invalid between MULTI and EXEC. Returns false for any other request.
 bool commands::answer_multi(session& who, words given, reply& to) const {
     if (equals_ignoring_case(given[0], "MULTI")) {
-        if (who.queued) to.error("ERR", "MULTI calls cannot be nested");
-        else if (procedures_.exec_entry() == nullptr) to.error("ERR", "MULTI is not to be had here");
+        if (who.queued) to.error("ERR", "MULTI calls can not be nested");
+        else if (procedures_.exec_entry() == nullptr) to.error("ERR", "MULTI is not available on this server");
         else to.status("OK");
         if (!who.queued && procedures_.exec_entry() != nullptr) who.queued.emplace(max_queued_bytes_);
         return true;
@@ -426,13 +442,13 @@ bool commands::answer_multi(session& who, words given, reply& to) const {
         return true;
     }
     if (equals_ignoring_case(given[0], "WATCH") || equals_ignoring_case(given[0], "UNWATCH")) {
-        to.error("ERR", "there are no keys to watch: what a transaction reads is watched anyway");
+        to.error("ERR", "WATCH is not supported: a transaction is validated against everything that it reads");
         if (who.queued) who.queued->mark_invalid();
         return true;
     }
     if (!who.queued || equals_ignoring_case(given[0], "QUIT")) return false;
     who.queued->mark_invalid();
-    to.error("ERR", "between MULTI and EXEC there is only CALL");
+    to.error("ERR", "only CALL is allowed between MULTI and EXEC");
     return true;
 }
 
@@ -459,9 +475,7 @@ bool commands::may_follow(const session& who, words given, reply& to) const {
 bool commands::check_rights(const session& who, words given, reply& to) {
     if (who.login == nullptr || who.login->configured.is_admin || !is_operation(given)) return true;
     if (who.login->configured.replicates && equals_ignoring_case(given[0], "FOLLOW")) return true;
-    std::string name{given[0].substr(0, 64)};
-    std::ranges::transform(name, name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    to.error("NOPERM", "this user has no permissions to run the '" + name + "' command");
+    to.error("NOPERM", "this user has no permissions to run the '" + lower_case(given[0].substr(0, 64)) + "' command");
     return false;
 }
 
@@ -473,9 +487,9 @@ void commands::answer_command(session& who, words given, reply& to) const {
     if (!who.is_trusted && !public_one) {
         to.error("NOAUTH", "Authentication required.");
     } else if (known == std::end(list)) {
-        to.error("ERR", "there is no command '" + std::string{given[0].substr(0, 64)} + "'");
+        to.error("ERR", "unknown command '" + std::string{given[0].substr(0, 64)} + "'");
     } else if (given.size() < known->min_words || given.size() > known->max_words) {
-        to.error("ERR", std::string{known->name} + " was given a wrong number of arguments");
+        to.error("ERR", "wrong number of arguments for '" + lower_case(known->name) + "' command");
     } else if (check_rights(who, given, to)) {
         known->run(*this, who, given, to);
     }
@@ -499,9 +513,9 @@ commands::command_result commands::answer_or_prepare(session& who, words given, 
                 return command_result::answer;
             }
             if (is_replication_command(given)) {
-                const bool asks = check_rights(who, given, to) && may_follow(who, given, to) &&
-                                  prepare_replication_command(replication_, who, given, r, to);
-                return asks ? command_result::defer : command_result::answer;
+                const bool is_deferred = check_rights(who, given, to) && may_follow(who, given, to) &&
+                                         prepare_replication_command(replication_, who, given, r, to);
+                return is_deferred ? command_result::defer : command_result::answer;
             }
         }
         if (needs_password_check(given, r)) return command_result::check_password;
@@ -511,7 +525,7 @@ commands::command_result commands::answer_or_prepare(session& who, words given, 
         to.error(e.code, e.text);
     } catch (const unknown_procedure_error& e) {
         if (who.queued) who.queued->mark_invalid();
-        to.error("NOPROC", "there is no procedure '" + std::string{e.name.substr(0, 64)} + "'");
+        to.error("NOPROC", "unknown procedure '" + std::string{e.name.substr(0, 64)} + "'");
     } catch (const bad_argument& e) {
         if (who.queued) who.queued->mark_invalid();
         r.answer.clear();

@@ -35,17 +35,17 @@ public:
           max_queued_bytes_{max_queued_bytes},
           info_{std::move(info)} {}
 
-    /// The next step for a request that was taken.
+    /// The next step for a processed request.
     enum class command_result : std::uint8_t { answer, submit, check_password, defer };
 
-    /// Answers `r`, or makes it ready for the executor, the password verifier or the journal. REQUIRES: at least one word;
-    /// r.arrived is set.
+    /// Answers `r`, or makes it ready for the executor, the password verifier or the journal. REQUIRES: at least one
+    /// word; r.arrived is set.
     [[nodiscard]] command_result process(session& who, std::span<const std::string_view> words, request& r) const;
 
     /// Returns true if the answer occupies an I/O thread for long, because it shows all procedures, clients or calls,
     /// or reads a file.
     [[nodiscard]] static bool is_costly(std::span<const std::string_view> words) noexcept;
-    /// Returns true if a login shows whether a client has the rights of an operator. Some users have these rights, or
+    /// Returns true if a login shows whether a client has the rights of an admin. Some users have these rights, or
     /// else any client with the password.
     [[nodiscard]] bool identifies_operators_by_login() const noexcept {
         return users_.has_operators() || (users_.empty() && !password_.empty());
@@ -53,7 +53,7 @@ public:
     /// Returns true if the caller must call `process` later, with the same words.
     [[nodiscard]] bool must_be_delayed(const session& who, std::span<const std::string_view> words) const noexcept;
 
-    /// Answers a request after the password verifier's verdict.
+    /// Answers a request after the password verifier's check.
     void finish_login(session& who, request& r) const;
 
 private:

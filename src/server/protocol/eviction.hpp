@@ -3,8 +3,8 @@
 //
 // Memory is divided among principals (principal.hpp), in proportion to their weights. The principal that holds the most
 // in relation to its weight loses its largest connection, and so on until the rest is within the limit. So a principal
-// that holds no more than its part keeps all of its connections, whatever other principals do. Users with the rights of
-// an operator come last: they lose connections only when no other principal holds anything.
+// that holds no more than its part keeps all of its connections, regardless of other principals. Users with the rights
+// of an admin come last: they lose connections only when no other principal holds anything.
 #pragma once
 
 #include <cstddef>

@@ -8,7 +8,8 @@ void multi::add(const call_line& line, const invocation& what) {
     std::size_t more = sizeof(invocation::queued_call);
     for (const std::string_view a : line.arguments) more += a.size() + sizeof(std::string);
     if (bytes_ + more > max_bytes_)
-        throw bad_argument{"MULTI: all calls together may be as long as one request, " + std::to_string(max_bytes_)};
+        throw bad_argument{"MULTI: the queued calls are longer than max-request, " + std::to_string(max_bytes_) +
+                           " bytes"};
     arguments_.insert(arguments_.end(), line.arguments.begin(), line.arguments.end());
     queued_calls_.push_back({line.entry, line.arguments.size()});
     bytes_ += more;

@@ -1,8 +1,8 @@
 // The calls that a client has queued between MULTI and EXEC. They run as one transaction, all or none of them.
 //
-//   none -> MULTI -> queued calls -> EXEC     runs them (invocation::parts)
-//                          \         DISCARD  forgets them
-//                           \-> spoiled: a request in between was refused, so EXEC refuses all
+//   none -> MULTI -> queued calls -> EXEC     runs them (invocation::queued_calls)
+//                          \         DISCARD  discards them
+//                           \-> invalid: a request in between was refused, so EXEC refuses all
 #pragma once
 
 #include <optional>
@@ -19,7 +19,8 @@ class multi {
 public:
     explicit multi(std::size_t max_bytes) noexcept : max_bytes_{max_bytes} {}
 
-    /// Queues a call. REQUIRES: `what` is planned. @throws bad_argument  if the queue would exceed its limit
+    /// Queues a call. REQUIRES: `what` has its priority and deadline. @throws bad_argument  if the queue would exceed
+    /// its limit
     void add(const call_line& line, const invocation& what);
     void mark_invalid() noexcept { is_invalid_ = true; }
     [[nodiscard]] bool is_invalid() const noexcept { return is_invalid_; }

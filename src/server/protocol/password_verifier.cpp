@@ -128,7 +128,7 @@ void password_verifier::begin_drain() noexcept {
 }
 
 void password_verifier::work() noexcept {
-    ::pthread_setname_np(::pthread_self(), "tutti-door");
+    ::pthread_setname_np(::pthread_self(), "tutti-password");
     sigset_t all;
     ::sigfillset(&all);
     ::pthread_sigmask(SIG_BLOCK, &all, nullptr);

@@ -5,8 +5,8 @@
 // Many logins from one address do not keep other clients out. Logins form groups by their address and the user that
 // they name; all names without a user count as one. The next login comes from the group whose address was served
 // longest ago. Among groups of one address, it comes from the group whose user was served longest ago. Every second
-// turn is for operators, if one waits. When the maximum number of logins wait, the youngest login of the largest group
-// gives way to one of a smaller group.
+// turn is for admins, if one waits. When the maximum number of logins wait, a login of a smaller group replaces the
+// youngest login of the largest group.
 //
 // Thread safety: any thread may call `submit` and `begin_drain`; the owner calls the rest.
 #pragma once
@@ -28,14 +28,14 @@ class password_verifier {
 public:
     /// @throws std::bad_alloc
     explicit password_verifier(const accounts& known);
-    /// REQUIRES: all requests that it was asked about have been given back.
+    /// REQUIRES: all requests that were submitted to it are complete.
     ~password_verifier();
 
     void start();
-    /// Checks a login, and gives `r` back with the verdict in its `login`. Gives it back at once if too many wait.
+    /// Checks a login, and completes `r` with the result in its `login`. Completes `r` at once if too many logins wait.
     /// REQUIRES: r.login holds the client's claim.
     void submit(request& r) noexcept;
-    /// Gives all requests back unchecked from now on.
+    /// Completes all requests unchecked from now on.
     void begin_drain() noexcept;
 
 private:

@@ -10,7 +10,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
-/// Inverse of the share of an I/O thread's time: a principal may use a tenth of it, and an operator half.
+/// Inverse of the share of an I/O thread's time: a principal may use a tenth of it, and an admin half.
 constexpr int time_per_use = 10, time_per_use_of_operator = 2;
 /// The debt up to which a principal's next command does not wait.
 constexpr nanoseconds attention_credit = milliseconds{20};

@@ -1,8 +1,8 @@
-// The parties among which the server divides memory and attention. A connection belongs to the user that it has logged
-// in as. Before the login, and on a server without users, it belongs to the address that it comes from.
+// The parties among which the server divides memory and processor time. A connection belongs to the user that it has
+// logged in as. Before the login, and on a server without users, it belongs to the address that it comes from.
 //
-// Attention is the time that an I/O thread spends on commands that take long (commands::is_costly). A principal may use
-// a part of this time, and its further costly commands wait (`next_command_at`). So a user who sends INFO without end delays
+// The processor time is that of an I/O thread for commands that take long (commands::is_costly). A principal may use a
+// part of it, and its further costly commands wait (`next_command_at`). So a user who sends INFO without end delays
 // that user's INFO, and not the calls of other users. The server counts time instead of requests, because INFO takes
 // longer with more procedures. The connections of one principal take turns: a connection that has not waited goes
 // behind those that wait (`begin_wait`).
@@ -34,7 +34,7 @@ public:
 
     [[nodiscard]] const std::string& name() const noexcept { return name_; }
     [[nodiscard]] unsigned weight() const noexcept { return weight_; }
-    /// Returns true if it is a user with the rights of an operator.
+    /// Returns true if it is a user with the rights of an admin.
     [[nodiscard]] bool is_admin() const noexcept { return is_admin_; }
 
     /// Returns the earliest time at which the server runs a costly command for it: `now` or later.
@@ -63,7 +63,8 @@ public:
     /// before.
     [[nodiscard]] bool has_no_calls() const noexcept { return accepted_.load(std::memory_order_acquire) == 0; }
 
-    /// The password verifier's turn in which it last looked at a login from here. Guarded by the password verifier's mutex.
+    /// The password verifier's turn in which it last looked at a login from here. Guarded by the password verifier's
+    /// mutex.
     std::uint64_t latest_check = 0;
 
     /// Bytes of its accepted calls. Both parts together are what add_accepted() has counted (call_budget.hpp).
@@ -79,7 +80,7 @@ private:
     const std::string name_;
     const unsigned weight_;
     const bool is_admin_;
-    // The time at which its usage so far would be used up at its pace. account::admit counts the same way.
+    // The time at which its usage so far would be used up at its rate. account::admit counts the same way.
     std::atomic<std::int64_t> even_pace_{INT64_MIN / 2};  // nanoseconds of the steady clock
     std::atomic<unsigned> waiting_{0};
     std::atomic<std::size_t> accepted_{0};  // bytes

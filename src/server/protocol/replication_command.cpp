@@ -24,7 +24,7 @@ std::uint64_t count(std::string_view name, std::string_view given) { return numb
 std::uint64_t term(std::string_view given) {
     const std::uint64_t all = count("term", given);
     if (all <= journal::latest_possible_term) return all;
-    throw bad_argument{"no server has come to term " + std::string{given} + ": terms count promotions"};
+    throw bad_argument{"no server has reached term " + std::string{given} + ": terms count promotions"};
 }
 
 bool same_version(words given, reply& to) {
@@ -55,8 +55,8 @@ void prepare_fetch(const session& who, words given, replication_command& q) {
                  .upto = count("upto", given[8]),
                  .upto_epoch = count("upto-epoch", given[9]),
                  .max_bytes = count("bytes", given[10])};
-    const milliseconds asked{number<int>("milliseconds", given[11])};
-    q.until = journal::deferred_request::clock::now() + std::clamp(asked, milliseconds{0}, max_fetch_wait);
+    const milliseconds wanted_wait{number<int>("milliseconds", given[11])};
+    q.until = journal::deferred_request::clock::now() + std::clamp(wanted_wait, milliseconds{0}, max_fetch_wait);
 }
 
 void answer_copy(journal::journal& log, std::string& answer) {
@@ -75,7 +75,7 @@ void answer_part(journal::journal& log, std::uint64_t position, std::uint64_t pa
         if (is_same) text = journal::seal(file.part(part));
     });
     if (is_same) reply{answer}.text(text);
-    else reply{answer}.error("ANOTHER", "another snapshot has taken its place: begin again");
+    else reply{answer}.error("ANOTHER", "a newer snapshot has replaced it: begin again");
 }
 
 bool prepare_follow(const replication_access& of, const session& who, words given, replication_command& q, reply& to) {
@@ -116,12 +116,12 @@ bool prepare_follow(const replication_access& of, const session& who, words give
         if (!same_version(given, to)) return false;
         const bool is_void = equals_ignoring_case(given[4], "VOID");
         if (!is_void && !equals_ignoring_case(given[4], "KEEP"))
-            throw bad_argument{"FOLLOW ORDER ends by KEEP or VOID"};
-        q.task = [look = of.answer_order, number = count("order", given[3]), is_void](std::string& answer) {
-            reply{answer}.status(look(number, is_void));
+            throw bad_argument{"syntax error: FOLLOW ORDER ends with KEEP or VOID"};
+        q.task = [answer_order = of.answer_order, number = count("order", given[3]), is_void](std::string& answer) {
+            reply{answer}.status(answer_order(number, is_void));
         };
     } else {
-        to.error("ERR", "FOLLOW is what followers ask: PULL, COPY, PART, TERM, HAS or ORDER, with their arguments");
+        to.error("ERR", "unknown FOLLOW subcommand; followers send PULL, COPY, PART, TERM, HAS or ORDER");
         return false;
     }
     return true;
@@ -144,7 +144,7 @@ bool prepare_failover(const replication_access& of, words given, replication_com
                 throw bad_argument{"FAILOVER TIMEOUT: give 1 to " + std::to_string(most) + " milliseconds"};
             at += 2;
         } else {
-            to.error("ERR", "FAILOVER is followed by TO <host> <port>, TIMEOUT <milliseconds>, both or nothing");
+            to.error("ERR", "syntax error: FAILOVER [TO <host> <port>] [TIMEOUT <milliseconds>]");
             return false;
         }
     }
@@ -153,7 +153,8 @@ bool prepare_failover(const replication_access& of, words given, replication_com
         q.what = journal::deferred_request::kind::event;
         q.has_happened = [outcome] { return outcome->is_over.load(); };
         q.task = [outcome](std::string& answer) {
-            if (!outcome->is_over) reply{answer}.error("ERR", "the lead is being handed over, and this server ends");
+            if (!outcome->is_over)
+                reply{answer}.error("ERR", "a failover is in progress, and this server is shutting down");
             else if (outcome->error.empty()) reply{answer}.status("OK");
             else reply{answer}.error("ERR", outcome->error);
         };
@@ -196,7 +197,7 @@ bool admit_follower(const replication_access& of, words given, reply& to) {
         return false;
     }
     if (right) to.status("OK");
-    else to.error("WRONGPASS", "this is not the password of replication that this server was given");
+    else to.error("WRONGPASS", "invalid replication password; give both servers the same --replication-password-file");
     return right;
 }
 
@@ -208,34 +209,36 @@ bool is_replication_command(words given) noexcept {
 
 bool prepare_replication_command(const replication_access& of, const session& who, words given, request& r, reply& to) {
     replication_command& q = r.deferred;
-    bool is_taken = false;
+    bool is_deferred = false;
     if (equals_ignoring_case(given[0], "WAIT")) {
         if (given.size() != 3) {
-            to.error("ERR", "WAIT is followed by a number of followers and milliseconds; 0: as long as it takes");
+            to.error("ERR",
+                     "wrong number of arguments for 'wait' command: WAIT <followers> <milliseconds>; 0 milliseconds: "
+                     "no timeout");
         } else {
             q.min_followers = count("WAIT", given[1]);
             const auto time_limit = number<std::int64_t>("WAIT", given[2]);
-            if (time_limit < 0) throw bad_argument{"WAIT: the milliseconds are negative"};
+            if (time_limit < 0) throw bad_argument{"WAIT: timeout is negative"};
             constexpr std::int64_t a_year = 365LL * 24 * 3600 * 1000;
             if (time_limit != 0)
                 q.until = replication_command::clock::now() + milliseconds{std::min(time_limit, a_year)};
             if (of.log == nullptr) to.integer(0);
-            is_taken = of.log != nullptr;
-            q.what = is_taken ? replication_command::kind::wait : replication_command::kind::none;
+            is_deferred = of.log != nullptr;
+            q.what = is_deferred ? replication_command::kind::wait : replication_command::kind::none;
         }
-        return is_taken;
+        return is_deferred;
     }
     if (of.log == nullptr) {
-        to.error("ERR", "this server has no log, so nobody follows it, nor does it follow another: --log");
+        to.error("ERR", "this server has no log, so it cannot lead or follow; start it with --log");
         return false;
     }
     if (equals_ignoring_case(given[0], "FOLLOW")) {
-        is_taken = given.size() > 2 && prepare_follow(of, who, given, q, to);
-        if (given.size() <= 2) to.error("ERR", "FOLLOW is what followers ask");
+        is_deferred = given.size() > 2 && prepare_follow(of, who, given, q, to);
+        if (given.size() <= 2) to.error("ERR", "wrong number of arguments for 'follow' command");
     } else if (equals_ignoring_case(given[0], "FAILOVER")) {
-        is_taken = prepare_failover(of, given, q, to);
+        is_deferred = prepare_failover(of, given, q, to);
     } else if (given.size() != 3 || !equals_ignoring_case(given[1], "NO") || !equals_ignoring_case(given[2], "ONE")) {
-        to.error("ERR", "REPLICAOF knows only NO ONE; a server follows another from its start on: --follow");
+        to.error("ERR", "REPLICAOF supports only NO ONE; to follow another server, restart with --follow");
     } else {
         q.what = replication_command::kind::task;
         q.task = [promote = of.promote](std::string& answer) {
@@ -243,10 +246,10 @@ bool prepare_replication_command(const replication_access& of, const session& wh
             if (why_not.empty()) reply{answer}.status("OK");
             else reply{answer}.error("ERR", why_not);
         };
-        is_taken = true;
+        is_deferred = true;
     }
-    if (!is_taken) q.reset();
-    return is_taken;
+    if (!is_deferred) q.reset();
+    return is_deferred;
 }
 
 void write_role(const replication_access& of, reply& to) {

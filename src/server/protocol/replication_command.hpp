@@ -1,5 +1,5 @@
-// A client's question that the journal's thread for followers answers: WAIT, REPLICAOF NO ONE, FAILOVER, and the
-// questions of servers that follow or lead (FOLLOW).
+// A client's command that the journal's thread for followers answers: WAIT, REPLICAOF NO ONE, FAILOVER, and the
+// commands of servers that follow or lead (FOLLOW).
 #pragma once
 
 #include <chrono>
@@ -31,7 +31,7 @@ public:
         has_happened = {};
     }
 
-    bool is_submitted = false;  ///< it has been handed in
+    bool is_submitted = false;  ///< the thread has it
 
 private:
     request& of_;
@@ -41,7 +41,7 @@ private:
 struct replication_access {
     journal::journal* log = nullptr;         ///< null: no log, and so no followers
     std::function<std::string()> promote{};  ///< returns the reason if it fails; may take a while
-    /// Begins to hand over the lead to the named follower, or to the one that has most, within a time.
+    /// Begins to hand over leadership to the named follower, or to the one that has most, within a time.
     /// @throws std::runtime_error  if it cannot begin
     std::function<std::shared_ptr<const journal::handover_result>(std::string, std::chrono::milliseconds)> hand_over{};
     /// Returns the outcome of an order to lead. `true` also forbids this server to follow the order from now on.
@@ -56,7 +56,7 @@ struct replication_access {
 /// Checks that credential. Writes the answer, and returns true if the credential is right.
 [[nodiscard]] bool admit_follower(const replication_access& of, std::span<const std::string_view> given, reply& to);
 [[nodiscard]] bool is_replication_command(std::span<const std::string_view> given) noexcept;
-/// Prepares `r` to be asked. Returns false if it is answered already. @throws bad_argument
+/// Prepares `r.deferred` for submission. Returns false if `r` is answered already. @throws bad_argument
 [[nodiscard]] bool prepare_replication_command(const replication_access& of, const session& who,
                                                std::span<const std::string_view> given, request& r, reply& to);
 /// Answers ROLE, in Redis's format.

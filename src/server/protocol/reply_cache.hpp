@@ -1,6 +1,6 @@
 // The answers of calls with a key (CALL ID key …). A client may fail to get its answer, because its connection broke or
-// the call took too long. It then asks again with the same key, and gets the answer of the first call. Only the first
-// call has run.
+// the call took too long. It then sends the call again with the same key, and gets the answer of the first call. Only
+// the first call has run.
 //
 //   unknown -> begin() -> in progress -> store()    answered, for a while
 //                                  \-> remove()  unknown again: it has not run, or its client disconnected
@@ -37,7 +37,7 @@ public:
     /// Looks up a key. `call` identifies the procedure, its arguments and the form of the answer: a key belongs to one
     /// such call. If the state is `answered`, `answer` receives the answer.
     [[nodiscard]] state begin(std::string_view key, std::size_t call, std::string& answer, instant now);
-    /// Keeps the answer. REQUIRES: begin() has returned `fresh`. @throws std::bad_alloc  then the key is forgotten
+    /// Stores the answer. REQUIRES: begin() has returned `fresh`. @throws std::bad_alloc  then the key is removed
     void store(std::string_view key, std::string_view answer, instant now);
     void remove(std::string_view key) noexcept;
     /// Adds an answer that another server, or this one before its start, has given. It replaces an earlier one.

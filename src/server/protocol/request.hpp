@@ -1,9 +1,9 @@
-// A client's request, from its last byte to its answer. Its I/O thread creates, keeps and reuses it. Between `submit`
-// and `give_back`, it belongs to the executor and its worker.
+// A client's request, from its last byte to its answer. Its I/O thread creates and reuses it. Between `submit` and
+// `complete_request`, it belongs to the executor and its worker.
 //
-// REQ1  A request is in its connection's order until it is answered, or until the connection is gone.
-// REQ2  A submitted request is in its I/O thread's list of requests in progress until it is given back, even if its
-//     connection is gone. An accepted call runs although its client has disconnected.
+// REQ1  A request is in its connection's order until it is answered, or until the connection is closed.
+// REQ2  A submitted request is in its I/O thread's list of requests in progress until it is completed, even if its
+//       connection is closed. An accepted call runs although its client has disconnected.
 #pragma once
 
 #include <atomic>
@@ -26,7 +26,7 @@ class connection;
 class principal;
 class request;
 
-/// A client's claim at login, and the password verifier's verdict.
+/// A client's claim at login, and the password verifier's result.
 struct login_claim {
     enum class login_result : std::uint8_t { none, correct, wrong, unchecked, busy };
 
@@ -36,7 +36,7 @@ struct login_claim {
     login_result state = login_result::none;
 };
 
-/// Takes a request back from a worker. Any thread may call it.
+/// Takes a completed request from a worker. Any thread may call it.
 class request_owner {
 public:
     virtual void complete_request(request& done) noexcept = 0;
@@ -44,7 +44,7 @@ public:
     [[nodiscard]] virtual byte_budget& budget() noexcept = 0;
     /// Returns the log of calls; null: calls are not logged.
     [[nodiscard]] virtual journal::journal* log() noexcept { return nullptr; }
-    /// Returns its flag as a host of calls (journal::holds); null: it is not a host.
+    /// Returns its flag as a host of calls (journal::hold_until_durable); null: it is not a host.
     [[nodiscard]] virtual const std::atomic<bool>* sleep_flag() const noexcept { return nullptr; }
 
 protected:
@@ -57,7 +57,7 @@ public:
         logged.log = owner.log();
     }
 
-    /// Copies the arguments, because their bytes will be gone when the call runs.
+    /// Copies the arguments, because their bytes will be overwritten when the call runs.
     void set_words(std::span<const std::string_view> words) {
         std::size_t bytes = 0;
         for (const std::string_view w : words) bytes += w.size();
@@ -74,8 +74,8 @@ public:
     /// Returns the bytes of its arguments and its answer. REQUIRES: it is not with the executor.
     [[nodiscard]] std::size_t footprint() const noexcept { return text_.size() + answer.size(); }
 
-    /// Gives the request back to its I/O thread. REQUIRES: the executor does not have it, because it gives requests
-    /// back itself.
+    /// Returns the request to its I/O thread. REQUIRES: the executor does not have it, because it returns requests
+    /// itself.
     void complete() noexcept { owner_.complete_request(*this); }
 
     /// Resets the request for reuse, and keeps little of its memory.
@@ -110,10 +110,10 @@ public:
     }
 
     bool answered = false;                    // `answer` may go out
-    std::string key;                          // its answer is kept under this key; empty: no key
+    std::string key;                          // its answer is cached under this key; empty: no key
     login_claim login;                        // of a login
     replication_command deferred{*this};      // of a request that the journal answers
-    bool is_long = false;                     // it was not expected to be brief when it was submitted
+    bool is_long = false;                     // it was not expected to be short when it was submitted
     bool discards_answer = false;             // `answer` is discarded: its client wants none
     std::size_t charged = 0;                  // bytes charged to its connection
     principal* payer = nullptr;               // principal that the budget of calls charges, or null
@@ -122,9 +122,9 @@ public:
     bool is_beyond_share = false;             // that budget has refused it
     bool is_of_operator = false;              // it runs however much the server holds
     connection* client = nullptr;             // null: no client waits for the answer
-    std::atomic<bool> is_client_gone{false};  // for the doorkeeper: `client` is null
+    std::atomic<bool> is_client_gone{false};  // for the password verifier: `client` is null
     request* next_of_client = nullptr;        // next request of its connection
-    request* next_completed = nullptr;        // the request given back before it
+    request* next_completed = nullptr;        // the request completed before it
     request* previous = nullptr;              // among requests in progress
     request* next = nullptr;
 

@@ -37,10 +37,10 @@ request_parser::parse_result request_parser::parse_line(std::string_view input, 
     // lines.
     const auto first = static_cast<unsigned char>(input.front());
     if (first < ' ' && first != '\t' && first != '\r' && first != '\n')
-        return fail("a request of one line begins with a control character; does the client speak TLS?");
+        return fail("an inline request begins with a control character; does the client use TLS?");
     const std::size_t end = input.find('\n', searched_);
     if (end == std::string_view::npos ? input.size() > limits.bytes : end > limits.bytes)
-        return fail("a request of one line is longer than " + std::to_string(limits.bytes) + " bytes");
+        return fail("too big inline request, longer than " + std::to_string(limits.bytes) + " bytes");
     if (end == std::string_view::npos) {
         searched_ = input.size();
         return parse_result::incomplete;
@@ -50,7 +50,7 @@ request_parser::parse_result request_parser::parse_line(std::string_view input, 
     for (std::size_t from = line.find_first_not_of(blanks); from != std::string_view::npos;) {
         const std::size_t to = std::min(line.find_first_of(blanks, from), line.size());
         if (word_ranges_.size() == limits.arguments)
-            return fail("a request has more than " + std::to_string(limits.arguments) + " words");
+            return fail("too many words in an inline request, more than " + std::to_string(limits.arguments));
         word_ranges_.push_back({from, to - from});
         from = line.find_first_not_of(blanks, to);
     }
@@ -60,7 +60,7 @@ request_parser::parse_result request_parser::parse_line(std::string_view input, 
 
 request_parser::parse_result request_parser::parse_number(std::string_view input, char type, std::int64_t& number) {
     if (input.size() == at_) return parse_result::incomplete;
-    if (input[at_] != type) return fail(std::string{"expected '"} + type + "' where a word of a request begins");
+    if (input[at_] != type) return fail(std::string{"expected '"} + type + "' at the start of a word");
     // Handles the usual cases of one or two digits.
     const std::string_view rest = input.substr(at_, max_number_line);
     const auto digit = [&rest](std::size_t at) { return static_cast<unsigned>(rest[at] - '0'); };
@@ -76,13 +76,13 @@ request_parser::parse_result request_parser::parse_number(std::string_view input
     }
     const std::size_t end = rest.find('\n');
     if (end == std::string_view::npos) {
-        if (rest.size() == max_number_line) return fail("the number of a length is too long");
+        if (rest.size() == max_number_line) return fail("too big count string");
         return parse_result::incomplete;
     }
-    if (end < 2) return fail("a length is missing");
+    if (end < 2) return fail("invalid length: no digits");
     const char* const last = rest.data() + end - 1;
     const auto [stop, failed] = std::from_chars(rest.data() + 1, last, number);
-    if (failed != std::errc{} || stop != last || *last != '\r') return fail("a length is not a number");
+    if (failed != std::errc{} || stop != last || *last != '\r') return fail("invalid length: not a number");
     at_ += end + 1;
     return parse_result::complete;
 }
@@ -92,22 +92,24 @@ request_parser::parse_result request_parser::parse_array(std::string_view input,
         std::int64_t words = 0;
         if (const parse_result o = parse_number(input, '*', words); o != parse_result::complete) return o;
         if (words < 0 || static_cast<std::uint64_t>(words) > limits.arguments)
-            return fail("a request has no number of words from 0 to " + std::to_string(limits.arguments));
+            return fail("invalid multibulk length: allowed are 0 to " + std::to_string(limits.arguments));
         if (words == 0) return finish(input);
         missing_words_ = static_cast<std::size_t>(words);
     }
     while (word_ranges_.size() < missing_words_) {
         if (word_size_ < 0) {
             if (const parse_result o = parse_number(input, '$', word_size_); o != parse_result::complete) return o;
-            if (word_size_ < 0) return fail("a word's length is negative");
+            if (word_size_ < 0) return fail("invalid bulk length: negative");
             // at_ is at most a few dozen bytes per word beyond what was checked before.
             if (static_cast<std::uint64_t>(word_size_) > limits.bytes ||
                 at_ + static_cast<std::size_t>(word_size_) > limits.bytes)
-                return fail("a request is longer than " + std::to_string(limits.bytes) + " bytes");
+                return fail("invalid bulk length: the request is longer than " + std::to_string(limits.bytes) +
+                            " bytes");
         }
         const auto size = static_cast<std::size_t>(word_size_);
         if (input.size() - at_ < size + 2) return parse_result::incomplete;
-        if (input[at_ + size] != '\r' || input[at_ + size + 1] != '\n') return fail("a word is longer than it says");
+        if (input[at_ + size] != '\r' || input[at_ + size + 1] != '\n')
+            return fail("a word is longer than its bulk length");
         word_ranges_.push_back({at_, size});
         at_ += size + 2;
         word_size_ = -1;

@@ -1,10 +1,11 @@
-// Cuts a stream of bytes into requests: RESP arrays of bulk strings, as client libraries send them, or lines of words,
-// as people type them.
+// Splits a stream of bytes into requests: RESP arrays of bulk strings, as client libraries send them, or lines of
+// words, as people type them.
 //
-// PAR1  `request_limits` bounds the memory that a connection can make the server hold, whatever the client sends.
+// PAR1  `request_limits` bounds the memory that a connection can make the server use, regardless of what the client
+//       sends.
 // PAR2  Each byte is scanned once, however slowly a request arrives, because the parser keeps its position.
 // PAR3  Any input yields requests, a request for more input, or one error. After an error the stream cannot be parsed
-//     further.
+//       further.
 #pragma once
 
 #include <cstddef>

@@ -19,7 +19,7 @@ struct login_claim;
 struct session {
     bool is_trusted = false;               ///< needs no further AUTH
     account* login = nullptr;              ///< null: no user, which means all rights
-    std::shared_ptr<principal> owner{};    ///< principal that pays for its memory and attention
+    std::shared_ptr<principal> owner{};    ///< principal that is charged for its memory and processor time
     bool has_follower_credential = false;  ///< it has shown the credential of followers
     /// its login is being checked; the server reads nothing from the client until then
     bool awaits_password_check = false;

@@ -14,9 +14,9 @@ namespace tutti::server {
 /// has a method and a path, or ends in the version of HTTP. REQUIRES: at least one word. O(length of three words).
 [[nodiscard]] bool is_of_http(std::span<const std::string_view> words) noexcept;
 
-/// The answer to the client, and the message to the operator.
+/// The answer to the client, and the message in the log.
 inline constexpr std::string_view refused_http =
-    "protocol: HTTP is not spoken here, and the connection is closed so that no web page can send requests; /metrics "
-    "has a port of its own (--metrics-port)";
+    "Protocol error: HTTP request on the port for clients. The server closes the connection, so that no web page can "
+    "send commands. /metrics has its own port (--metrics-port)";
 
 }  // namespace tutti::server

@@ -59,7 +59,7 @@ bool demotion_notifier::pause(milliseconds time_limit) {
 }
 
 void demotion_notifier::work() {
-    ::pthread_setname_np(::pthread_self(), "tutti-herald");
+    ::pthread_setname_np(::pthread_self(), "tutti-demotion");
     sigset_t all;
     ::sigfillset(&all);
     ::pthread_sigmask(SIG_BLOCK, &all, nullptr);
@@ -82,7 +82,7 @@ void demotion_notifier::record_failure(const std::string& address, const std::st
     std::string& known = failures_[address];
     if (known == why) return;
     known = why;
-    log_.log(is_refused, "the former leader " + address + " cannot be told that it leads no more: " + why);
+    log_.log(is_refused, "the former leader " + address + " could not be notified that it no longer leads: " + why);
 }
 
 void demotion_notifier::notify(const journal::former_leader& whom) {
@@ -106,7 +106,7 @@ void demotion_notifier::notify(const journal::former_leader& whom) {
     }
     log_.with_file([&](journal::log_store& file) { file.forget_former_leader(whom.host, whom.port); });
     if (theirs != 0) return log_.followers().handle_announced_term(theirs, "the server at " + address);
-    log_.log(false, "the former leader " + address + " knows that it leads no more");
+    log_.log(false, "the former leader " + address + " knows that it no longer leads");
 }
 
 }  // namespace tutti::server

@@ -1,4 +1,4 @@
-// Tells former leaders that they no longer lead. The log names them, so a restarted server continues to tell them.
+// Notifies former leaders that they no longer lead. The log names them, so a restarted server continues to notify them.
 // Until a former leader hears of the new term, it may answer calls that exist only on that server.
 //
 // Thread safety: one thread at a time.
@@ -18,8 +18,8 @@
 
 namespace tutti::server {
 
-/// Tells a server that another server leads in this term. A leader of an earlier term then stops leading. Returns the
-/// other server's term if that server leads in a later one, or 0. @throws as leader_connection::ask
+/// Notifies a server that another server leads in this term. A leader of an earlier term then stops leading. Returns
+/// the other server's term if that server leads in a later one, or 0. @throws as leader_connection::execute
 std::uint64_t announce_term(leader_connection& other, std::uint64_t term, const std::string& own_address);
 
 class demotion_notifier {
@@ -31,8 +31,8 @@ public:
     demotion_notifier(const demotion_notifier&) = delete;
     demotion_notifier& operator=(const demotion_notifier&) = delete;
 
-    /// Starts to tell the servers that the log names, as soon as they answer. `own_address`: this server's address, for
-    /// users. REQUIRES: it is not running. @throws std::system_error, journal::log_store_error
+    /// Starts to notify the servers that the log names, as soon as they answer. `own_address`: this server's address,
+    /// for users. REQUIRES: it is not running. @throws std::system_error, journal::log_store_error
     void start(std::string own_address);
     /// Stops. Idempotent.
     void stop() noexcept;
@@ -49,7 +49,7 @@ private:
     const settings& how_;
     journal::journal& log_;
     std::string own_address_;
-    std::map<std::string, std::string> failures_;  // the latest failures that the operator was told, by address
+    std::map<std::string, std::string> failures_;  // the latest failures that were logged, by address
     std::thread thread_;
     std::atomic<bool> stopping_{false};  // changed under mutex_, so that pause() sees it
     std::mutex mutex_;

@@ -22,7 +22,7 @@ constexpr milliseconds between_attempts{200};
 constexpr milliseconds between_refusals{2'000};
 constexpr std::chrono::seconds for_the_first_copy{10};
 constexpr std::chrono::seconds for_a_busy_leader{60};  // the same, for a leader that answers
-constexpr std::size_t bytes_of_piece = std::size_t{1} << 20;
+constexpr std::size_t bytes_of_chunk = std::size_t{1} << 20;
 constexpr unsigned max_hops = 3;  // redirections from one following server to another
 constexpr int copies = 5;         // attempts, because the leader may replace its snapshot meanwhile
 
@@ -44,14 +44,14 @@ bool passes(const leader_refusal_error& e) {
     return e.code() == "MAXCLIENTS" || e.code() == "BUSY" || e.code() == "MISCONF";
 }
 
-/// Returns true if the leader hands over its lead to this server.
+/// Returns true if the leader hands over leadership to this server.
 bool is_order(const leader_refusal_error& e) { return e.code() == "LEAD"; }
 
 std::string address_of(const leader_settings& l) { return to_string(endpoint{l.host, l.port}); }
 
 bool is_same(const leader_settings& a, const leader_settings& b) { return a.host == b.host && a.port == b.port; }
 
-journal::redirection::address place_of(const leader_settings& l) { return {.host = l.host, .port = l.port}; }
+journal::redirection::address address_in_log(const leader_settings& l) { return {.host = l.host, .port = l.port}; }
 
 bool is_loopback(const std::string& host) { return host == "localhost" || host == "::1" || host.starts_with("127."); }
 
@@ -62,15 +62,15 @@ std::uint64_t number_in(const std::string& order) {
 }
 
 std::string what_to_do(const leader_refusal_error& e) {
-    if (e.code() == "COPY")
-        return std::string{e.what()} + ". Start this server again: it then copies the leader's snapshot";
+    if (e.code() == "COPY") return std::string{e.what()} + ". Restart this server to copy the leader's snapshot";
     if (e.code() == "ANOTHER") {
         return std::string{e.what()} + ", " + std::to_string(copies) +
-               " times. Start this server when less is written, or the leader with a greater --snapshot-after";
+               " times. Start this server when the leader writes less, or restart the leader with a greater "
+               "--snapshot-after";
     }
     if (e.code() == "ELSEWHERE")
         return std::string{e.what()} +
-               ", and so on: these servers follow each other, and none leads. Promote one of them";
+               ", and so on: these servers follow each other without a leader. Promote one of them";
     if (e.code() == "STALE")
         return std::string{e.what()} + ". If this one has been promoted, start it without --follow";
     return e.what();
@@ -78,7 +78,7 @@ std::string what_to_do(const leader_refusal_error& e) {
 
 }  // namespace
 
-/// The position of the data: the end of the log between two pieces.
+/// The position of the data: the end of the log between two chunks.
 class follower::position final : public snapshot_position {
 public:
     explicit position(follower& of) : of_{of} {}
@@ -109,7 +109,7 @@ follower::follower(const settings& how, leader_settings leader, journal::journal
     log.with_file([&](journal::log_store& file) {
         const std::optional<journal::redirection> latest = file.latest_redirection();
         if (!latest) return;
-        if (latest->from != place_of(configured_)) return file.forget_redirection();  // the options are newer
+        if (latest->from != address_in_log(configured_)) return file.forget_redirection();  // the options are newer
         found_.host = latest->to.host;
         found_.port = latest->to.port;
     });
@@ -126,7 +126,7 @@ std::uint64_t follower::id_in(journal::journal& log) {
 follower::~follower() { static_cast<void>(stop()); }
 
 journal::fetch_request follower::state() {
-    journal::fetch_request p{.follower = id_, .address = address_, .max_bytes = bytes_of_piece};
+    journal::fetch_request p{.follower = id_, .address = address_, .max_bytes = bytes_of_chunk};
     log_.with_file([&](journal::log_store& file) {
         p.end = file.end();
         p.own_epoch = file.last_leader_epoch();
@@ -159,7 +159,7 @@ journal::log_chunk follower::fetch(leader_connection& leader, const journal::fet
     return p;
 }
 
-// A refusal other than DIVERGED means that the leader does not know the question. Then the first refusal stands.
+// A refusal other than DIVERGED means that the leader does not know the command. Then the first refusal stands.
 void follower::send_epochs(leader_connection& leader, const leader_refusal_error& refusal) {
     if (refusal.code() != "DIVERGED") return;
     std::uint64_t end = 1;
@@ -183,13 +183,13 @@ void follower::catch_up() {
     const auto began = clock::now();
     bool may_go_back = !is_same(found_, configured_);
     // A server that this one found earlier may no longer lead. The server in the options knows better.
-    const auto goes_back = [&] {
+    const auto has_switched_leader = [&] {
         if (!may_go_back || hops_ != 0) return false;
         may_go_back = false;
         switch_leader();
         return true;
     };
-    for (std::string told;;) {
+    for (std::string reported;;) {
         const journal::fetch_request own = state();
         std::string error;
         bool answers = false;
@@ -211,25 +211,25 @@ void follower::catch_up() {
             return confirm_leader();
         } catch (const leader_refusal_error& e) {
             if (is_order(e)) return confirm_leader();  // it has everything, and gets the order again once it serves
-            if (follow_redirection(e) || (!passes(e) && goes_back())) continue;
+            if (follow_redirection(e) || (!passes(e) && has_switched_leader())) continue;
             if (!passes(e)) throw std::runtime_error{what_to_do(e)};
             error = e.what();
             answers = true;
         } catch (const stale_leader&) {
-            if (goes_back()) continue;
+            if (has_switched_leader()) continue;
             throw;
         } catch (const journal::log_store_error&) {
             throw;
         } catch (const std::runtime_error& e) {
             error = e.what();
         }
-        if (own.end != 1) return log_.log(true, error + "; it is asked again");
+        if (own.end != 1) return log_.log(true, error + "; this server will try again");
         if (clock::now() - began > (answers ? for_a_busy_leader : for_the_first_copy)) {
             throw std::runtime_error{error + ", and the log is empty: " +
                                      (answers ? "start this server again later" : "start the leader first")};
         }
-        if (answers && told != error) log_.log(true, error + "; it is asked again");
-        told = error;
+        if (answers && reported != error) log_.log(true, error + "; this server will try again");
+        reported = error;
         if (!answers) switch_leader();
         std::this_thread::sleep_for(between_attempts);
     }
@@ -337,7 +337,7 @@ void follower::confirm_leader() {
     if (is_same(current_, found_)) return;
     log_.with_file([&](journal::log_store& file) {
         if (is_same(current_, configured_)) file.forget_redirection();
-        else file.record_redirection({.from = place_of(configured_), .to = place_of(current_)});
+        else file.record_redirection({.from = address_in_log(configured_), .to = address_in_log(current_)});
     });
     found_ = current_;
     const std::string address = address_of(found_);
@@ -370,7 +370,7 @@ void follower::work() {
                 apply(p, own.end);
             }
         } catch (const cannot_run& e) {
-            record_status(false, std::string{e.what()} + "; nothing more is taken from the leader");
+            record_status(false, std::string{e.what()} + "; this server stopped following the leader");
             const std::scoped_lock lock{mutex_};
             failure_ = e.what();
             return;
@@ -405,13 +405,13 @@ void follower::run(const journal::log_chunk& p) {
     }
 }
 
-// Nothing may fail between the append and the run, because the leader does not send an appended piece again.
+// Nothing may fail between the append and the run, because the leader does not send an appended chunk again.
 void follower::apply(const journal::log_chunk& p, std::uint64_t end) {
     {
         const std::scoped_lock whole{apply_mutex_};
         while (!log_.append(p)) {
             if (log_.is_broken()) throw cannot_run{"the log of this server cannot be written: " + log_.error()};
-            if (!pause(between_attempts)) return;  // the log contains nothing of the piece
+            if (!pause(between_attempts)) return;  // the log contains nothing of the chunk
         }
         upto_ = p.upto;
         upto_epoch_ = p.epoch.id;

@@ -1,16 +1,17 @@
-// A server that follows another one. It asks the leader for the entries after its own log, appends them, and runs them
-// as a start runs its log. Between two pieces, the data are the result of all calls in the log. So a promoted follower
-// has everything in its log, and a read-only call sees a prefix of what the leader has committed.
+// A server that follows another one. It fetches the entries after its own log from the leader, appends them, and runs
+// them as a start runs its log. Between two chunks, the data are the result of all calls in the log. So a promoted
+// follower has everything in its log, and a read-only call sees a prefix of what the leader has committed.
 //
-//   following <-> away       the leader does not answer: it is asked again
-//            \-> at a loss   it refuses permanently, or a call cannot be run again: the operator is told what to do
-//            \-> elsewhere   that server follows another one now, which is asked instead; a server that answers leads
-//            \-> ordered     the leader hands over its lead (handover.hpp): the service promotes this server
-//            \-> promoted    by stop(); then the former leader is told of the new term (demotion_notifier.hpp)
+//   following <-> away       the leader does not answer: the follower tries again
+//            \-> at a loss   it refuses permanently, or a call cannot be run again: the server logs what to do
+//            \-> elsewhere   that server follows another one now: the follower connects to that one instead. A server
+//                            that answers leads
+//            \-> ordered     the leader hands over leadership (handover.hpp): the service promotes this server
+//            \-> promoted    by stop(); then the former leader is notified of the new term (demotion_notifier.hpp)
 //
-// The follower asks the leader in the options again whenever another server does not answer or refuses. That leader may
-// lead again, or know a later leader. The log remembers the leader that was found (journal::redirection), for the next
-// start.
+// The follower tries the leader in the options again whenever another server does not answer or refuses. That leader
+// may lead again, or know a later leader. The log records the leader that was found (journal::redirection), for the
+// next start.
 //
 // Thread safety: any thread may call `status`; one thread at a time calls the rest.
 #pragma once
@@ -55,7 +56,7 @@ public:
     void start(std::string address);
     /// Continues after a stop() for a promotion that failed.
     void resume();
-    /// Stops asking. Everything in the log has then been run. Idempotent. Returns the reason why this server cannot
+    /// Stops fetching. Everything in the log has then been run. Idempotent. Returns the reason why this server cannot
     /// lead; empty: it can.
     std::string stop();
     /// Returns the leader that it follows now. REQUIRES: stop(), or that it has not started.
@@ -75,32 +76,32 @@ private:
     static std::uint64_t id_in(journal::journal& log);
     void work();
     [[nodiscard]] journal::fetch_request state();
-    /// Tells a leader of an earlier term that it no longer leads. That server then refuses the next question.
+    /// Notifies a leader of an earlier term that it no longer leads. That server then refuses the next command.
     void announce_latest_term(leader_connection& leader);
     [[nodiscard]] journal::log_chunk fetch(leader_connection& leader, const journal::fetch_request& from,
                                            std::chrono::milliseconds time_limit);
     void copy(leader_connection& leader);
-    /// Shows all leader epochs to a leader that has refused this log. @throws leader_refusal_error  if the leader has lost
-    /// calls
+    /// Shows all leader epochs to a leader that has refused this log. @throws leader_refusal_error  if the leader has
+    /// lost calls
     void send_epochs(leader_connection& leader, const leader_refusal_error& refusal);
-    /// `end`: the end of the log before the piece.
+    /// `end`: the end of the log before the chunk.
     void apply(const journal::log_chunk& p, std::uint64_t end);
     void run(const journal::log_chunk& p);
     void record_status(bool up, const std::string& error);
-    /// Returns true if the refusing server names another server, which is now to be asked.
+    /// Returns true if the refusing server names another server, which is now to be tried.
     [[nodiscard]] bool follow_redirection(const leader_refusal_error& refusal);
     /// Switches between the two possible leaders: the one in the options, and the one found since.
     void switch_leader();
-    /// Records that the server that was asked leads.
+    /// Records that the current server leads.
     void confirm_leader();
     /// Waits. Returns false if the thread is to stop.
     bool pause(std::chrono::milliseconds time_limit);
     void start_thread(std::function<void()> what);
 
     const settings& how_;
-    const leader_settings configured_;  // named by the options, or by the hand-over of this server's lead
+    const leader_settings configured_;  // named by the options, or by the handover of this server's lead
     leader_settings found_;             // latest known leader
-    leader_settings current_;           // the server that is asked now
+    leader_settings current_;           // the server that is tried now
     unsigned hops_ = 0;                 // redirections since the last server that led
     journal::journal& log_;
     const catalog& procedures_;
@@ -109,7 +110,7 @@ private:
     const std::uint64_t id_;
     std::string address_;
     std::uint64_t upto_ = 1, upto_epoch_ = 0;
-    std::mutex apply_mutex_;  // held while a piece is appended and run, and while the process is forked
+    std::mutex apply_mutex_;  // held while a chunk is appended and run, and while the process is forked
     std::unique_ptr<snapshotter> snapshotter_;  // set from the first resume() on
     std::thread thread_;
     std::atomic<bool> stopping_{false};  // changed under mutex_, so that pause() sees it
@@ -117,7 +118,7 @@ private:
     mutable std::mutex mutex_;  // guards the members below
     std::condition_variable changed_;
     std::string failure_;                          // set if a call could not be run again
-    std::map<std::string, std::string> reported_;  // troubles since a leader last answered, by the server's address
+    std::map<std::string, std::string> reported_;  // errors since a leader last answered, by the server's address
     journal::leader_connection_status status_;
     clock::time_point answered_at_{};
 };

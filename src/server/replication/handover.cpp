@@ -14,19 +14,19 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds poll_period{2}, question_pause{100};
+constexpr milliseconds poll_period{2}, ask_pause{100};
 constexpr milliseconds for_an_address{1'000};
-// The wait for running calls. Calls that have not drawn a position by then are refused, and have had no effect.
-constexpr milliseconds for_calls_under_way{100};
+// The wait for running calls. Calls that have not reserved a position by then are refused, and have had no effect.
+constexpr milliseconds for_running_calls{100};
 
-/// Thrown if the thread is to stop. The operator is not told.
+/// Thrown if the thread is to stop. Nothing is logged.
 class stopped_error : public std::runtime_error {
 public:
-    stopped_error() : std::runtime_error{"the server ends"} {}
+    stopped_error() : std::runtime_error{"the server is shutting down"} {}
 };
 
 std::string refusal_of_calls(const std::string& to) {
-    return "this server hands its lead over to " + to + ": ask again, there";
+    return "this server hands over leadership to " + to + ": send the call there";
 }
 
 /// Keeps requests that would write unread during its life.
@@ -44,8 +44,9 @@ private:
 }  // namespace
 
 std::shared_ptr<const journal::handover_result> handover::begin(std::string to, milliseconds time_limit) {
-    if (result_ && !result_->is_over) throw std::runtime_error{"this server hands its lead over already"};
-    if (in_doubt_) throw std::runtime_error{"this server waits for " + ordered_.host + ", which was told to lead"};
+    if (result_ && !result_->is_over) throw std::runtime_error{"FAILOVER already in progress."};
+    if (in_doubt_)
+        throw std::runtime_error{"this server waits for an answer of " + ordered_.host + ", which was ordered to lead"};
     if (thread_.joinable()) thread_.join();
     stopping_ = false;
     result_ = std::make_shared<journal::handover_result>();
@@ -92,17 +93,18 @@ std::string handover::ask(const leader_settings& whom, std::uint64_t order, std:
 }
 
 std::string handover::address_of_best() {
-    // A starting follower asks for missing entries before it listens. It sends its address soon afterwards.
+    // A starting follower fetches missing entries before it listens. It sends its address soon afterwards.
     const auto until = std::min(until_, clock::now() + for_an_address);
     for (;; pause(poll_period)) {
         auto all = log_.followers().statistics().followers;
         std::erase_if(all, [](const auto& f) { return !f.connected; });
-        if (all.empty()) throw std::runtime_error{"no server follows this one now"};
+        if (all.empty()) throw std::runtime_error{"FAILOVER requires connected replicas."};
         std::erase_if(all, [](const auto& f) { return !parse_endpoint(f.address); });
         const auto best = std::ranges::max_element(all, {}, &journal::replication_statistics::follower::position);
         if (best != all.end()) return best->address;
         if (clock::now() >= until)
-            throw std::runtime_error{"no follower says where it is: name one by HOST:PORT, as this server reaches it"};
+            throw std::runtime_error{
+                "no follower announces its address: name one by HOST:PORT, as this server reaches it"};
     }
 }
 
@@ -110,7 +112,7 @@ handover::successor handover::find(const std::string& to) {
     const std::string address = to.empty() ? address_of_best() : to;
     const std::optional<endpoint> there = parse_endpoint(address);
     if (!there) {
-        throw std::runtime_error{"'" + address + "' is no address: name the follower by HOST:PORT"};
+        throw std::runtime_error{"'" + address + "' is not an address: name the follower by HOST:PORT"};
     }
     successor h{.at = how_.follow, .address = address};
     h.at.host = there->host;
@@ -120,9 +122,9 @@ handover::successor handover::find(const std::string& to) {
     try {
         said = ask(h.at, 0, "KEEP");
     } catch (const leader_refusal_error& e) {
-        throw std::runtime_error{"the server at " + address + " refuses to be asked: " + e.code() + ' ' + e.message()};
+        throw std::runtime_error{"the server at " + address + " refuses the request: " + e.code() + ' ' + e.message()};
     } catch (const std::runtime_error& e) {
-        throw std::runtime_error{"the server at " + address + " cannot be asked: " + e.what()};
+        throw std::runtime_error{"cannot reach the server at " + address + ": " + e.what()};
     }
     const std::string_view follows = "FOLLOWS ";
     if (said.starts_with(follows)) h.id = std::stoull(said.substr(follows.size()));
@@ -140,13 +142,13 @@ void handover::await_position(const successor& h, std::uint64_t position) {
         if (has >= position) return;
         if (clock::now() < until_) continue;
         throw std::runtime_error{"the follower at " + h.address + " lacks the last " + std::to_string(position - has) +
-                                 " calls when the time is over, so this server goes on to lead. Hand over when it lags "
-                                 "less, or give it more time"};
+                                 " calls at the timeout, so this server continues to lead. Try again when the follower "
+                                 "lags less, or with a longer timeout"};
     }
 }
 
 void handover::await_idle() {
-    const auto until = std::min(until_, clock::now() + for_calls_under_way);
+    const auto until = std::min(until_, clock::now() + for_running_calls);
     while (!host_.is_idle() && clock::now() < until) pause(poll_period);
 }
 
@@ -157,7 +159,8 @@ std::uint64_t handover::end_log(const successor& h) {
         log_.request_write();
         if (log_.has_error()) throw std::runtime_error{"the log of this server cannot be written: " + log_.error()};
         if (clock::now() >= until_)
-            throw std::runtime_error{"the log of this server was not written in time, so it goes on to lead"};
+            throw std::runtime_error{
+                "the log of this server was not written before the timeout, so this server continues to lead"};
     }
     await_position(h, end);
     return end;
@@ -174,9 +177,9 @@ void handover::order(const successor& h, std::uint64_t position) {
 }
 
 void handover::report_doubt(const successor& h, const std::string& failed) {
-    const std::string why = "the follower at " + h.address + " was told to lead and does not answer: " + failed +
-                            ". It may lead, so this server takes no calls that write, and goes on to ask it. If it is "
-                            "gone for good, see that it does not come back, and promote this server";
+    const std::string why = "the follower at " + h.address + " was ordered to lead and does not answer: " + failed +
+                            ". It may lead, so this server refuses calls that write, and keeps asking. If the follower "
+                            "is lost for good, make sure that it does not return, and promote this server";
     log_.followers().hold_calls(false);
     log_.followers().set_handover_status("in doubt: " + h.address, why);
     host_.log(severity::error, why);
@@ -185,8 +188,8 @@ void handover::report_doubt(const successor& h, const std::string& failed) {
 
 void handover::resolve(const successor& h) {
     journal::replication& others = log_.followers();
-    for (bool told = false;;) {
-        const bool is_fenced = others.await_later_term(question_pause);
+    for (bool is_reported = false;;) {
+        const bool is_fenced = others.await_later_term(ask_pause);
         if (stopping_) throw stopped_error{};
         const bool is_late = clock::now() >= until_;
         std::string said, failed;
@@ -202,23 +205,25 @@ void handover::resolve(const successor& h) {
         if (said.starts_with("LEADS")) break;
         if (!in_doubt_) {
             if (is_fenced) throw std::runtime_error{"a third server leads: " + others.write_refusal_reason()};
-            throw std::runtime_error{"the follower at " + h.address +
-                                     " has not come to lead in time, so this server leads on, in term " +
-                                     std::to_string(others.statistics().epoch.term)};
+            throw std::runtime_error{
+                "the follower at " + h.address +
+                " did not take over before the timeout, so this server continues to lead, in term " +
+                std::to_string(others.statistics().epoch.term)};
         }
-        if (is_late && !std::exchange(told, true)) report_doubt(h, failed);
-        if (is_fenced) std::this_thread::sleep_for(question_pause);
+        if (is_late && !std::exchange(is_reported, true)) report_doubt(h, failed);
+        if (is_fenced) std::this_thread::sleep_for(ask_pause);
     }
     in_doubt_ = false;
-    for (bool failed = false;; pause(question_pause)) {
+    for (bool failed = false;; pause(ask_pause)) {
         try {
             host_.follow(h.at);
             break;
         } catch (const journal::log_store_error& e) {
-            if (!std::exchange(failed, true)) host_.log(severity::error, std::string{e.what()} + "; it is tried again");
+            if (!std::exchange(failed, true))
+                host_.log(severity::error, std::string{e.what()} + "; the server will try again");
         }
     }
-    host_.log(severity::info, "this server has handed its lead over to " + h.address + ", and follows it");
+    host_.log(severity::info, "this server has handed over leadership to " + h.address + ", and follows that server");
 }
 
 void handover::hand_over(const std::string& to) {
@@ -239,7 +244,7 @@ void handover::hand_over(const std::string& to) {
             others.set_handover_status({}, {});
             log_.reopen();
         }
-        host_.log(severity::warning, std::string{"the lead was not handed over: "} + e.what());
+        host_.log(severity::warning, std::string{"FAILOVER failed: "} + e.what());
         throw;
     }
 }

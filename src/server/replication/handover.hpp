@@ -1,17 +1,18 @@
-// Hands over a leader's lead to one of its followers while clients continue to call, without losing an answered call.
+// Hands over leadership from a leader to one of its followers while clients continue to call, without losing an
+// answered call.
 //
-//   follower lags     -> requests that would write stay unread -> positions are drawn no more: the log ends at P
+//   follower lags     -> requests that would write stay unread -> positions are reserved no more: the log ends at P
 //   -> the follower has everything before P -> ORDER: this server's log says that the next term is another server's,
-//      and the answer to the follower's next question is LEAD, again and again
+//      and the answer to the follower's next fetch is LEAD, again and again
 //   -> the follower leads, in a later term: this server follows it
 //   \-> the follower promises not to follow the order: this server continues to lead, in a still later term
-//   \-> the follower does not answer: neither server takes writes, and this server asks until the follower answers or
+//   \-> the follower does not answer: neither server accepts writes, and this server asks until the follower answers or
 //       an operator decides
 //
-// Before ORDER, this server continues to lead after any failure, or when the time is over. After ORDER, the follower
+// Before ORDER, this server continues to lead after any failure, or at the timeout. After ORDER, the follower
 // may lead, whatever this server has heard from it. So this server asks the follower, and asks again if an answer is
 // lost. The follower decides once, under the lock that a promotion holds, and keeps its promise
-// (service::body::promote). If this server restarts in between, it finds in its log that another server leads
+// (service::impl::promote). If this server restarts in between, it finds in its log that another server leads
 // (replication.hpp, REP5).
 //
 // Thread safety: one thread at a time calls `begin` and `stop`.
@@ -35,7 +36,7 @@ namespace tutti::server {
 
 class handover {
 public:
-    /// The functions of the server that the hand-over uses. Called on the hand-over's thread.
+    /// The functions of the server that the handover uses. Called on the handover's thread.
     struct host {
         std::function<bool()> is_idle;  ///< returns true if no call runs or waits for a worker
         /// Makes this server follow the given one. REQUIRES: as journal::yield_lead_to.
@@ -48,18 +49,18 @@ public:
     handover(const handover&) = delete;
     handover& operator=(const handover&) = delete;
 
-    /// Begins. `to`: HOST:PORT of a follower, as this server reaches it; empty: the follower that has most. `time_limit`:
-    /// the time limit until the other server leads. @throws std::runtime_error  a hand-over is in progress;
-    /// std::system_error
+    /// Begins. `to`: HOST:PORT of a follower, as this server reaches it; empty: the follower that has most.
+    /// `time_limit`: the time limit until the other server leads. @throws std::runtime_error  a handover is in
+    /// progress; std::system_error
     std::shared_ptr<const journal::handover_result> begin(std::string to, std::chrono::milliseconds time_limit);
-    /// Stops the hand-over at its current step. Before ORDER, this server continues to lead. After ORDER, the outcome
+    /// Stops the handover at its current step. Before ORDER, this server continues to lead. After ORDER, the outcome
     /// stays in doubt. Idempotent.
     void stop() noexcept;
-    [[nodiscard]] bool is_under_way() const noexcept { return result_ && !result_->is_over; }
+    [[nodiscard]] bool is_in_progress() const noexcept { return result_ && !result_->is_over; }
     /// Returns true if a follower was ordered to lead and has not answered since.
     [[nodiscard]] bool is_in_doubt() const noexcept { return in_doubt_.load(); }
     /// Makes this server lead again, because an operator knows that the other server does not lead. Returns the address
-    /// of the other server, which must be told. REQUIRES: is_in_doubt(). @throws log_store_error
+    /// of the other server, which must be notified. REQUIRES: is_in_doubt(). @throws log_store_error
     leader_settings resume_leading();
 
 private:

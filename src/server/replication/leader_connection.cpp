@@ -23,7 +23,7 @@ namespace tutti::server {
 namespace {
 
 constexpr std::chrono::seconds timeout{5};
-constexpr std::chrono::milliseconds between_looks{100};  // interval of checks whether to stop
+constexpr std::chrono::milliseconds check_interval{100};  // interval of checks whether to stop
 constexpr std::size_t max_answer_bytes = std::size_t{1} << 31;
 
 /// Connects in time, and returns true. On failure, returns false, and errno says why.
@@ -34,7 +34,7 @@ bool connects(int s, const addrinfo& to, const std::atomic<bool>& stops) {
     pollfd one{.fd = s, .events = POLLOUT, .revents = 0};
     int ready = 0;
     while (ready == 0 && !stops && std::chrono::steady_clock::now() < until)
-        ready = ::poll(&one, 1, static_cast<int>(between_looks.count()));
+        ready = ::poll(&one, 1, static_cast<int>(check_interval.count()));
     if (ready == 0) errno = ETIMEDOUT;
     if (ready <= 0) return false;
     int error = 0;
@@ -102,7 +102,7 @@ void leader_connection::connect(const leader_settings& to) {
     }
     if (socket_ < 0) fail(std::string{"cannot be reached: "} + std::strerror(error));
     ::fcntl(socket_, F_SETFL, ::fcntl(socket_, F_GETFL) & ~O_NONBLOCK);
-    const timeval time_limit{.tv_sec = 0, .tv_usec = std::chrono::microseconds{between_looks}.count()};
+    const timeval time_limit{.tv_sec = 0, .tv_usec = std::chrono::microseconds{check_interval}.count()};
     const int on = 1;
     ::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &time_limit, sizeof time_limit);
     ::setsockopt(socket_, SOL_SOCKET, SO_SNDTIMEO, &time_limit, sizeof time_limit);
@@ -110,7 +110,7 @@ void leader_connection::connect(const leader_settings& to) {
 }
 
 void leader_connection::fail_by_tls(const std::string& what) const {
-    fail("cannot be spoken to by TLS: " + what + ": " + secure::why_openssl_failed());
+    fail("cannot complete the TLS handshake: " + what + ": " + secure::why_openssl_failed());
 }
 
 void leader_connection::read_files(const leader_settings& to, const tls_files& own) {
@@ -140,13 +140,13 @@ void leader_connection::show_credential(const std::string& password) {
     try {
         secret = journal::machine_secret();
     } catch (const std::runtime_error&) {
-        return;  // the answer to the next question says what is missing
+        return;  // the answer to the next command says what is missing
     }
     try {
         static_cast<void>(execute({"FOLLOW", "AUTH", secret}));
     } catch (const leader_refusal_error& e) {
         // The other side may have a password of its own, or be of an earlier version, or the rights of the user may
-        // suffice. The answer to the next question tells. After any other refusal, such as MAXCLIENTS, no further
+        // suffice. The answer to the next command tells. After any other refusal, such as MAXCLIENTS, no further
         // answer comes.
         if (e.code() != "WRONGPASS" && e.code() != "ERR") throw;
     }
@@ -185,7 +185,7 @@ void leader_connection::write(std::string_view bytes) {
             if (ssl_ != nullptr) return ::SSL_write(ssl_.get(), bytes.data(), static_cast<int>(bytes.size()));
             return ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
         });
-        if (moved <= 0) fail("takes no questions any more");
+        if (moved <= 0) fail("accepts no more commands");
         bytes.remove_prefix(static_cast<std::size_t>(moved));
     }
 }
@@ -197,7 +197,7 @@ void leader_connection::fill() {
         if (ssl_ != nullptr) return ::SSL_read(ssl_.get(), some, sizeof some);
         return ::recv(socket_, some, sizeof some, 0);
     });
-    if (moved <= 0) fail(moved == 0 ? "has closed the connection" : "does not answer any more");
+    if (moved <= 0) fail(moved == 0 ? "has closed the connection" : "no longer answers");
     in_.append(some, static_cast<std::size_t>(moved));
 }
 
@@ -209,7 +209,7 @@ std::string leader_connection::line() {
             read_offset_ = end + 2;
             return one;
         }
-        if (in_.size() - read_offset_ > 65'536) fail("answers by no protocol that is known");
+        if (in_.size() - read_offset_ > 65'536) fail("sent an answer that is not RESP");
         fill();
     }
 }
@@ -238,9 +238,9 @@ std::string leader_connection::execute(std::initializer_list<std::string_view> w
     const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), length);
     if (!first.starts_with('$') || error != std::errc{} || end != rest.data() + rest.size() ||
         length > max_answer_bytes)
-        fail("answers by no protocol that is known");
+        fail("sent an answer that is not RESP");
     std::string answer = bytes(length);
-    if (bytes(2) != "\r\n") fail("answers by no protocol that is known");
+    if (bytes(2) != "\r\n") fail("sent an answer that is not RESP");
     if (in_.capacity() > 1'048'576 && read_offset_ == in_.size()) {
         std::string{}.swap(in_);
         read_offset_ = 0;

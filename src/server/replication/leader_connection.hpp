@@ -1,5 +1,5 @@
-// A connection from a follower to another server, for questions and answers one after the other, with or without TLS.
-// Operations block. They fail when no byte has moved for the length of the patience, or when the link is to stop.
+// A connection from a follower to another server, for commands and answers one after the other, with or without TLS.
+// Operations block. They fail when no byte has moved for the timeout, or when the connection is to stop.
 //
 // Thread safety: one thread.
 #pragma once
@@ -33,9 +33,9 @@ private:
 
 class leader_connection {
 public:
-    /// Connects, and logs in. `password` is that of replication, if the link is to show one. If `password` is empty and
-    /// the other side is on this machine, the link shows the machine's secret. `own`: the certificate to show if the
-    /// other side asks for one. Waiting operations fail soon after `stops` becomes true.
+    /// Connects, and logs in. `password` is that of replication, if the connection is to use one. If `password` is
+    /// empty and the other side is on this machine, the connection uses the machine's secret. `own`: the certificate to
+    /// show if the other side asks for one. Waiting operations fail soon after `stops` becomes true.
     /// @throws std::runtime_error, leader_refusal_error
     leader_connection(const leader_settings& to, const tls_files& own, const std::atomic<bool>& stops,
                       const std::optional<std::string>& password = {});
@@ -43,7 +43,7 @@ public:
     leader_connection(const leader_connection&) = delete;
     leader_connection& operator=(const leader_connection&) = delete;
 
-    /// Asks a question. Returns the answer: a text or a status. @throws as the constructor
+    /// Executes a command. Returns the answer: a text or a status. @throws as the constructor
     std::string execute(std::initializer_list<std::string_view> words);
 
 private:

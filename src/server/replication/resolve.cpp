@@ -16,10 +16,10 @@ namespace {
 
 using clock = std::chrono::steady_clock;
 
-constexpr std::chrono::milliseconds between_looks{100};  // interval of checks whether to stop
+constexpr std::chrono::milliseconds check_interval{100};  // interval of checks whether to stop
 
-/// Shared by the asking thread and the waiting thread. The last of them frees it.
-struct replication_command {
+/// Shared by the thread that resolves and the thread that waits. The last of them frees it.
+struct lookup {
     const std::string host, port;
     std::mutex mutex{};  // guards the members below
     std::condition_variable complete{};
@@ -27,31 +27,31 @@ struct replication_command {
     addresses found{nullptr, ::freeaddrinfo};
 };
 
-int resolve_in_thread(const replication_command& q, int flags, addresses& found) {
+int resolve_in_thread(const lookup& l, int flags, addresses& found) {
     addrinfo wanted{};
     wanted.ai_socktype = SOCK_STREAM;
     wanted.ai_flags = AI_NUMERICSERV | flags;
     addrinfo* all = nullptr;
-    const int failed = ::getaddrinfo(q.host.c_str(), q.port.c_str(), &wanted, &all);
+    const int failed = ::getaddrinfo(l.host.c_str(), l.port.c_str(), &wanted, &all);
     if (failed == 0) found.reset(all);
     return failed;
 }
 
-void ask(const std::shared_ptr<replication_command>& q) {
+void start(const std::shared_ptr<lookup>& l) {
     // The thread that is started here inherits this signal mask from its first instruction on.
     sigset_t all, before;
     ::sigfillset(&all);
     ::pthread_sigmask(SIG_BLOCK, &all, &before);
     try {
-        std::thread{[q] {
+        std::thread{[l] {
             addresses found{nullptr, ::freeaddrinfo};
-            const int failed = resolve_in_thread(*q, 0, found);
+            const int failed = resolve_in_thread(*l, 0, found);
             {
-                const std::scoped_lock lock{q->mutex};
-                q->found = std::move(found);
-                q->result = failed;
+                const std::scoped_lock lock{l->mutex};
+                l->found = std::move(found);
+                l->result = failed;
             }
-            q->complete.notify_all();
+            l->complete.notify_all();
         }}.detach();
     } catch (...) {
         ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
@@ -64,15 +64,15 @@ void ask(const std::shared_ptr<replication_command>& q) {
 
 addresses resolve(const std::string& host, std::uint16_t port, std::chrono::milliseconds timeout,
                   const std::atomic<bool>& stops) {
-    const auto q = std::make_shared<replication_command>(host, std::to_string(port));
-    if (resolve_in_thread(*q, AI_NUMERICHOST, q->found) == 0) return std::move(q->found);  // needs no name server
-    ask(q);
+    const auto l = std::make_shared<lookup>(host, std::to_string(port));
+    if (resolve_in_thread(*l, AI_NUMERICHOST, l->found) == 0) return std::move(l->found);  // needs no name server
+    start(l);
     const auto until = clock::now() + timeout;
-    std::unique_lock lock{q->mutex};
-    while (!q->result && !stops && clock::now() < until) q->complete.wait_for(lock, between_looks);
-    if (!q->result) throw std::runtime_error{"cannot be found: the name servers do not answer"};
-    if (*q->result != 0) throw std::runtime_error{std::string{"cannot be found: "} + ::gai_strerror(*q->result)};
-    return std::move(q->found);
+    std::unique_lock lock{l->mutex};
+    while (!l->result && !stops && clock::now() < until) l->complete.wait_for(lock, check_interval);
+    if (!l->result) throw std::runtime_error{"cannot be resolved: the name servers do not answer"};
+    if (*l->result != 0) throw std::runtime_error{std::string{"cannot be resolved: "} + ::gai_strerror(*l->result)};
+    return std::move(l->found);
 }
 
 }  // namespace tutti::server

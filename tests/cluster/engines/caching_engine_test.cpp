@@ -46,7 +46,7 @@ public:
     }
     /// Waits until the cache itself answers with the latest value. At first its answer may be older. A broken cache
     /// stays behind forever, and then this function throws.
-    void settle(const key& k) {
+    void await_current(const key& k) {
         const auto late = std::chrono::steady_clock::now() + std::chrono::seconds{20};
         while (std::chrono::steady_clock::now() < late) {
             const std::uint64_t before = cache.hits();
@@ -57,11 +57,11 @@ public:
         throw std::runtime_error{"it shows for ever what was there before"};
     }
     /// Publishes `a` and `b` and waits until the cache has both.
-    void settle_both() {
+    void await_both() {
         write_there({{a, true, "1"}, {b, true, "1"}});
         server->report_all();
-        settle(a);
-        settle(b);
+        await_current(a);
+        await_current(b);
     }
     /// Waits until the cache shows `bytes` for the key. Returns false at the limit.
     bool comes_to(const key& k, const std::string& bytes, std::chrono::milliseconds limit = std::chrono::seconds{20}) {
@@ -98,68 +98,68 @@ std::string reads_are_kept_until_they_change() {
     programs p;
     p.write_there({{a, true, "1"}});
     p.server->report_all();
-    p.settle(a);
+    p.await_current(a);
     const unsigned asked = p.asked();
     for (int i = 0; i < 5; ++i) static_cast<void>(p.read(a));
-    if (p.asked() != asked) return "the engine is asked for what is kept";
+    if (p.asked() != asked) return "the engine is asked for a kept copy";
     p.server->report_no_more();
     p.write_there({{a, true, "2"}});
     const version last = p.write_there({{a, true, "3"}});
-    if (p.read(a).bytes != "1") return "it shows what it was not told";
+    if (p.read(a).bytes != "1") return "it shows a change that the feed has not reported";
     p.server->report_until(last);
     if (!p.comes_to(a, "3", std::chrono::seconds{1}))
-        return "it shows " + p.read(a).bytes + ", and not the last of two";
-    if (p.asked() != asked) return "the engine is asked for what it has told";
+        return "it shows " + p.read(a).bytes + ", not the last of two commits";
+    if (p.asked() != asked) return "the engine is asked for a reported change";
     return {};
 }
 
-std::string what_is_erased_is_gone() {
+std::string erased_records_disappear() {
     programs p;
     p.write_there({{a, true, "1"}});
     p.server->report_all();
-    p.settle(a);
+    p.await_current(a);
     const version gone = p.write_there({{a, false, {}}, {b, true, "here"}});
-    if (!p.comes_to(b, "here", std::chrono::seconds{5})) return "it is not told";
+    if (!p.comes_to(b, "here", std::chrono::seconds{5})) return "the feed does not report a change";
     // The feed delivered this erasure together with b, so the cache knows it.
     const record now = p.read(a);
-    if (now.exists) return "what was erased is still there";
-    return now.at == gone ? "" : "what was erased has another version";
+    if (now.exists) return "an erased record still exists";
+    return now.at == gone ? "" : "an erased record has another version";
 }
 
 std::string own_commits_are_seen_at_once() {
     programs p;
-    p.settle_both();
+    p.await_both();
     p.server->report_no_more();
     p.write_there({{b, true, "2"}});  // so that the cache cannot know the state of its own commit
     p.write_here({{a, true, "2"}});
-    return p.read(a).bytes == "2" ? "" : "it does not see what it has committed itself";
+    return p.read(a).bytes == "2" ? "" : "the program does not see its own commit";
 }
 
-std::string own_commits_need_not_be_told() {
+std::string own_commits_need_no_report() {
     programs p;
-    p.settle_both();
+    p.await_both();
     p.server->report_no_more();
     const unsigned asked = p.asked();
     p.write_here({{a, true, "2"}});
     p.write_here({{b, true, "2"}});
-    if (p.read(a).bytes != "2" || p.read(b).bytes != "2") return "it does not see what it has committed itself";
+    if (p.read(a).bytes != "2" || p.read(b).bytes != "2") return "the program does not see its own commit";
     const write first{a, true, "3"}, second{b, true, "3"};
     request both[2];
     both[0].writes = {&first, 1};
     both[1].writes = {&second, 1};
     request* all[] = {&both[0], &both[1]};
     p.engine_below().commit_all(all);
-    if (p.read(a).bytes != "3" || p.read(b).bytes != "3") return "it shows a part of what went in one request";
-    return p.asked() == asked ? "" : "the engine is asked for what the program itself has written";
+    if (p.read(a).bytes != "3" || p.read(b).bytes != "3") return "it shows a part of one request";
+    return p.asked() == asked ? "" : "the engine is asked for a record that the program itself has written";
 }
 
 std::string own_commits_hide_no_others() {
     programs p;
-    p.settle_both();
+    p.await_both();
     p.server->report_no_more();
     const version between = p.write_there({{a, true, "2"}});
     p.write_here({{b, true, "2"}});
-    if (p.read(a).bytes != "2") return "it shows its own commit, and not the one before it";
+    if (p.read(a).bytes != "2") return "it shows its own commit, but not the one before it";
     p.server->report_until(between);  // the feed delivers the buffered change next, and then nothing more
     return p.comes_to(b, "2") ? "" : "its own commit is lost";
 }
@@ -168,7 +168,7 @@ std::string one_block_sees_one_state() {
     programs p;
     p.write_there({{a, true, "1"}, {b, true, "1"}});
     p.server->report_all();
-    p.settle(a);
+    p.await_current(a);
     read_snapshot block;
     static_cast<void>(p.read(block, a));
     const version second = p.write_there({{a, true, "2"}, {b, true, "2"}});
@@ -181,24 +181,24 @@ std::string one_block_sees_one_state() {
     return p.read(b).bytes == "2" ? "" : "a copy of an old state is kept for new blocks";
 }
 
-std::string copies_go_with_the_feed() {
+std::string copies_are_dropped_with_the_feed() {
     programs p;
-    p.settle_both();
+    p.await_both();
     p.server->refuse_feeds(true);
     p.server->break_feeds();
     p.write_there({{a, true, "2"}, {b, true, "2"}});
-    if (!p.comes_to(a, "2", std::chrono::seconds{1})) return "it shows what it had, and is told no more";
+    if (!p.comes_to(a, "2", std::chrono::seconds{1})) return "it shows old copies without a feed";
     p.server->refuse_feeds(false);
     p.server->await_feeds(2);  // the feed is open again, for changes from now on
-    p.settle(a);
-    return p.read(b).bytes == "2" ? "" : "what it was not told of has a copy of before";
+    p.await_current(a);
+    return p.read(b).bytes == "2" ? "" : "a copy outlived the feed";
 }
 
-std::string what_changes_under_a_fetch_is_not_kept() {
+std::string changes_during_a_fetch_are_not_kept() {
     programs p;
     p.write_there({{a, true, "1"}, {b, true, "1"}});
     p.server->report_all();
-    p.settle(b);
+    p.await_current(b);
     bool once = true;
     p.engine_below().after_get = [&](std::span<const key> wanted) {
         if (wanted.empty() || wanted.front() != a || !std::exchange(once, false)) return;
@@ -207,7 +207,7 @@ std::string what_changes_under_a_fetch_is_not_kept() {
         while (p.read(b).bytes != "2") std::this_thread::sleep_for(std::chrono::microseconds{200});
     };
     if (p.read(a).bytes != "1") return "this test has tested nothing";
-    return p.read(a).bytes == "2" ? "" : "what has changed while it was fetched is kept";
+    return p.read(a).bytes == "2" ? "" : "a record that changed during its fetch is kept";
 }
 
 std::string old_states_are_not_shown() {
@@ -215,19 +215,19 @@ std::string old_states_are_not_shown() {
     programs p{staleness};
     p.write_there({{a, true, "1"}});
     p.server->report_all();
-    p.settle(a);
-    p.engine_below().loses_pulses = true;
+    p.await_current(a);
+    p.engine_below().loses_freshness_writes = true;
     p.server->report_no_more();
     p.write_there({{a, true, "2"}});
-    return p.comes_to(a, "2", 20 * staleness) ? "" : "it shows a state of long ago";
+    return p.comes_to(a, "2", 20 * staleness) ? "" : "it shows an outdated state";
 }
 
-std::string commits_are_shown_whole(std::size_t rounds) {
+std::string commits_are_shown_as_a_whole(std::size_t rounds) {
     programs p;
     p.write_there({{a, true, "0"}, {b, true, "0"}});
     p.server->report_all();
-    p.settle(a);
-    p.settle(b);
+    p.await_current(a);
+    p.await_current(b);
     std::atomic<bool> stop{false};
     std::atomic<unsigned> torn{0};
     std::vector<std::thread> readers;
@@ -258,7 +258,7 @@ class caching_engine_test : public ::testing::Test {
 protected:
     void TearDown() override { injected_fault = fault::none; }
     template <class F>
-    static void expect_caught(fault f, F&& look) {
+    static void expect_detected(fault f, F&& look) {
         const auto found = [&look]() -> std::string {
             try {
                 return look();
@@ -268,42 +268,44 @@ protected:
         };
         EXPECT_EQ(found(), "");
         injected_fault = f;
-        std::string said;
-        for (int i = 0; i < 20 && said.empty(); ++i) said = found();  // chance decides whether threads meet
+        std::string result;
+        for (int i = 0; i < 20 && result.empty(); ++i) result = found();  // chance decides whether threads meet
         injected_fault = fault::none;
-        EXPECT_NE(said, "") << "fault " << static_cast<int>(f) << " was not noticed";
-        std::printf("fault %d: %s\n", static_cast<int>(f), said.c_str());
+        EXPECT_NE(result, "") << "fault " << static_cast<int>(f) << " was not noticed";
+        std::printf("fault %d: %s\n", static_cast<int>(f), result.c_str());
     }
     support::watchdog guard_{"caching", std::chrono::seconds{100}};
 };
 
 TEST_F(caching_engine_test, applies_changes_in_order) {
-    expect_caught(fault::cache_in_wrong_order, reads_are_kept_until_they_change);
+    expect_detected(fault::cache_in_wrong_order, reads_are_kept_until_they_change);
 }
-TEST_F(caching_engine_test, hides_erased_records) { expect_caught(fault::cache_keeps_erased, what_is_erased_is_gone); }
+TEST_F(caching_engine_test, hides_erased_records) {
+    expect_detected(fault::cache_keeps_erased, erased_records_disappear);
+}
 TEST_F(caching_engine_test, shows_own_commits_immediately) {
-    expect_caught(fault::cache_below_watermark, own_commits_are_seen_at_once);
+    expect_detected(fault::cache_below_watermark, own_commits_are_seen_at_once);
 }
 TEST_F(caching_engine_test, shows_own_commits_before_the_feed_reports_them) {
-    expect_caught(fault::cache_applies_partly, own_commits_need_not_be_told);
+    expect_detected(fault::cache_applies_partly, own_commits_need_no_report);
 }
 TEST_F(caching_engine_test, keeps_own_and_other_commits_in_order) {
-    expect_caught(fault::cache_skips_commits, own_commits_hide_no_others);
+    expect_detected(fault::cache_skips_commits, own_commits_hide_no_others);
 }
 TEST_F(caching_engine_test, shows_one_state_to_one_block) {
-    expect_caught(fault::cache_late_copy, one_block_sees_one_state);
+    expect_detected(fault::cache_late_copy, one_block_sees_one_state);
 }
 TEST_F(caching_engine_test, drops_copies_when_the_feed_breaks) {
-    expect_caught(fault::cache_without_feed, copies_go_with_the_feed);
+    expect_detected(fault::cache_without_feed, copies_are_dropped_with_the_feed);
 }
 TEST_F(caching_engine_test, discards_records_that_change_during_a_fetch) {
-    expect_caught(fault::cache_late_copy, what_changes_under_a_fetch_is_not_kept);
+    expect_detected(fault::cache_late_copy, changes_during_a_fetch_are_not_kept);
 }
 TEST_F(caching_engine_test, does_not_show_outdated_states) {
-    expect_caught(fault::cache_ignores_age, old_states_are_not_shown);
+    expect_detected(fault::cache_ignores_age, old_states_are_not_shown);
 }
 TEST_F(caching_engine_test, shows_commits_as_a_whole) {
-    expect_caught(fault::cache_applies_partly, [] { return commits_are_shown_whole(support::rounds(400)); });
+    expect_detected(fault::cache_applies_partly, [] { return commits_are_shown_as_a_whole(support::rounds(400)); });
 }
 
 TEST_F(caching_engine_test, keeps_at_most_its_maximum_of_bytes) {
@@ -313,15 +315,15 @@ TEST_F(caching_engine_test, keeps_at_most_its_maximum_of_bytes) {
     for (int i = 0; i < 100; ++i) all.push_back({name(i), true, std::string(20, 'x')});
     p.write_there(all);
     p.server->report_all();
-    p.settle(name(0));
+    p.await_current(name(0));
     for (int round = 0; round < 2; ++round) {
         const unsigned before = p.asked();
         for (int i = 0; i < 100; ++i) EXPECT_EQ(p.read(name(i)).bytes, std::string(20, 'x'));
-        EXPECT_GT(p.asked(), before + 50) << "more is kept than fits";
+        EXPECT_GT(p.asked(), before + 50) << "the cache exceeds its maximum of bytes";
     }
     const unsigned before = p.asked();
     EXPECT_EQ(p.read(name(99)).bytes, std::string(20, 'x'));
-    EXPECT_EQ(p.asked(), before) << "the latest is not kept";
+    EXPECT_EQ(p.asked(), before) << "the latest record is not kept";
     p.write_there({{name(99), true, std::string(5000, 'y')}});  // larger than the whole cache
     EXPECT_TRUE(p.comes_to(name(99), std::string(5000, 'y')));
 }
@@ -330,7 +332,7 @@ TEST_F(caching_engine_test, bypasses_copies_for_freshness_now) {
     programs p;
     p.write_there({{a, true, "1"}});
     p.server->report_all();
-    p.settle(a);
+    p.await_current(a);
     p.server->report_no_more();
     const record old = p.read(a);
     const check held{a, old.at};
@@ -338,7 +340,7 @@ TEST_F(caching_engine_test, bypasses_copies_for_freshness_now) {
     read_snapshot block;
     std::vector<record> found;
     EXPECT_EQ(p.cache.get(block, freshness::now, {&held, 1}, {}, found), engine_status::conflict);
-    EXPECT_EQ(p.read(a).bytes, "2") << "who starts over finds what was in the way";
+    EXPECT_EQ(p.read(a).bytes, "2") << "a block that starts over sees the conflicting write";
 }
 
 TEST_F(caching_engine_test, shows_one_order_to_nodes_of_one_process) {
@@ -352,12 +354,12 @@ TEST_F(caching_engine_test, shows_one_order_to_nodes_of_one_process) {
         EXPECT_EQ(at.get(any, freshness::same, {}, {&a, 1}, found), engine_status::good);
         return found.front().bytes;
     };
-    const auto settle = [&](caching_engine& at) {
+    const auto await_current = [&](caching_engine& at) {
         for (const std::uint64_t before = at.hits(); at.hits() == before;) static_cast<void>(read(at));
     };
     server->report_all();
-    settle(first);
-    settle(second);
+    await_current(first);
+    await_current(second);
     server->report_no_more();
     const write w{a, true, "1"};
     request r;

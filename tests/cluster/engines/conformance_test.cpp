@@ -81,7 +81,7 @@ TEST_F(engine, takes_a_new_state_after_a_roll_back) {
 TEST_F(engine, gives_each_absence_its_own_version) { EXPECT_EQ(absent_twice_differs(which_), ""); }
 TEST_F(engine, wakes_retry_on_writes) { EXPECT_EQ(retry_wakes(which_, std::chrono::seconds{60}), ""); }
 TEST_F(engine, resolves_lost_replies) { EXPECT_EQ(lost_answers_are_found_out(which_, rounds(500, 40)), ""); }
-TEST_F(engine, forgets_commit_records) { EXPECT_EQ(marks_are_forgotten(which_), ""); }
+TEST_F(engine, forgets_commit_records) { EXPECT_EQ(commit_records_are_forgotten(which_), ""); }
 TEST_F(engine, irrevocable_blocks_run_once) { EXPECT_EQ(irrevocable_blocks_run_once(which_, rounds(200, 15)), ""); }
 TEST_F(engine, rejects_commits_that_are_too_large) { EXPECT_EQ(too_large_is_refused(which_), ""); }
 
@@ -343,8 +343,8 @@ TEST_F(engine, frees_leases_of_killed_programs) {
     process holder{{"/proc/self/exe", "--gtest_also_run_disabled_tests", "--gtest_filter=lease_holder.*"}, log};
     for (std::string line; line != "it holds";) {
         ASSERT_FALSE(holder.has_ended());
-        std::ifstream said{log};
-        while (line != "it holds" && std::getline(said, line)) {}
+        std::ifstream result{log};
+        while (line != "it holds" && std::getline(result, line)) {}
         std::this_thread::sleep_for(std::chrono::milliseconds{1});
     }
     EXPECT_EQ(atomically([&](tx& t) { return a.read(t).balance; }), 1);  // readers do not wait
@@ -396,51 +396,51 @@ protected:
     }
     void TearDown() override { cluster::backend::injected_fault = fault::none; }
     template <class F>
-    static void expect_caught(fault f, F&& look) {
+    static void expect_detected(fault f, F&& look) {
         cluster::backend::injected_fault = f;
-        std::string said;
+        std::string result;
         // Chance decides whether threads meet.
-        for (int i = 0; i < 20 && said.empty(); ++i) said = look();
+        for (int i = 0; i < 20 && result.empty(); ++i) result = look();
         cluster::backend::injected_fault = fault::none;
-        EXPECT_NE(said, "") << "fault " << static_cast<int>(f) << " was not noticed";
-        std::printf("fault %d: %s\n", static_cast<int>(f), said.substr(0, 90).c_str());
+        EXPECT_NE(result, "") << "fault " << static_cast<int>(f) << " was not noticed";
+        std::printf("fault %d: %s\n", static_cast<int>(f), result.substr(0, 90).c_str());
     }
     static inline const under_test memory{"memory:broken", "memory"};
 };
 
 TEST_F(engine_fault_injection_test, detects_stale_reads) {
-    expect_caught(fault::stale_read, [] { return held_reads_stay_true(memory); });
+    expect_detected(fault::stale_read, [] { return held_reads_stay_true(memory); });
 }
 TEST_F(engine_fault_injection_test, detects_torn_reads) {
-    expect_caught(fault::torn_read, [] { return writes_are_whole(memory, support::rounds(500)); });
+    expect_detected(fault::torn_read, [] { return writes_are_whole(memory, support::rounds(500)); });
 }
 TEST_F(engine_fault_injection_test, detects_torn_writes) {
-    expect_caught(fault::torn_write, [] { return writes_are_whole(memory, support::rounds(500)); });
+    expect_detected(fault::torn_write, [] { return writes_are_whole(memory, support::rounds(500)); });
 }
 TEST_F(engine_fault_injection_test, detects_commits_without_checks) {
-    expect_caught(fault::no_check, [] { return no_skew_between_objects(memory); });
+    expect_detected(fault::no_check, [] { return no_skew_between_objects(memory); });
 }
 TEST_F(engine_fault_injection_test, detects_write_skew) {
-    expect_caught(fault::half_check, [] { return no_skew_between_objects(memory); });
+    expect_detected(fault::half_check, [] { return no_skew_between_objects(memory); });
 }
 TEST_F(engine_fault_injection_test, detects_forgotten_erasures) {
-    expect_caught(fault::erase_forgets, [] { return absent_twice_differs(memory); });
+    expect_detected(fault::erase_forgets, [] { return absent_twice_differs(memory); });
 }
 TEST_F(engine_fault_injection_test, detects_repeated_commits) {
-    expect_caught(fault::forget_commit_records,
-                  [] { return lost_answers_are_found_out(memory, support::rounds(200)); });
+    expect_detected(fault::forget_commit_records,
+                    [] { return lost_answers_are_found_out(memory, support::rounds(200)); });
 }
 TEST_F(engine_fault_injection_test, detects_late_commits_that_are_not_aborted) {
-    expect_caught(fault::no_fence, [] { return lost_answers_are_found_out(memory, support::rounds(200)); });
+    expect_detected(fault::no_fence, [] { return lost_answers_are_found_out(memory, support::rounds(200)); });
 }
 TEST_F(engine_fault_injection_test, detects_ignored_leases) {
-    expect_caught(fault::lease_ignored, [] { return irrevocable_blocks_run_once(memory, support::rounds(200)); });
+    expect_detected(fault::lease_ignored, [] { return irrevocable_blocks_run_once(memory, support::rounds(200)); });
 }
 TEST_F(engine_fault_injection_test, detects_unprotected_local_reads) {
-    expect_caught(fault::unprotected_reads, [] { return no_skew_with_variables(memory, 50); });
+    expect_detected(fault::unprotected_reads, [] { return no_skew_with_variables(memory, 50); });
 }
 TEST_F(engine_fault_injection_test, detects_a_silent_feed) {
-    expect_caught(fault::silent_feed, [] { return retry_wakes(memory, std::chrono::seconds{1}); });
+    expect_detected(fault::silent_feed, [] { return retry_wakes(memory, std::chrono::seconds{1}); });
 }
 
 }  // namespace

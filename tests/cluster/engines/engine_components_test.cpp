@@ -104,7 +104,7 @@ TEST(wakeup_notifier_test, releases_waiters_when_opening_a_feed_throws) {
     opens.join();
     for (std::thread& t : crew) t.join();
     EXPECT_TRUE(thrown);
-    // One of the waiting threads has opened a feed. The failure has left nothing behind: the feed rings.
+    // One of the waiting threads has opened a feed. The failure has left nothing behind: the feed notifies.
     for (int i = 0; i < 3; ++i) EXPECT_TRUE(heard[i]);
     ASSERT_TRUE(all.subscribe(first, {&key, 1}));
     EXPECT_EQ(engine.opened.load(), 2);
@@ -138,7 +138,7 @@ private:
     };
 };
 
-// Catches a deadlock between a block and the thread that rings. The block is irrevocable, and reads a variable that
+// Catches a deadlock between a block and the notifying thread. The block is irrevocable, and reads a variable that
 // this thread writes.
 TEST(wakeup_notifier_test, enrols_without_waiting_for_notifications) {
     const support::watchdog guard{"rings", std::chrono::seconds{60}};
@@ -154,7 +154,7 @@ TEST(wakeup_notifier_test, enrols_without_waiting_for_notifications) {
         // The second feed opens only after the failure of the first is known.
         while (heard && engine.feeds < 2) heard = all.subscribe(mine, {&key, 1});
         EXPECT_TRUE(heard);
-        EXPECT_EQ(sleeper.get(t), 0u) << "it has rung, and this test has tested nothing";
+        EXPECT_EQ(sleeper.get(t), 0u) << "it was notified, and this test has tested nothing";
     });
     const auto await = [](cluster::wakeup_var& b, std::uint64_t more_than) {
         atomically([&](tx& t) {
@@ -253,7 +253,7 @@ private:
 TEST(batching_engine_test, keeps_requests_large) {
     const support::watchdog guard{"sizes", std::chrono::seconds{60}};
     std::size_t large = 0;
-    for (int patience = 1; large < 2; patience *= 2) {  // until three threads have met
+    for (int wait_factor = 1; large < 2; wait_factor *= 2) {  // until three threads have met
         auto below = std::make_unique<gated>(backend::open_engine("memory:", {"tutti"}));
         gated& engine = *below;
         backend::batching_engine all{std::move(below)};
@@ -277,7 +277,7 @@ TEST(batching_engine_test, keeps_requests_large) {
         EXPECT_EQ(engine.size_of(2), 1u) << "two threads wait for each other";
         send(5);
         while (come != 7) std::this_thread::yield();
-        std::this_thread::sleep_for(std::chrono::milliseconds{patience});
+        std::this_thread::sleep_for(std::chrono::milliseconds{wait_factor});
         engine.release(1);
         large = engine.size_of(3);
         engine.release(2);

@@ -1,4 +1,4 @@
-// Real members that were away while much was written: they get what they lack, once, while the group goes on.
+// Real members that were away while much was written. They get each missing entry once, while the group goes on.
 #include <csignal>
 #include <string>
 #include <tuple>
@@ -28,7 +28,7 @@ cluster::member_status ask(const group_server& g, std::size_t i) {
     return {};
 }
 
-/// Of what a follower lacks, so many times as much goes to it until it has all; or `enough` times as much.
+/// Returns how many times the missing bytes are sent to a follower until it has all entries, at most `enough`.
 double sent_to_one_that_was_away(bool killed, const group_tls& files, fault with, double enough) {
     group_server g{member_network::size, static_cast<int>(with), files};
     member_network all{g, 80};
@@ -63,14 +63,14 @@ INSTANTIATE_TEST_SUITE_P(, group_catching_up, ::testing::Combine(::testing::Bool
                                     (std::get<1>(named.param) ? "_under_tls" : "_in_the_clear");
                          });
 
-TEST_P(group_catching_up, a_member_that_was_away_gets_what_it_lacks_once) {
+TEST_P(group_catching_up, sends_missing_entries_once) {
     const double times = sent_to_one_that_was_away(std::get<0>(GetParam()), files(), fault::none, 10);
     std::printf("%.3f times what it lacked\n", times);
     EXPECT_GE(times, 0.95);
     EXPECT_LE(times, 1.5);
 }
-// The test above would notice.
-TEST(group_catching_up_fault, a_leader_that_sends_all_at_each_heartbeat_is_caught) {
+// The test above notices this fault.
+TEST(group_catching_up_fault, detects_repeated_sending_of_all_entries) {
     const support::watchdog guard{"group_catching_up_fault", 100s};
     EXPECT_GT(sent_to_one_that_was_away(true, {}, fault::sends_all, 1.5), 1.5);
 }

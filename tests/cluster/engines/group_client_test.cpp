@@ -92,9 +92,9 @@ private:
             if (!take(s, body, length)) return;
             const auto what = static_cast<group::request_kind>(body[0]);
             if (what == group::request_kind::commit) ++commits_;
-            const std::string said = how_(what);
-            if (said.empty()) return;
-            give(s, said);
+            const std::string result = how_(what);
+            if (result.empty()) return;
+            give(s, result);
         }
     }
 
@@ -110,7 +110,7 @@ private:
 /// Returns the answer with one record: this group alone has the objects.
 std::string got() { return group::frame(group::reply_status::done, group::get_reply{true, 5, {{true, 4, "7"}}}); }
 
-/// Returns the verdict of a commit.
+/// Returns the status of a commit.
 engine_status commit_to(const std::string& places) {
     const auto e = backend::open_engine("tutti://" + places, {"g", 1500ms});
     const backend::write w{"o1", true, "x"};
@@ -122,10 +122,10 @@ engine_status commit_to(const std::string& places) {
 
 /// Plays two members that close the connection when they get a commit. Returns the number of commits that they got
 /// together.
-int sent_where_answers_are_lost(engine_status& said) {
+int sent_where_answers_are_lost(engine_status& result) {
     const auto hang_up = [](group::request_kind q) { return q == group::request_kind::get ? got() : std::string{}; };
     false_member one{hang_up}, two{hang_up};
-    said = commit_to(one.place() + "," + two.place());
+    result = commit_to(one.place() + "," + two.place());
     return one.commits() + two.commits();
 }
 
@@ -136,23 +136,23 @@ protected:
 };
 
 TEST_F(group_client_test, sends_a_commit_once_despite_a_lost_reply) {
-    engine_status said{};
-    EXPECT_EQ(sent_where_answers_are_lost(said), 1);
-    EXPECT_EQ(said, engine_status::unknown);
+    engine_status result{};
+    EXPECT_EQ(sent_where_answers_are_lost(result), 1);
+    EXPECT_EQ(result, engine_status::unknown);
     // A test of the test.
     backend::injected_fault = fault::commit_twice;
-    EXPECT_GT(sent_where_answers_are_lost(said), 1);
+    EXPECT_GT(sent_where_answers_are_lost(result), 1);
 }
 
 TEST_F(group_client_test, repeats_rejected_requests_at_another_member) {
-    // No member leads. The program asks again until its patience is over, and nothing is written.
+    // No member leads. The program asks again until its request timeout is over, and nothing is written.
     const std::string nobody = group::frame(group::reply_status::not_leader, group::text_reply{});
     false_member lost{[&](group::request_kind q) { return q == group::request_kind::get ? got() : nobody; }};
-    // If the patience ends between a request and its answer, the outcome is unknown. That happens by chance, not each
+    // If the timeout ends between a request and its answer, the outcome is unknown. That happens by chance, not each
     // time.
-    engine_status said{};
-    for (int i = 0; i < 5 && said != engine_status::unreachable; ++i) said = commit_to(lost.place());
-    EXPECT_EQ(said, engine_status::unreachable);
+    engine_status result{};
+    for (int i = 0; i < 5 && result != engine_status::unreachable; ++i) result = commit_to(lost.place());
+    EXPECT_EQ(result, engine_status::unreachable);
     EXPECT_GT(lost.commits(), 3);
     // The answer names the leader.
     group::commit_reply good;

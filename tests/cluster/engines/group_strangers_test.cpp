@@ -34,7 +34,7 @@ protected:
 INSTANTIATE_TEST_SUITE_P(, group_strangers, ::testing::Bool(),
                          [](const auto& named) { return named.param ? "under_tls" : "in_the_clear"; });
 
-std::uint64_t turned_away(const group_server& g) {
+std::uint64_t rejected_by(const group_server& g) {
     const auto facts = cluster::query_group(g.places(), 5000ms, g.tls());
     return facts.members.empty() ? 0 : facts.members[0].connections_rejected;
 }
@@ -53,16 +53,16 @@ TEST_P(group_strangers, disconnects_silent_clients) {
     g.start();
     stress_clients all{g.address(), 31, g.tls()};
     all.let_commit(20);
-    const std::uint64_t before = turned_away(g);
+    const std::uint64_t before = rejected_by(g);
     std::vector<unknown_client> silent;
     // More connections than may wait, and than the kernel queues.
     for (int i = 0; i < 600; ++i) silent.push_back(unknown_client::connect_to(port_of(g.places()[0])));
     all.let_commit(20);
     for (unknown_client& s : silent) EXPECT_EQ(s.receive(), "");
-    until([&] { return turned_away(g) >= before + 600; });
+    until([&] { return rejected_by(g) >= before + 600; });
     all.let_commit(20);
     EXPECT_EQ(all.judge(g.address()), "");
-    await_line(g, 0, "had to make room for others");
+    await_line(g, 0, "was closed to make room for others");
 }
 
 TEST_P(group_strangers, disconnects_slow_clients) {
@@ -79,12 +79,12 @@ TEST_P(group_strangers, disconnects_slow_clients) {
     }
     all.let_commit(20);
     for (unknown_client& s : slow) static_cast<void>(s.receive());
-    await_line(g, 0, "has not said who it is within 2000 ms");
+    await_line(g, 0, "has not identified itself within 2000 ms");
     all.let_commit(20);
     EXPECT_EQ(all.judge(g.address()), "");
 }
 
-/// Returns some bytes of a stranger: a hello, a request, or random bytes, in most cases incomplete.
+/// Returns some bytes of an unknown client: a hello, a request, or random bytes, in most cases incomplete.
 std::string some_bytes(support::random& dice) {
     std::string bytes;
     switch (dice.below(4)) {
@@ -116,7 +116,7 @@ TEST_P(group_strangers, closes_only_the_connection_of_invalid_bytes) {
     for (std::size_t i = 0; i < rounds; ++i) {
         open.push_back(unknown_client::connect_to(port_of(g.places()[0])));
         unknown_client& one = open.back();
-        // Half of the strangers with a certificate use it, and send the same bytes under TLS.
+        // Half of the unknown clients with a certificate use it, and send the same bytes under TLS.
         if (GetParam() && dice.one_in(2) && !one.encrypt(ours().program())) continue;
         const std::string bytes = some_bytes(dice);
         const std::size_t cut = dice.below(bytes.size() + 1);
@@ -132,7 +132,7 @@ TEST_P(group_strangers, closes_only_the_connection_of_invalid_bytes) {
     const long grown = resident_kib(g.at(0).id()) - before;
     std::printf("%ld KiB more than before\n", grown);
 #if !defined(TUTTI_SANITIZED)  // a sanitizer keeps freed memory
-    EXPECT_LT(grown, 64 * 1024) << "KiB for strangers that have gone";
+    EXPECT_LT(grown, 64 * 1024) << "KiB for unknown clients that have gone";
 #endif
     // The log does not get a line for each of them.
     const std::string log = whole(g.log_of(0));
@@ -149,7 +149,7 @@ TEST_P(group_strangers, treats_no_unknown_peer_kind_as_member) {
     }
     one.send(hello_of(static_cast<group::peer_kind>(3)));
     EXPECT_EQ(one.receive(), "");
-    await_line(g, 0, "speaks like no member and no program");
+    await_line(g, 0, "has sent bytes of another protocol");
 }
 
 }  // namespace

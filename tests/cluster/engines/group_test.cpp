@@ -91,10 +91,10 @@ group::reply_status hear(member_connection& from, std::string& rest, std::chrono
     std::string message;
     if (!from.receive(message, member_connection::clock::now() + within)) return group::reply_status::keep_alive;
     std::string_view view{message};
-    group::reply_status said{};
-    static_cast<void>(group::take_head(view, said));
+    group::reply_status result{};
+    static_cast<void>(group::take_head(view, result));
     rest = view;
-    return said;
+    return result;
 }
 
 std::string get_of(const char* k) {
@@ -110,15 +110,15 @@ std::string commit_of(const char* k, const char* bytes) {
     return group::frame(group::request_kind::commit, all);
 }
 
-bool was_read(group::reply_status said, const std::string& rest, const std::string& bytes) {
+bool was_read(group::reply_status result, const std::string& rest, const std::string& bytes) {
     group::get_reply a;
-    return said == group::reply_status::done && wire::decode(rest, a) && a.current && a.found.size() == 1 &&
+    return result == group::reply_status::done && wire::decode(rest, a) && a.current && a.found.size() == 1 &&
            a.found[0].bytes == bytes;
 }
 
-bool was_acknowledged(group::reply_status said, const std::string& rest) {
+bool was_acknowledged(group::reply_status result, const std::string& rest) {
     group::commit_reply a;
-    return said == group::reply_status::done && wire::decode(rest, a) && a.all.size() == 1 && a.all[0].good;
+    return result == group::reply_status::done && wire::decode(rest, a) && a.all.size() == 1 && a.all[0].good;
 }
 
 // ---- split brain, first way: the leader is stopped, another one is elected, and the first one goes on
@@ -134,14 +134,15 @@ std::string stopped_leader_misleads(fault with) {
     const auto after = engine_at("tutti://" + g.places()[(old + 1) % 3] + "," + g.places()[(old + 2) % 3]);
     until([&] { return put(*after, "o1", "new"); });
     // The old leader finds these requests when it goes on. They were sent after the new state was acknowledged.
-    if (!ask(*reads, get_of("g/o1")) || !ask(*writes, commit_of("g/o2", "late"))) return "it takes no bytes";
+    if (!ask(*reads, get_of("g/o1")) || !ask(*writes, commit_of("g/o2", "late")))
+        return "the leader does not accept the requests";
     g.at(old).send(SIGCONT);
     std::string rest;
     const group::reply_status read = hear(*reads, rest, 10s);
-    if (was_read(read, rest, "old")) return "a leader that was deposed has shown an old state";
+    if (was_read(read, rest, "old")) return "a deposed leader has shown an old state";
     const group::reply_status written = hear(*writes, rest, 10s);
     if (was_acknowledged(written, rest) && look(*after, "o2").bytes != "late")
-        return "a leader that was deposed has acknowledged what is lost";
+        return "a deposed leader has acknowledged a lost commit";
     if (look(*after, "o1").bytes != "new") return "an acknowledged commit is lost";
     return {};
 }
@@ -158,17 +159,18 @@ std::string lone_leader_answers(fault with) {
     for (std::size_t i = 0; i < 3; ++i) {
         if (i != leads) g.at(i).send(SIGSTOP);
     }
-    if (!ask(*reads, get_of("g/o1")) || !ask(*writes, commit_of("g/o1", "alone"))) return "it takes no bytes";
+    if (!ask(*reads, get_of("g/o1")) || !ask(*writes, commit_of("g/o1", "alone")))
+        return "the leader does not accept the requests";
     std::string rest;
-    if (hear(*reads, rest, 5s) == group::reply_status::done) return "a leader that is alone has answered a read";
-    if (hear(*writes, rest, 5s) == group::reply_status::done) return "a leader that is alone has acknowledged a commit";
+    if (hear(*reads, rest, 5s) == group::reply_status::done) return "an isolated leader has answered a read";
+    if (hear(*writes, rest, 5s) == group::reply_status::done) return "an isolated leader has acknowledged a commit";
     for (std::size_t i = 0; i < 3; ++i) {
         if (i != leads) g.at(i).send(SIGCONT);
     }
     const auto after = engine_at(g.address());
     const std::string found = look(*after, "o1").bytes;
-    // A client that was told "lost" does not know whether the commit happened. The state is one of the two, and does
-    // not change.
+    // A client that has received "lost" does not know whether the commit happened. The state is one of the two, and
+    // does not change.
     if (found != "old" && found != "alone") return "neither state is there";
     return look(*after, "o1").bytes == found ? "" : "the state changes by itself";
 }
@@ -205,7 +207,8 @@ TEST_F(raft_group_test, transfers_leadership_at_shutdown) {
     all.let_commit(40);
     const std::size_t leads = g.leader();
     g.at(leads).ask_to_end(SIGTERM, 10s);
-    EXPECT_NE(whole(g.log_of(leads)).find("has handed the lead over"), std::string::npos) << whole(g.log_of(leads));
+    EXPECT_NE(whole(g.log_of(leads)).find("has transferred the leadership"), std::string::npos)
+        << whole(g.log_of(leads));
     all.let_commit(40);
     g.start();
     EXPECT_EQ(all.judge(g.address()), "");
@@ -220,7 +223,7 @@ TEST_F(raft_group_test, adds_and_removes_members) {
     all.let_commit(40);
     const auto facts = cluster::query_group(g.places(), 2000ms);
     ASSERT_EQ(facts.members.size(), 4u);
-    // The leader leaves: it commits its own removal, and then does not lead any more.
+    // The leader leaves: it commits its own removal, and then no longer leads.
     const std::size_t leads = g.leader();
     std::uint64_t id = 0;
     for (const cluster::member_status& m : facts.members) {
@@ -495,10 +498,10 @@ TEST_F(raft_group_test, treats_a_member_without_its_disk_as_new) {
     }
     g.start_one(lost);
     // The member asks to join under another number. Its address is taken as long as the lost member is in the group.
-    until([&] { return whole(g.log_of(lost)).find("not let in yet") != std::string::npos; });
+    until([&] { return whole(g.log_of(lost)).find("not admitted yet") != std::string::npos; });
     all.let_commit(40);
     cluster::remove_member(g.places(), id, 20s);
-    until([&] { return whole(g.log_of(lost)).find("has let this member in") != std::string::npos; });
+    until([&] { return whole(g.log_of(lost)).find("has admitted this member") != std::string::npos; });
     all.let_commit(40);
     EXPECT_EQ(all.judge(g.address()), "");
 }
@@ -556,7 +559,7 @@ TEST_F(raft_group_test, refuses_to_start_with_a_damaged_log) {
     EXPECT_GT(done.lost_upto, done.now.last);
     g.at(hurt).end();
     g.start_one(hurt);
-    until([&] { return whole(g.log_of(hurt)).find("has again what its log had lost") != std::string::npos; });
+    until([&] { return whole(g.log_of(hurt)).find("has recovered the lost entries of its log") != std::string::npos; });
     all.let_commit(40);
     EXPECT_EQ(all.judge(g.address()), "");
 }
@@ -671,7 +674,7 @@ TEST_F(raft_group_test, drops_erased_records) {
     EXPECT_GT(look(*e, "o0").at, 0u);
 }
 
-// ---- strangers
+// ---- unknown clients
 
 TEST_F(raft_group_test, rejects_unknown_clients) {
     group_server g{1}, other{1};
@@ -730,15 +733,15 @@ TEST_F(raft_group_test, locks_the_data_directory_of_a_member) {
     how.data_dir = g.folder_of(0);
     g.at(0).end();
     how.address = "127.0.0.1:1";
-    EXPECT_NE(refused(how).find("the others know"), std::string::npos) << refused(how);
+    EXPECT_NE(refused(how).find("other members know"), std::string::npos) << refused(how);
     how.address = "10.0.0.1:7001";
     EXPECT_NE(refused(how).find("loopback"), std::string::npos) << refused(how);
     how.data_dir += "-new";
     how.address = "127.0.0.1:7001";
-    EXPECT_NE(refused(how).find("say whether"), std::string::npos) << refused(how);
+    EXPECT_NE(refused(how).find("is new: let its member begin a group"), std::string::npos) << refused(how);
     how.address = g.places()[0];
     how.join = {"127.0.0.1:1"};
-    EXPECT_NE(refused(how).find("that is to be joined answers"), std::string::npos) << refused(how);
+    EXPECT_NE(refused(how).find("of the group to join answers"), std::string::npos) << refused(how);
 }
 
 }  // namespace

@@ -95,11 +95,11 @@ TEST_F(group_tls, lets_members_listen_beyond_loopback) {
         }
         return std::string{};
     };
-    EXPECT_SAYS(refused(), "is beyond loopback, where nothing goes unencrypted");
+    EXPECT_SAYS(refused(), "is beyond loopback, and its traffic would not be encrypted");
     EXPECT_SAYS(refused(), "--certificate");
     EXPECT_SAYS(why_not(engine_options_of("tutti://" + somewhere, {})), "is beyond loopback");
     EXPECT_SAYS(why_not(engine_options_of("redis://127.0.0.1:6379", ours().options(ours().program()))),
-                "is spoken to in the clear");
+                "cannot use certificates");
     how.tls = ours().options(ours().program());
     EXPECT_SAYS(refused(), "is made for program.tutti, and must be made for member.tutti");
     how.tls = ours().options(ours().member(0));
@@ -130,10 +130,10 @@ TEST_F(group_tls, uses_the_configured_versions_and_ciphers) {
     how.new_group = true;
     how.tls = ours().options(ours().member(0));
     std::mutex guard;
-    std::string told;
+    std::string received;
     const auto tell = [&](cluster::member::severity, const std::string& line) {
         const std::lock_guard hold{guard};
-        told += line + '\n';
+        received += line + '\n';
     };
     const auto refused = [&] {
         try {
@@ -148,7 +148,7 @@ TEST_F(group_tls, uses_the_configured_versions_and_ciphers) {
     EXPECT_FALSE(std::filesystem::exists(how.data_dir)) << "the start has ended before it made anything";
     how.tls.ciphers.clear();
     how.tls.minimum_version = "1.1";
-    EXPECT_SAYS(refused(), "the minimum version of TLS is 1.2 or 1.3");
+    EXPECT_SAYS(refused(), "the minimum version of TLS must be 1.2 or 1.3");
 
     how.tls.minimum_version = "1.3";
     how.tls.ciphersuites = "TLS_CHACHA20_POLY1305_SHA256";
@@ -163,11 +163,11 @@ TEST_F(group_tls, uses_the_configured_versions_and_ciphers) {
     }
     until([&] {
         const std::lock_guard hold{guard};
-        return told.find("offers no version or cipher of TLS that is allowed here") != std::string::npos;
+        return received.find("offers no version or cipher of TLS that is allowed here") != std::string::npos;
     });
     cluster::engine_options program = engine_options_of("tutti://" + how.address, ours().options(ours().program()));
     program.tls.ciphersuites = "TLS_AES_128_GCM_SHA256";
-    EXPECT_SAYS(why_not(program), "refuses the certificate that it was shown, or its TLS");
+    EXPECT_SAYS(why_not(program), "refuses this side's certificate, or its TLS");
     program.tls.ciphersuites.clear();
     EXPECT_EQ(why_not(program), "");
     one.stop();
@@ -212,16 +212,16 @@ TEST_F(group_tls, denies_membership_changes_to_program_certificates) {
 bool welcomes(const group_server& g, const std::string& files, backend::group::peer_kind who, const std::string& says) {
     const auto facts = cluster::query_group(g.places(), 5000ms, g.tls()).members;
     const std::uint64_t id = facts.empty() ? 0 : facts[0].id;
-    std::string told;
+    std::string received;
     {
         unknown_client one = unknown_client::connect_to(port_of(g.places()[0]));
         if (one.encrypt(files)) {
             one.send(hello_of(who, id));
-            told = one.receive(1);
+            received = one.receive(1);
         }
     }
     backend::group::welcome w;
-    if (told.size() > 4 && wire::decode(std::string_view{told}.substr(4), w) && w.refused == 0) return true;
+    if (received.size() > 4 && wire::decode(std::string_view{received}.substr(4), w) && w.refused == 0) return true;
     await_line(g, 0, says);
     return false;
 }
@@ -230,7 +230,7 @@ bool welcomes(const group_server& g, const std::string& files, backend::group::p
 std::string lets_in(wire::fault with) {
     group_server g{1, 0, {ours().folder, static_cast<int>(with)}};
     g.start();
-    using enum backend::group::speaker;
+    using enum backend::group::peer_kind;
     if (!welcomes(g, ours().program(), program, "")) return "a program is refused";
     if (!welcomes(g, ours().member(1), program, "")) return "a member that asks as a program is refused";
     const struct {
@@ -248,10 +248,10 @@ std::string lets_in(wire::fault with) {
         {"", program, "peer did not return a certificate"},
     };
     for (const auto& one : all) {
-        if (welcomes(g, one.files, one.who, one.says)) return "it lets in who must be refused: " + one.files;
+        if (welcomes(g, one.files, one.who, one.says)) return "a peer was admitted that must be refused: " + one.files;
     }
     const auto e = engine_at(g.address(), g.tls());
-    return put(*e, "o1", "x") ? "" : "it has taken harm";
+    return put(*e, "o1", "x") ? "" : "the group does not work any more";
 }
 
 TEST_F(group_tls, rejects_peers_without_a_matching_certificate) { EXPECT_EQ(lets_in(wire::fault::none), ""); }
@@ -266,19 +266,19 @@ TEST_F(group_tls, accepts_only_members_as_servers) {
             unknown_client one = at.accept();
             if (one.encrypt(files, false)) one.receive();
         }};
-        std::string said;
+        std::string result;
         const auto how = backend::group::credentials::of(tls_of(ours().options(ours().program())),
                                                          backend::group::peer_kind::program);
         EXPECT_EQ(member_connection::open("127.0.0.1:" + std::to_string(port), 0, member_connection::clock::now() + 5s,
-                                          said, how.get()),
+                                          result, how.get()),
                   nullptr);
         called.join();
-        return said;
+        return result;
     };
     EXPECT_SAYS(why(ours().program()), "is made for program.tutti, and not for member.tutti");
     EXPECT_SAYS(why(theirs().member(0)), "shows a certificate that is refused");
     EXPECT_SAYS(why(ours().sign_expired("older", "member.tutti")), "has expired");
-    EXPECT_SAYS(why(ours().member(0)), "said nothing") << "this one is right, but is no member";
+    EXPECT_SAYS(why(ours().member(0)), "sent nothing") << "this certificate is valid, but the peer is not a member";
 }
 
 TEST_F(group_tls, rejects_members_of_another_authority) {
@@ -298,7 +298,7 @@ TEST_F(group_tls, rejects_members_of_another_authority) {
         why = e.what();
     }
     EXPECT_SAYS(why, "shows a certificate that is refused");
-    await_line(g, 0, "refuses the certificate that it was shown");
+    await_line(g, 0, "refuses this side's certificate");
 }
 
 // ---- TLS on one side only
@@ -308,10 +308,11 @@ TEST_F(group_tls, reports_unencrypted_peers_on_both_sides) {
     secured.start();
     clear.start();
     EXPECT_SAYS(why_not(engine_options_of(secured.address(), {})), "speaks TLS, and this side does not: give");
-    await_line(secured, 0, "a connection from 127.0.0.1 speaks no TLS: give it a certificate");
-    EXPECT_SAYS(why_not(engine_options_of(clear.address(), secured.tls())), "speaks no TLS: give it a certificate");
+    await_line(secured, 0, "a connection from 127.0.0.1 does not speak TLS: give it a certificate");
+    EXPECT_SAYS(why_not(engine_options_of(clear.address(), secured.tls())),
+                "does not speak TLS: give it a certificate");
     await_line(clear, 0, "a connection from 127.0.0.1 speaks TLS, and this side does not: give");
-    // A stranger without TLS receives a TLS alert.
+    // An unknown client without TLS receives a TLS alert.
     unknown_client one = unknown_client::connect_to(port_of(secured.places()[0]));
     one.send(hello_of(backend::group::peer_kind::member));
     EXPECT_EQ(one.receive(), wire::alert_in_the_clear());
@@ -358,10 +359,10 @@ TEST_F(group_tls, uses_changed_files_for_the_next_connection) {
     const std::string fresh = mine.sign("fresh", "subjectAltName=DNS:member.tutti,DNS:fresh.tutti");
     copy_of(fresh, mine.member(0));
     EXPECT_EQ(shown(), "member.tutti, fresh.tutti");
-    // A key without a matching certificate: the old files stay in use, and the operator is told.
+    // A key without a matching certificate: the old files stay in use, and the member logs a message.
     std::ofstream{mine.member(0) + ".key"} << "no key";
     EXPECT_EQ(shown(), "member.tutti, fresh.tutti");
-    await_line(g, 0, "files that have changed are not in use");
+    await_line(g, 0, "changed certificate files are not in use");
     EXPECT_TRUE(put(*e, "o1", "y"));
     copy_of(mine.sign("freshest", "subjectAltName=DNS:member.tutti,DNS:freshest.tutti"), mine.member(0));
     EXPECT_EQ(shown(), "member.tutti, freshest.tutti");

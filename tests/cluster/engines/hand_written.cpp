@@ -33,8 +33,8 @@ public:
             put->set_key(key);
             put->set_value(std::to_string(kvs.empty() ? 1 : std::stoll(kvs[0].value()) + 1));
         }
-        etcdserverpb::TxnResponse said;
-        return send(ask, said) && said.succeeded();
+        etcdserverpb::TxnResponse result;
+        return send(ask, result) && result.succeeded();
     }
     bool read(std::uint64_t a, std::uint64_t b) override {
         etcdserverpb::TxnResponse found;

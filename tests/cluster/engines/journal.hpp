@@ -1,4 +1,4 @@
-// Records reads and writes of attempts in several threads. `history` judges them after the run.
+// Records reads and writes of attempts in several threads. `history` checks them after the run.
 #pragma once
 
 #include <atomic>

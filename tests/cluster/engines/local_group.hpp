@@ -1,5 +1,5 @@
 // A group in memory: a member's state machine without a log, a network or other members. It counts requests, and loses
-// answers if a test says so.
+// answers on the command of a test.
 #pragma once
 
 #include <algorithm>
@@ -19,8 +19,8 @@ namespace tutti::cluster::testing {
 
 /// The store that several programs use.
 struct local_store {
-    explicit local_store(std::uint64_t of, std::size_t most_erased = replica::state_machine::default_max_erased)
-        : number{of}, records{{}, most_erased} {}
+    explicit local_store(std::uint64_t of, std::size_t max_erased = replica::state_machine::default_max_erased)
+        : number{of}, records{{}, max_erased} {}
     const std::uint64_t number;
     std::mutex guard;
     std::condition_variable changed;
@@ -32,19 +32,19 @@ struct local_store {
     }
     replica::operation_result apply(replica::log_entry_builder e) {
         const std::lock_guard hold{guard};
-        replica::operation_result said = records.apply(e.finish()).results.at(0);
+        replica::operation_result result = records.apply(e.finish()).results.at(0);
         changed.notify_all();
-        return said;
+        return result;
     }
 };
 
 class local_group final : public backend::group_engine {
 public:
     explicit local_group(std::shared_ptr<local_store> at) : at_{std::move(at)} {
-        can_.name = "the group at " + std::to_string(at_->number);
-        can_.keeps_old_versions = can_.batches = can_.drops_erased = true;
+        abilities_.name = "the group at " + std::to_string(at_->number);
+        abilities_.keeps_old_versions = abilities_.batches = abilities_.drops_erased = true;
     }
-    const backend::capabilities& abilities() const noexcept override { return can_; }
+    const backend::capabilities& abilities() const noexcept override { return abilities_; }
     std::uint64_t number() const noexcept override { return at_->number; }
     backend::engine_status get(backend::read_snapshot& of, backend::freshness how, std::span<const backend::check> held,
                                std::span<const backend::key> wanted, std::vector<backend::record>& found) override {
@@ -58,7 +58,7 @@ public:
         ++commits;
         replica::log_entry_builder e;
         e.add_commit(r.checks, r.writes);
-        settle(r, std::move(e), lose_commit);
+        decide(r, std::move(e), lose_commit);
     }
     std::function<void()> begin_prepare(const backend::blocking_transaction& who, backend::request& r,
                                         std::chrono::milliseconds) override {
@@ -67,7 +67,7 @@ public:
         replica::log_entry_builder e;
         e.add_prepare(who, r.checks, r.writes);
         if (loses_all_prepares) lose_prepare = loss::after;
-        settle(r, std::move(e), lose_prepare);
+        decide(r, std::move(e), lose_prepare);
         return [] {};
     }
     std::function<bool()> begin_finish(const std::string& id, bool commits_it, std::chrono::milliseconds) override {
@@ -112,14 +112,14 @@ public:
     void import_records(backend::request& r, std::span<const backend::change> records,
                         backend::version absence) override {
         replica::log_entry_builder e;
-        e.add_adopt(r.checks, records, absence);
-        settle(r, std::move(e), lose_adopt);
+        e.add_import(r.checks, records, absence);
+        decide(r, std::move(e), lose_import);
     }
-    std::unique_ptr<backend::key_feed> open_key_feed() override { return std::make_unique<told>(at_); }
+    std::unique_ptr<backend::key_feed> open_key_feed() override { return std::make_unique<local_feed>(at_); }
 
     /// Loses the answer of the next request. The request takes effect anyway, or not, or when `late` is called.
     enum class loss : std::uint8_t { none, after, before, late };
-    std::atomic<loss> lose_commit{loss::none}, lose_prepare{loss::none}, lose_adopt{loss::none};
+    std::atomic<loss> lose_commit{loss::none}, lose_prepare{loss::none}, lose_import{loss::none};
     bool loses_all_prepares = false, lose_finish = false;
     std::atomic<bool> hides_decisions{false};
     std::function<void()> late;
@@ -127,9 +127,9 @@ public:
     std::atomic<unsigned> gets{0}, commits{0}, prepares{0};
 
 private:
-    class told final : public backend::key_feed {
+    class local_feed final : public backend::key_feed {
     public:
-        explicit told(std::shared_ptr<local_store> at) : at_{std::move(at)} {
+        explicit local_feed(std::shared_ptr<local_store> at) : at_{std::move(at)} {
             const std::lock_guard hold{at_->guard};
             place_ = at_->records.latest();
         }
@@ -152,7 +152,7 @@ private:
         backend::version place_ = 0;
         bool closed_ = false;
     };
-    void settle(backend::request& r, replica::log_entry_builder e, std::atomic<loss>& lost) {
+    void decide(backend::request& r, replica::log_entry_builder e, std::atomic<loss>& lost) {
         const loss how = lost.exchange(loss::none);
         r.status = backend::engine_status::unknown;
         if (how == loss::before) return;
@@ -162,15 +162,15 @@ private:
             };
             return;
         }
-        const replica::operation_result said = at_->apply(std::move(e));
+        const replica::operation_result result = at_->apply(std::move(e));
         if (how == loss::after) return;
-        r.status = said.status;
-        r.at = said.at;
-        r.blocked_by = said.blocked_by;
+        r.status = result.status;
+        r.at = result.at;
+        r.blocked_by = result.blocked_by;
     }
 
     const std::shared_ptr<local_store> at_;
-    backend::capabilities can_;
+    backend::capabilities abilities_;
 };
 
 }  // namespace tutti::cluster::testing

@@ -111,10 +111,10 @@ says 0 "slots moved" groups rebalance --add "$e"
 says 0 "   85  $e" groups groups
 says 0 "    0  $d (has left)" groups rebalance --remove "$d"
 says 0 '"left": true' groups groups --json
-says 1 "begin a new group in its place" groups rebalance --add "$d"
-says 0 "  128  $e" groups move
+says 1 "begin a new group instead" groups rebalance --add "$d"
+says 0 "  128  $e" groups rebalance
 alone=$(bank "$e" | sed -n 's/.* under the prefix \([-a-z0-9]*\).*/\1/p')
-says 1 "in one group alone" "$tutti" member rebalance --groups "$e" --prefix "$alone" "${as_program[@]}"
+says 1 "in one group and cannot move" "$tutti" member rebalance --groups "$e" --prefix "$alone" "${as_program[@]}"
 says 1 "no program has used" "$tutti" member groups --groups "$e" --prefix nobody "${as_program[@]}"
 
 # The first member is killed. Another one leads, and the status reports the problem.
@@ -123,7 +123,7 @@ led() { [[ $(status --group "$b" || true) == *" leader "* ]]; }
 until_well led
 says 1 "cannot be reached" status --group "$b,$c"
 says 0 "the invariant holds" bank "$a,$b,$c"
-says 2 "is no member" "$tutti" member remove 127.0.0.1:1 --group "$b" "${as_program[@]}"
+says 2 "is not a member" "$tutti" member remove 127.0.0.1:1 --group "$b" "${as_program[@]}"
 if [[ -n $certificates ]]; then
     says 1 "the certificate of a member" "$tutti" member remove "$a" --group "$b" "${as_program[@]}"
     says 1 "speaks TLS, and this side does not" "$tutti" member status --group "$b"
@@ -133,14 +133,14 @@ if [[ -n $certificates ]]; then
     says 1 "must be made for program.bank" "$tutti" member status --group "$b" --name bank "${as_program[@]}"
     says 1 "speaks TLS, and this side does not" "$program" --engine "tutti://$b" --workload bank --failure-timeout 1
 fi
-says 0 "is a member no more" "$tutti" member remove "$a" --group "$b" "${as_a[@]}"
+says 0 "has left the group" "$tutti" member remove "$a" --group "$b" "${as_a[@]}"
 says 0 '"leader": "127.' status --group "$c" --json
 
 # SIGTERM ends a member cleanly.
 kill -TERM "${pids[2]}"
 wait "${pids[2]}" || fail "status $? after SIGTERM"
 grep -q '"ended"\|ended' "$folder/c.log" || fail "it does not say that it has ended"
-says 1 "which is no majority" status --group "$b"
+says 1 "which is not a majority" status --group "$b"
 
 # Checks a member's folder, and a damaged copy. The file with the latest entries is the last one by name.
 says 0 "The log is whole." "$tutti" log check "$folder/c"
@@ -154,7 +154,7 @@ says 1 "no member lives in" "$tutti" log check "$folder"
 # A member that cannot be let in also ends on SIGTERM.
 "$tutti" member run --data-dir "$folder/e" --listen "$home:7004" --join "$b" "${as_c[@]}" >"$folder/e.log" 2>&1 &
 pids+=($!)
-joins() { grep -q "not let in yet" "$folder/e.log"; }
+joins() { grep -q "not admitted yet" "$folder/e.log"; }
 until_well joins
 kill -TERM "${pids[-1]}"
 timeout 20 tail --pid="${pids[-1]}" -f /dev/null || fail "it does not end while it waits to be let in"
@@ -179,7 +179,7 @@ pids+=($!)
 until_well status --group "$home:7009"
 says 0 "the invariant holds" bank "$home:7009"
 
-says 1 "say whether" "$tutti" member run --data-dir "$folder/d" --listen 127.0.0.1:1
+says 1 "is new: let its member begin a group" "$tutti" member run --data-dir "$folder/d" --listen 127.0.0.1:1
 says 1 "loopback" "$tutti" member run --data-dir "$folder/d" --listen 10.0.0.1:7001 --new-group
 says 1 "another process" "$tutti" member run --data-dir "$folder/b" "${as_a[@]}"
 says 1 "cannot be reached" "$tutti" member status --group 127.0.0.1:1

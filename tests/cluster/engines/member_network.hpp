@@ -11,7 +11,8 @@
 
 namespace tutti::cluster::testing {
 
-/// What each member says to each other one goes by a proxy: C-Raft's connections carry messages in one direction.
+/// Each member's messages to each other member go through a proxy: C-Raft's connections carry messages in one
+/// direction.
 class member_network {
 public:
     static constexpr std::size_t size = 3;
@@ -36,7 +37,7 @@ public:
             if (pair.second == to) by->hold(on);
         }
     }
-    /// From the others to that one, since the beginning.
+    /// Returns the bytes from the others to that member, since the beginning.
     [[nodiscard]] std::uint64_t carried_to(std::size_t to) const {
         std::uint64_t all = 0;
         for (const auto& [pair, by] : between_) {

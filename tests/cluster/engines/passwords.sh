@@ -40,7 +40,7 @@ redis)
     server=$!
     until_well bank "$address"
     [[ $(redis-cli -s "$folder/socket" config set requirepass secret) == OK ]]
-    says='asks for a password, and none can be given'
+    says='asks for a password, which Tutti cannot send'
     ;;
 etcd)
     address=etcd://$home:7001
@@ -53,7 +53,7 @@ etcd)
     of_etcd role/add '{"name": "root"}'
     of_etcd user/grant '{"user": "root", "role": "root"}'
     of_etcd enable '{}'
-    says='refuses this program (etcdserver: user name is empty), and no password can be given'
+    says='refuses this program (etcdserver: user name is empty), and Tutti cannot send a password'
     ;;
 esac
 status=0

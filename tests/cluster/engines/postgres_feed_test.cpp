@@ -33,7 +33,7 @@ TEST(postgres_feed, breaks_after_more_commits_than_announced) {
     ASSERT_EQ(r.status, backend::engine_status::good);
     // The notification is missing. The feed reports this, and every sleeper looks again.
     std::vector<backend::key> written;
-    while (feed->next(written)) ASSERT_TRUE(written.empty()) << "it was told of: is the bound not looked at?";
+    while (feed->next(written)) ASSERT_TRUE(written.empty()) << "the write was notified: is the bound ignored?";
 }
 
 }  // namespace

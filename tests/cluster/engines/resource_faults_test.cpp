@@ -102,12 +102,12 @@ std::size_t megabytes() {
 /// end with it.
 template <class F>
 std::string while_reviving(server& of, F&& judge) {
-    std::future<std::string> said = std::async(std::launch::async, std::forward<F>(judge));
-    while (said.wait_for(5ms) != std::future_status::ready) of.revive();
-    return said.get();
+    std::future<std::string> result = std::async(std::launch::async, std::forward<F>(judge));
+    while (result.wait_for(5ms) != std::future_status::ready) of.revive();
+    return result.get();
 }
 
-TEST_F(resource_faults_test, a_disk_is_full) {
+TEST_F(resource_faults_test, survives_a_full_disk) {
     if (!can_mount) GTEST_SKIP() << "this system lets no process mount a file system of its own";
     std::string folder = "/tmp/tutti-small-XXXXXX";
     ASSERT_NE(::mkdtemp(folder.data()), nullptr);
@@ -123,16 +123,16 @@ TEST_F(resource_faults_test, a_disk_is_full) {
         for (std::size_t i = 0; i < times(); ++i) {
             all.let_commit(40);
             disk.fill();
-            const std::string said = more.until_refused();
-            std::printf("full: %s\n", said.c_str());
-            EXPECT_TRUE(said.starts_with("tutti: ")) << said;
-            EXPECT_NE(said.find(name), std::string::npos) << said;
+            const std::string result = more.until_refused();
+            std::printf("full: %s\n", result.c_str());
+            EXPECT_TRUE(result.starts_with("tutti: ")) << result;
+            EXPECT_NE(result.find(name), std::string::npos) << result;
             disk.make_room();
             for (const std::uint64_t enough = all.acknowledged() + 40; all.acknowledged() < enough;) {
                 server->revive();
                 std::this_thread::sleep_for(5ms);
             }
-            // A process that met the full disk may end after the clients have gone on.
+            // A process with the full disk may end after the clients have gone on.
             EXPECT_EQ(while_reviving(*server, [&] { return more.judge(); }), "");
         }
         EXPECT_EQ(while_reviving(*server, [&] { return all.judge(server->address()); }), "");
@@ -158,14 +158,14 @@ std::string slow_disk() {
     return all.judge(server->address());
 }
 
-TEST_F(resource_faults_test, a_disk_is_slow) { EXPECT_EQ(slow_disk(), ""); }
+TEST_F(resource_faults_test, survives_a_slow_disk) { EXPECT_EQ(slow_disk(), ""); }
 // A block whose answer is lost runs again. Chance may hide a double effect, but not each time.
-TEST_F(resource_faults_test, commits_that_are_not_looked_up_are_caught) {
+TEST_F(resource_faults_test, detects_commits_that_are_not_looked_up) {
     cluster::backend::injected_fault = cluster::backend::fault::forget_commit_records;
-    std::string said;
-    while (said.empty()) said = slow_disk();
+    std::string result;
+    while (result.empty()) result = slow_disk();
     cluster::backend::injected_fault = cluster::backend::fault::none;
-    EXPECT_NE(said, "no disk was slow");
+    EXPECT_NE(result, "no disk was slow");
 }
 
 /// Two clients that take turns, each of which sleeps until its turn. A lost wake-up stops the rally for good.
@@ -212,7 +212,7 @@ private:
     std::vector<std::thread> sides_;
 };
 
-TEST_F(resource_faults_test, clocks_jump) {
+TEST_F(resource_faults_test, survives_clock_jumps) {
     system_call_interceptor kernel;
     const auto server = make_server(chosen(), {.kernel = &kernel});
     {
@@ -225,7 +225,7 @@ TEST_F(resource_faults_test, clocks_jump) {
                 all.let_commit(10);
             }
         }
-        EXPECT_NE(kernel.clock_calls(), 0u) << "nobody has seen another time";
+        EXPECT_NE(kernel.clock_calls(), 0u) << "no process has read another time";
         EXPECT_EQ(all.judge(server->address()), "");
     }
 }

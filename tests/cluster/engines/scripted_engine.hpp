@@ -1,4 +1,4 @@
-// An engine in memory for tests of caches. Its feeds report commits when the test says so.
+// An engine in memory for tests of caches. Its feeds report commits on the command of the test.
 #pragma once
 
 #include <algorithm>
@@ -63,13 +63,13 @@ public:
 
 class scripted_engine final : public backend::engine {
 public:
-    /// Creates an engine. Engines that share a tide belong to one process.
+    /// Creates an engine. Engines that share a watermark belong to one process.
     scripted_engine(std::shared_ptr<scripted_store> at, std::shared_ptr<backend::version_watermark> of)
-        : at_{std::move(at)}, tide_{std::move(of)} {
-        can_.name = "a chronicle";
-        can_.keeps_old_versions = can_.has_record_feed = true;
+        : at_{std::move(at)}, watermark_{std::move(of)} {
+        abilities_.name = "a scripted engine";
+        abilities_.keeps_old_versions = abilities_.has_record_feed = true;
     }
-    const backend::capabilities& abilities() const noexcept override { return can_; }
+    const backend::capabilities& abilities() const noexcept override { return abilities_; }
     backend::engine_status get(backend::read_snapshot& of, backend::freshness how, std::span<const backend::check> held,
                                std::span<const backend::key> wanted, std::vector<backend::record>& found) override {
         if (before_get) before_get(wanted);
@@ -79,7 +79,7 @@ public:
             const backend::version when = back ? of.at : at_->latest;
             for (const backend::check& c : held) {
                 if (back || as_of(c.of, when).at == c.at) continue;
-                tide_->raise(when);
+                watermark_->raise(when);
                 return backend::engine_status::conflict;
             }
             found.clear();
@@ -88,7 +88,7 @@ public:
                 if (k.starts_with('o')) ++asked;
             }
             of.at = when;
-            if (!wanted.empty()) tide_->raise(when);
+            if (!wanted.empty()) watermark_->raise(when);
         }
         if (after_get) after_get(wanted);
         return backend::engine_status::good;
@@ -106,8 +106,8 @@ public:
             if (!any) return;
             ++at_->latest;
         }
-        if (witness_ != nullptr) witness_->on_commits(all);
-        for (const backend::request* const r : all) tide_->raise(r->at);
+        if (commit_observer_ != nullptr) commit_observer_->on_commits(all);
+        for (const backend::request* const r : all) watermark_->raise(r->at);
         const std::lock_guard hold{at_->guard};
         at_->more.notify_all();
     }
@@ -118,22 +118,22 @@ public:
         if (at_->refuses) return nullptr;
         ++at_->feeds;
         at_->more.notify_all();
-        return std::make_unique<scripted_changes>(at_, after);
+        return std::make_unique<scripted_feed>(at_, after);
     }
-    backend::version_watermark* watermark() noexcept override { return tide_.get(); }
+    backend::version_watermark* watermark() noexcept override { return watermark_.get(); }
     bool set_commit_observer(backend::commit_observer* w) noexcept override {
-        witness_ = w;
+        commit_observer_ = w;
         return true;
     }
 
     std::function<void(std::span<const backend::key>)> before_get, after_get;
     std::atomic<unsigned> asked{0};  // number of objects requested
-    std::atomic<bool> loses_pulses{false};
+    std::atomic<bool> loses_freshness_writes{false};
 
 private:
-    class scripted_changes final : public backend::record_feed {
+    class scripted_feed final : public backend::record_feed {
     public:
-        scripted_changes(std::shared_ptr<scripted_store> at, backend::version after)
+        scripted_feed(std::shared_ptr<scripted_store> at, backend::version after)
             : at_{std::move(at)}, place_{after}, born_{at_->broken} {}
         bool next(std::vector<backend::change>& written) override {
             std::unique_lock hold{at_->guard};
@@ -170,7 +170,7 @@ private:
     }
 
     bool decide(backend::request& r, backend::version at) {
-        if (loses_pulses && r.writes.front().of.starts_with('n')) {
+        if (loses_freshness_writes && r.writes.front().of.starts_with('n')) {
             r.status = backend::engine_status::unreachable;
             return false;
         }
@@ -188,9 +188,9 @@ private:
     }
 
     const std::shared_ptr<scripted_store> at_;
-    const std::shared_ptr<backend::version_watermark> tide_;
-    backend::commit_observer* witness_ = nullptr;
-    backend::capabilities can_;
+    const std::shared_ptr<backend::version_watermark> watermark_;
+    backend::commit_observer* commit_observer_ = nullptr;
+    backend::capabilities abilities_;
 };
 
 }  // namespace tutti::cluster::testing

@@ -105,7 +105,7 @@ void wait_for(const std::string& address, const process& p, const tls_options& t
 }
 
 /// Reaps ended processes. Returns true if any of them had ended by itself.
-bool bury(std::span<process> all) {
+bool reap(std::span<process> all) {
     bool any = false;
     for (process& p : all) {
         if (!p.running() || !p.has_ended()) continue;
@@ -158,7 +158,7 @@ public:
         for (process& m : members_) m.send(signal);
     }
     void revive() override {
-        if (bury(members_)) start();
+        if (reap(members_)) start();
     }
 
 private:
@@ -190,7 +190,7 @@ public:
     void kill() override { process_.end(); }
     void send(int signal) override { process_.send(signal); }
     void revive() override {
-        if (bury({&process_, 1})) start();
+        if (reap({&process_, 1})) start();
     }
 
 private:
@@ -235,7 +235,7 @@ public:
     void kill() override { process_.end(); }
     void send(int signal) override { process_.send(signal); }
     void revive() override {
-        if (bury({&process_, 1})) start();
+        if (reap({&process_, 1})) start();
     }
     /// kill -9 would leave its shared memory behind.
     ~postgres_server() override { process_.ask_to_end(SIGINT, std::chrono::seconds{20}); }
@@ -308,7 +308,7 @@ void group_server::start_one(std::size_t i, const std::string& files) {
                                    files,
                                    encrypted_.folder + "/ca.pem",
                                    std::to_string(encrypted_.fault)};
-    if (const auto found = hardships_.find(i); found != hardships_.end()) {
+    if (const auto found = conditions_.find(i); found != conditions_.end()) {
         words.push_back(std::to_string(found->second.disk.count()));
         words.insert(words.end(), found->second.routes.begin(), found->second.routes.end());
     }
@@ -316,12 +316,12 @@ void group_server::start_one(std::size_t i, const std::string& files) {
 }
 
 void group_server::route(std::size_t from, std::size_t to, const std::string& by) {
-    hardships_[from].routes.push_back(places_[to] + "=" + by);
+    conditions_[from].routes.push_back(places_[to] + "=" + by);
 }
 
 void group_server::keep_log(std::size_t bytes) {
     for (std::size_t i = 0; i < members_.size(); ++i)
-        hardships_[i].routes.push_back("snapshot-bytes=" + std::to_string(bytes));
+        conditions_[i].routes.push_back("snapshot-bytes=" + std::to_string(bytes));
 }
 
 void group_server::start() {
@@ -363,7 +363,7 @@ void group_server::send(int signal) {
 
 /// Does not wait for answers: during such a wait, another member may end.
 void group_server::revive() {
-    if (bury(members_)) start_unasked();
+    if (reap(members_)) start_unasked();
 }
 
 std::size_t group_server::leader() const {

@@ -23,8 +23,8 @@ class process {
 public:
     process() = default;
     /// Starts the process; `log` gets its output. With `unprivileged`, a root process becomes the user postgres, or
-    /// nobody. `between` is an optional meddler, which must outlive the process; a process under a meddler does not get
-    /// LD_PRELOAD.
+    /// nobody. `between` is an optional interceptor of system calls, which must outlive the process; a process with an
+    /// interceptor does not get LD_PRELOAD.
     process(const std::vector<std::string>& words, const std::string& log, bool unprivileged = false,
             system_call_interceptor* between = nullptr);
     ~process() { end(); }
@@ -37,7 +37,7 @@ public:
     void send(int signal) const;
     /// Kills the process with SIGKILL and waits for its end.
     void end();
-    /// Sends a signal that ends the process cleanly. Sends SIGKILL if the process has not ended within the patience.
+    /// Sends a signal that ends the process cleanly. Sends SIGKILL if the process has not ended within the timeout.
     void ask_to_end(int signal, std::chrono::milliseconds timeout);
     /// Waits until the process has ended by itself. Returns true for status 0.
     bool wait();
@@ -57,7 +57,7 @@ public:
     virtual ~server();
     /// Returns the address in the form of engine_options.
     [[nodiscard]] virtual std::string address() const = 0;
-    /// Returns the listening place: host:port, or a path.
+    /// Returns the listening address: host:port, or a path.
     [[nodiscard]] virtual std::string place() const = 0;
     /// Returns the address of the same server at another place, such as a proxy's.
     [[nodiscard]] virtual std::string address_by(const std::string& host_and_port) const = 0;
@@ -82,7 +82,7 @@ public:
     [[nodiscard]] virtual tls_options tls() const { return {}; }
 };
 
-/// The folder for the servers' data (a temporary one if empty), and an optional meddler for their system calls.
+/// The folder for the servers' data (a temporary one if empty), and an optional interceptor of their system calls.
 struct whereabouts {
     std::string folder{};
     system_call_interceptor* kernel = nullptr;
@@ -128,7 +128,7 @@ public:
     /// Lets member `from` reach member `to` through another place. REQUIRES: `from` has not been started.
     void route(std::size_t from, std::size_t to, const std::string& by);
     /// Delays the disk of a member that is started from now on.
-    void delay_disk(std::size_t i, std::chrono::milliseconds by) { hardships_[i].disk = by; }
+    void delay_disk(std::size_t i, std::chrono::milliseconds by) { conditions_[i].disk = by; }
     /// Sets the minimum of log bytes that members keep; applies to members that start later.
     void keep_log(std::size_t bytes);
     /// Starts a member with other TLS files than its own; `files` is their path without .pem and .key.
@@ -142,11 +142,11 @@ private:
     std::vector<std::string> places_;
     std::vector<process> members_;
     std::set<std::size_t> retired_;
-    struct hardship {
+    struct injected_conditions {
         std::vector<std::string> routes;  // address=place
         std::chrono::milliseconds disk{0};
     };
-    std::map<std::size_t, hardship> hardships_;  // only for some members
+    std::map<std::size_t, injected_conditions> conditions_;  // only for some members
     std::size_t victim_ = 0;
     const int fault_;
     const group_tls encrypted_;

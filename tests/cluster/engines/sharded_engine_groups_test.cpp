@@ -113,7 +113,7 @@ std::uint64_t prepared(groups_server& all) {
 }
 
 /// A program that moves ten from the first account to all others, once, and dies or stops on the way.
-int come_to(const std::string& address, fault step) {
+int transfer_once(const std::string& address, fault step) {
     node here{options(address)};
     cluster::backend::injected_fault = step;
     atomically([&](tx& t) {
@@ -126,7 +126,7 @@ int come_to(const std::string& address, fault step) {
 
 /// A program that balances the objects over the groups. The group `who` joins, or leaves if a minus precedes it. The
 /// program prints the number of moved slots after each step.
-int even_out(const std::string& address, const std::string& who) {
+int rebalance_groups(const std::string& address, const std::string& who) {
     cluster::rebalance_request what;
     if (who.starts_with('-')) what.remove.push_back(who.substr(1));
     else what.add.push_back(who);
@@ -143,7 +143,7 @@ int even_out(const std::string& address, const std::string& who) {
 }
 
 /// Starts this program again in one of these roles; see main.
-process evening_out(const std::string& address, const std::string& who, const std::string& log) {
+process start_rebalancing(const std::string& address, const std::string& who, const std::string& log) {
     return process{{"/proc/self/exe", "evens-out", address, who}, log};
 }
 process moving(const std::string& address, const std::string& log, std::uint64_t number) {
@@ -153,13 +153,13 @@ process coming_to(fault step, const std::string& address, const std::string& log
     return process{{"/proc/self/exe", "comes-to", address, std::to_string(static_cast<int>(step))}, log};
 }
 
-struct said {
+struct printed_counts {
     long last = 0;  ///< the last acknowledged count
     long unknown = 0;
 };
 
-said read_log(const std::string& log) {
-    said all;
+printed_counts read_log(const std::string& log) {
+    printed_counts all;
     std::ifstream in{log};
     for (std::string line; std::getline(in, line);) {
         if (line == "?") ++all.unknown;
@@ -216,10 +216,10 @@ TEST_F(sharded_engine_groups_test, preserves_the_sum_when_processes_are_killed) 
     for (process& one : tellers) one.end();
     EXPECT_EQ(sum(here), at_first * static_cast<long>(accounts));
     for (std::uint64_t i = 0; i < programs; ++i) {
-        const said s = read_log(log_of(i));
+        const printed_counts s = read_log(log_of(i));
         const long count = atomically([&](tx& t) { return count_of(here, i).read(t).balance; });
-        EXPECT_GE(count, s.last) << "what was acknowledged is lost";
-        EXPECT_LE(count, s.last + s.unknown + killed[i] + 1) << "something was done twice";
+        EXPECT_GE(count, s.last) << "an acknowledged transfer is lost";
+        EXPECT_LE(count, s.last + s.unknown + killed[i] + 1) << "a transfer happened twice";
         std::printf("program %d: %ld moves, %ld of them acknowledged last, %ld unknown, killed %ld times\n",
                     static_cast<int>(i), count, s.last, s.unknown, killed[i] + 1);
     }
@@ -256,21 +256,21 @@ TEST_F(sharded_engine_groups_test, preserves_the_sum_while_groups_join_and_leave
         std::ifstream in{log_of(3)};
         return std::count(std::istreambuf_iterator<char>{in}, {}, '\n');
     };
-    /// The mover is killed twice on its way; its finished steps stay done.
+    /// The migrating program is killed twice on its way; its finished steps stay done.
     const auto evens_out = [&](const std::string& who, std::size_t group) {
         for (int lives = 0; lives < 2; ++lives) {
-            process mover = evening_out(address, who, log_of(3));
-            for (const auto until = steps() + 2; steps() < until && !mover.has_ended();)
+            process migrating = start_rebalancing(address, who, log_of(3));
+            for (const auto until = steps() + 2; steps() < until && !migrating.has_ended();)
                 std::this_thread::sleep_for(2ms);
-            mover.end();
+            migrating.end();
             teller_is_killed();
             if (lives == 0) all.at(group).at(all.at(group).leader()).end();
             EXPECT_EQ(sum(here), at_first * static_cast<long>(accounts));
             all.at(group).start();
         }
         for (bool done = false; !done;) {
-            process mover = evening_out(address, who, log_of(3));
-            done = mover.wait();
+            process migrating = start_rebalancing(address, who, log_of(3));
+            done = migrating.wait();
         }
         EXPECT_EQ(sum(here), at_first * static_cast<long>(accounts));
     };
@@ -281,7 +281,7 @@ TEST_F(sharded_engine_groups_test, preserves_the_sum_while_groups_join_and_leave
     const cluster::groups_status now = cluster::query_groups(options(address));
     ASSERT_EQ(now.groups.size(), 3u);
     EXPECT_EQ(now.groups[0].slots + now.groups[1].slots + now.groups[2].slots, 256u);
-    EXPECT_EQ(std::ranges::count_if(now.groups, [](const auto& g) { return g.left && g.slots == 0; }), 1);
+    EXPECT_EQ(std::ranges::count_if(now.groups, [](const auto& g) { return g.has_left && g.slots == 0; }), 1);
     // The group that has left ends for good. Running programs and new programs work without it.
     for (process& one : tellers) one.end();
     for (std::size_t i = 0; i < 3; ++i) all.at(0).at(i).end();
@@ -291,17 +291,17 @@ TEST_F(sharded_engine_groups_test, preserves_the_sum_while_groups_join_and_leave
     atomically([&](tx& t) { account_of(late, accounts).publish(t, {0}); });
     sleeper.join();
     for (std::uint64_t i = 0; i < programs; ++i) {
-        const said s = read_log(log_of(i));
+        const printed_counts s = read_log(log_of(i));
         const long count = atomically([&](tx& t) { return count_of(late, i).read(t).balance; });
-        EXPECT_GE(count, s.last) << "what was acknowledged is lost";
-        EXPECT_LE(count, s.last + s.unknown + killed[i] + 1) << "something was done twice";
+        EXPECT_GE(count, s.last) << "an acknowledged transfer is lost";
+        EXPECT_LE(count, s.last + s.unknown + killed[i] + 1) << "a transfer happened twice";
     }
 }
 
 /// Waits until the groups report that the third one is at `places`.
-void until_told(const std::string& address, std::uint64_t third, std::vector<std::string> places) {
+void until_reported(const std::string& address, std::uint64_t third, std::vector<std::string> places) {
     std::ranges::sort(places);
-    const auto as_told = [&] {
+    const auto is_as_expected = [&] {
         for (const cluster::groups_status::group& g : cluster::query_groups(options(address)).groups) {
             if (g.number != third) continue;
             std::vector<std::string> now;
@@ -312,7 +312,7 @@ void until_told(const std::string& address, std::uint64_t third, std::vector<std
         }
         return false;
     };
-    while (!as_told()) std::this_thread::sleep_for(20ms);
+    while (!is_as_expected()) std::this_thread::sleep_for(20ms);
 }
 
 TEST_F(sharded_engine_groups_test, finds_a_joined_group_by_all_its_addresses) {
@@ -325,16 +325,16 @@ TEST_F(sharded_engine_groups_test, finds_a_joined_group_by_all_its_addresses) {
     open_accounts(here, 1);
     cluster::rebalance(options(address), {{third.place()}, {}});
     const std::uint64_t number = cluster::query_group(third.places(), 2000ms).group;
-    until_told(address, number, third.places());
+    until_reported(address, number, third.places());
     // The named member goes. Programs that name only the first two groups find the other members.
     third.at(0).end();
     const node late{options(address)};
     EXPECT_EQ(sum(late), at_first * static_cast<long>(accounts));
-    // Running programs tell the groups of a new member, and new programs are told of it.
+    // Running programs send the groups the address of a new member, and new programs learn it there.
     third.start_one(0);
     third.add();
     EXPECT_EQ(sum(here), at_first * static_cast<long>(accounts));
-    until_told(address, number, third.places());
+    until_reported(address, number, third.places());
     // A group that a program names may have other addresses by now.
     const std::string nowhere = "tutti://" + all.at(0).place() + ";" + all.at(1).place() + ";127.0.0.1:1";
     const node later{options(nowhere)};
@@ -435,8 +435,8 @@ TEST_F(sharded_engine_groups_test, rejects_what_several_groups_do_not_support) {
 int main(int argc, char** argv) {
     if (argc == 4 && std::string_view{argv[1]} == "moves") move_money(argv[2], std::strtoull(argv[3], nullptr, 10));
     if (argc == 4 && std::string_view{argv[1]} == "comes-to")
-        return come_to(argv[2], static_cast<fault>(std::atoi(argv[3])));
-    if (argc == 4 && std::string_view{argv[1]} == "evens-out") return even_out(argv[2], argv[3]);
+        return transfer_once(argv[2], static_cast<fault>(std::atoi(argv[3])));
+    if (argc == 4 && std::string_view{argv[1]} == "evens-out") return rebalance_groups(argv[2], argv[3]);
     ::testing::InitGoogleTest(&argc, argv);
     return RUN_ALL_TESTS();
 }

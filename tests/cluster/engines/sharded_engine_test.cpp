@@ -38,7 +38,7 @@ struct stores {
     std::size_t first = 0;  ///< the number of groups that the prefix began with; 0: all
 };
 
-/// Draws the same names in each run, so that each mark is in the same slot.
+/// Draws the same names in each run, so that each commit record is in the same slot.
 class numbered_names final : public backend::runtime_env {
 public:
     [[nodiscard]] std::string random_id() const override { return std::to_string(next_++); }
@@ -50,19 +50,19 @@ private:
 /// The engine of one program over these groups.
 struct program {
     explicit program(const stores& at, std::chrono::milliseconds patience = 20s,
-                     const backend::runtime_env& around = backend::runtime_env::real()) {
+                     const backend::runtime_env& env = backend::runtime_env::real()) {
         std::vector<std::unique_ptr<backend::group_engine>> groups;
         for (const auto& one : at.all) {
             groups.push_back(std::make_unique<local_group>(one));
-            parts.push_back(static_cast<local_group*>(groups.back().get()));
+            local_groups.push_back(static_cast<local_group*>(groups.back().get()));
         }
         backend::settings how;
         how.request_timeout = patience;
         const std::size_t first = at.first == 0 ? groups.size() : at.first;
-        engine = std::make_unique<backend::sharded_engine>(std::move(groups), first, how, around);
+        engine = std::make_unique<backend::sharded_engine>(std::move(groups), first, how, env);
         committer = std::make_unique<backend::exactly_once>(*engine, patience);
     }
-    /// Returns the n-th key of that part.
+    /// Returns the n-th key of that group.
     [[nodiscard]] key in(std::size_t part, unsigned n = 0) const {
         for (unsigned i = 0;; ++i) {
             const key k = "o" + std::to_string(i);
@@ -90,7 +90,7 @@ struct program {
         engine->commit(r);
         return r.status;
     }
-    std::vector<local_group*> parts;
+    std::vector<local_group*> local_groups;
     std::unique_ptr<backend::sharded_engine> engine;
     std::unique_ptr<backend::exactly_once> committer;
 };
@@ -119,10 +119,10 @@ TEST_F(sharded_engine_test, asks_a_single_group_once) {
     const program p{at_};
     const key a = p.in(1, 0), b = p.in(1, 1);
     ASSERT_EQ(p.put({a, b}, "1"), engine_status::good);
-    EXPECT_EQ(p.parts[1]->commits, 1u);
-    EXPECT_EQ(p.parts[0]->commits + p.parts[0]->gets + p.parts[0]->prepares + p.parts[1]->prepares, 0u);
+    EXPECT_EQ(p.local_groups[1]->commits, 1u);
+    EXPECT_EQ(p.local_groups[0]->commits + p.local_groups[0]->gets + p.local_groups[0]->prepares + p.local_groups[1]->prepares, 0u);
     // A block keeps the state in which it began, whatever other programs commit.
-    const unsigned before = p.parts[1]->gets;
+    const unsigned before = p.local_groups[1]->gets;
     backend::read_snapshot state;
     std::vector<record> found;
     ASSERT_EQ(p.engine->get(state, freshness::same, {}, {&a, 1}, found), engine_status::good);
@@ -132,7 +132,7 @@ TEST_F(sharded_engine_test, asks_a_single_group_once) {
     ASSERT_EQ(p.engine->get(state, freshness::same, {&held, 1}, {&b, 1}, found), engine_status::good);
     EXPECT_EQ(found[0].bytes, "1");
     EXPECT_TRUE(state.is_same_state_as(first));
-    EXPECT_EQ(p.parts[1]->gets, before + 2);
+    EXPECT_EQ(p.local_groups[1]->gets, before + 2);
     // An object of another group: all objects are read in a current state.
     const key c = p.in(0);
     ASSERT_EQ(p.engine->get(state, freshness::same, {&held, 1}, {&c, 1}, found), engine_status::good);
@@ -145,8 +145,8 @@ TEST_F(sharded_engine_test, commits_in_both_groups_or_in_none) {
     const program p{at_};
     const std::vector<key> both{p.in(0), p.in(1)};
     ASSERT_EQ(p.put(both, "1"), engine_status::good);
-    EXPECT_EQ(p.parts[0]->prepares, 1u);
-    EXPECT_EQ(p.parts[1]->prepares, 0u);
+    EXPECT_EQ(p.local_groups[0]->prepares, 1u);
+    EXPECT_EQ(p.local_groups[1]->prepares, 0u);
     for (const key& old : both) {
         std::vector<check> checks;
         for (const key& k : both) checks.push_back({k, k == old ? 0 : p.look(k).at});
@@ -172,11 +172,11 @@ TEST_F(sharded_engine_test, leaves_no_partial_commit_after_lost_replies) {
           std::tuple{loss::none, loss::none, true, engine_status::good}}) {
         const std::string bytes = std::to_string(++round), was = round == 1 ? "" : reads.look(both[0]).bytes;
         program p{at_};
-        p.parts[0]->lose_prepare = prepare;
-        p.parts[1]->lose_commit = decide;
-        p.parts[0]->lose_finish = finish;
+        p.local_groups[0]->lose_prepare = prepare;
+        p.local_groups[1]->lose_commit = decide;
+        p.local_groups[0]->lose_finish = finish;
         EXPECT_EQ(p.put(both, bytes), expected) << round;
-        for (local_group* const g : p.parts) {
+        for (local_group* const g : p.local_groups) {
             if (g->late) g->late();
         }
         for (const key& k : both)
@@ -187,17 +187,17 @@ TEST_F(sharded_engine_test, leaves_no_partial_commit_after_lost_replies) {
 
 TEST_F(sharded_engine_test, waits_for_a_silent_prepare_until_the_timeout) {
     const program p{at_, 60ms};
-    p.parts[0]->loses_all_prepares = true;
+    p.local_groups[0]->loses_all_prepares = true;
     const std::vector<key> both{p.in(0), p.in(1)};
     EXPECT_EQ(p.put(both, "1"), engine_status::unreachable);
-    EXPECT_GT(p.parts[0]->prepares, 1u);
+    EXPECT_GT(p.local_groups[0]->prepares, 1u);
     EXPECT_EQ(at_.all[0]->prepared(), 0u);
     for (const key& k : both) EXPECT_FALSE(program{at_}.look(k).exists);
 }
 
 /// Leaves a transaction of the program prepared and undecided in every group except the one of the last key.
 void leave_prepared(program& p, const std::vector<key>& keys) {
-    for (local_group* const g : p.parts) g->lose_commit = loss::before;
+    for (local_group* const g : p.local_groups) g->lose_commit = loss::before;
     EXPECT_EQ(p.put(keys, "left", false), engine_status::unknown);
 }
 
@@ -217,7 +217,7 @@ TEST_F(sharded_engine_test, holds_no_later_group_while_it_waits) {
     EXPECT_EQ(r.status, engine_status::conflict);
     EXPECT_EQ(at_.all[1]->prepared(), 0u);
     EXPECT_EQ(at_.all[0]->prepared(), 1u);
-    // In the usual order the transaction waits, and settles the prepared one.
+    // In the usual order the transaction waits, and resolves the prepared one.
     EXPECT_EQ(p.put({a, b}, "2"), engine_status::good);
     EXPECT_EQ(at_.all[0]->prepared(), 0u);
 }
@@ -227,23 +227,23 @@ TEST_F(sharded_engine_test, releases_prepared_groups_when_blocked) {
     program gone{at_};
     const key a = gone.in(0), b = gone.in(1), c = gone.in(2);
     ASSERT_EQ(gone.put({a, b, c}, "1"), engine_status::good);
-    EXPECT_EQ(gone.parts[0]->prepares + gone.parts[1]->prepares, 2u);
+    EXPECT_EQ(gone.local_groups[0]->prepares + gone.local_groups[1]->prepares, 2u);
     // A transaction in the first group is in the way, so a waiting transaction must not hold objects in the second.
-    for (local_group* const g : gone.parts) g->lose_commit = loss::before;
+    for (local_group* const g : gone.local_groups) g->lose_commit = loss::before;
     EXPECT_EQ(gone.put({a, c}, "left", false), engine_status::unknown);
     ASSERT_EQ(at_.all[0]->prepared(), 1u);
     const program p{at_};
-    p.parts[2]->hides_decisions = true;  // so the transaction keeps waiting
+    p.local_groups[2]->hides_decisions = true;  // so the transaction keeps waiting
     const std::vector<write> writes{{a, true, "2"}, {b, true, "2"}, {c, true, "2"}};
     backend::request r;
     r.writes = writes;
     std::thread waits{[&] { p.engine->commit(r); }};
-    while (p.parts[0]->prepares < 3) std::this_thread::yield();  // the transaction waits, in the order of the groups
-    EXPECT_EQ(p.parts[1]->prepares, 1u);
+    while (p.local_groups[0]->prepares < 3) std::this_thread::yield();  // the transaction waits, in the order of the groups
+    EXPECT_EQ(p.local_groups[1]->prepares, 1u);
     EXPECT_EQ(at_.all[1]->prepared(), 0u);
     // Another program's commit does not wait for it.
     EXPECT_EQ(program{at_}.put({b}, "3"), engine_status::good);
-    p.parts[2]->hides_decisions = false;
+    p.local_groups[2]->hides_decisions = false;
     waits.join();
     EXPECT_EQ(r.status, engine_status::good);
     EXPECT_EQ(p.look(b).bytes, "2");
@@ -261,7 +261,7 @@ TEST_F(sharded_engine_test, prefers_a_final_failure_among_several_replies) {
         ASSERT_EQ(gone.put({first, second, last}, "1"), engine_status::good);
         const key& in_the_way = meets == 0 ? first : second;
         const key& changed = meets == 0 ? second : first;
-        for (local_group* const g : gone.parts) g->lose_commit = loss::before;
+        for (local_group* const g : gone.local_groups) g->lose_commit = loss::before;
         EXPECT_EQ(gone.put({in_the_way, last}, "left", false), engine_status::unknown);
         const program p{at_};
         const std::vector<check> checks{{changed, 77}};
@@ -271,7 +271,7 @@ TEST_F(sharded_engine_test, prefers_a_final_failure_among_several_replies) {
         r.writes = writes;
         p.engine->commit(r);
         EXPECT_EQ(r.status, engine_status::conflict);
-        EXPECT_EQ(p.parts[0]->prepares, 1u) << "it is tried again; the one that meets another is " << meets;
+        EXPECT_EQ(p.local_groups[0]->prepares, 1u) << "it is tried again; the one that meets another is " << meets;
         EXPECT_EQ(at_.all[meets]->prepared(), 1u);
         EXPECT_EQ(at_.all[conflicts]->prepared(), 0u);
     }
@@ -287,9 +287,9 @@ TEST_F(sharded_engine_test, times_out_only_callers_with_a_short_timeout) {
     std::vector<record> found;
     EXPECT_EQ(hasty.engine->get(any, freshness::now, {}, {&a, 1}, found), engine_status::unreachable);
     // The program remembers since when it has seen the transaction.
-    engine_status said = engine_status::unreachable;
-    while (said == engine_status::unreachable) said = hasty.engine->get(any, freshness::now, {}, {&a, 1}, found);
-    EXPECT_EQ(said, engine_status::good);
+    engine_status result = engine_status::unreachable;
+    while (result == engine_status::unreachable) result = hasty.engine->get(any, freshness::now, {}, {&a, 1}, found);
+    EXPECT_EQ(result, engine_status::good);
     EXPECT_EQ(found[0].bytes, "1");
     EXPECT_EQ(at_.all[0]->prepared(), 0u);
 }
@@ -301,19 +301,19 @@ TEST_F(sharded_engine_test, rereads_everything_after_a_wait) {
     leave_prepared(gone, {b, other});
     ASSERT_EQ(at_.all[1]->prepared(), 1u);
     const program p{at_};
-    p.parts[0]->hides_decisions = true;
+    p.local_groups[0]->hides_decisions = true;
     std::vector<record> found;
-    engine_status said{};
+    engine_status result{};
     std::thread reads{[&] {
         backend::read_snapshot any;
         const std::vector<key> both{a, b};
-        said = p.engine->get(any, freshness::now, {}, both, found);
+        result = p.engine->get(any, freshness::now, {}, both, found);
     }};
-    while (p.parts[1]->gets == 0) std::this_thread::yield();
+    while (p.local_groups[1]->gets == 0) std::this_thread::yield();
     EXPECT_EQ(program{at_}.put({a}, "2"), engine_status::good);
-    p.parts[0]->hides_decisions = false;
+    p.local_groups[0]->hides_decisions = false;
     reads.join();
-    EXPECT_EQ(said, engine_status::good);
+    EXPECT_EQ(result, engine_status::good);
     EXPECT_EQ(found.at(0).bytes, "2");
     EXPECT_EQ(found.at(1).bytes, "1");
 }
@@ -348,8 +348,8 @@ TEST_F(sharded_engine_test, preserves_the_sum_under_concurrent_transfers) {
         last = moving == 0;
         backend::read_snapshot any;
         std::vector<record> found;
-        const engine_status said = p.engine->get(any, freshness::now, {}, keys, found);
-        if (said != engine_status::good) continue;
+        const engine_status result = p.engine->get(any, freshness::now, {}, keys, found);
+        if (result != engine_status::good) continue;
         long sum = 0;
         for (const record& r : found) sum += std::stol(r.bytes);
         ASSERT_EQ(sum, 100 * static_cast<long>(accounts));
@@ -363,11 +363,11 @@ TEST_F(sharded_engine_test, reports_writes_of_all_groups) {
     const auto feed = p.engine->open_key_feed();
     const std::vector<key> both{p.in(0), p.in(1)};
     ASSERT_EQ(p.put(both, "1"), engine_status::good);
-    std::vector<key> told;
-    const auto has = [&](const key& k) { return std::ranges::find(told, k) != told.end(); };
-    while (!has(both[0]) || !has(both[1])) ASSERT_TRUE(feed->next(told));
+    std::vector<key> reported;
+    const auto has = [&](const key& k) { return std::ranges::find(reported, k) != reported.end(); };
+    while (!has(both[0]) || !has(both[1])) ASSERT_TRUE(feed->next(reported));
     std::thread closes{[&] { feed->close(); }};
-    while (feed->next(told)) {}
+    while (feed->next(reported)) {}
     closes.join();
 }
 
@@ -392,9 +392,9 @@ TEST_F(sharded_engine_test, records_the_layout_of_the_first_program) {
     EXPECT_EQ(laid_out({b, a}), "5 3 ");
     for (const auto& others : {std::vector{a}, std::vector{b}, std::vector{a, c}, std::vector{c, b},
                                std::vector{a, b, c}, std::vector{c, b, a}}) {
-        const std::string said = laid_out(others);
-        EXPECT_NE(said.find("in other groups than those that are named"), std::string::npos) << said;
-        EXPECT_NE(said.find("5 3"), std::string::npos) << said;
+        const std::string result = laid_out(others);
+        EXPECT_NE(result.find("in other groups than the given ones"), std::string::npos) << result;
+        EXPECT_NE(result.find("5 3"), std::string::npos) << result;
     }
     EXPECT_NE(laid_out({a, a}).find("name it once"), std::string::npos);
     EXPECT_EQ(laid_out({a, b}), "5 3 ");
@@ -435,7 +435,7 @@ TEST_F(sharded_engine_test, parses_addresses_of_groups) {
 
 using moved = backend::slot_migrator::migration_result;
 
-/// Returns the slots of these keys, and of marks in the same part.
+/// Returns the slots of these keys, and of commit records in the same group.
 std::vector<std::uint32_t> slots_of(const program& p, const std::vector<key>& keys) {
     std::vector<std::uint32_t> all;
     for (const key& k : keys) all.push_back(p.engine->known_slots().slot_of(k));
@@ -445,19 +445,19 @@ std::vector<std::uint32_t> slots_of(const program& p, const std::vector<key>& ke
 }
 
 TEST_F(sharded_engine_test, keeps_versions_of_migrated_records) {
-    const program p{at_}, mover{at_};
+    const program p{at_}, migrating{at_};
     const std::vector<key> keys{p.in(0, 0), p.in(0, 1), p.in(1, 0)};
     ASSERT_EQ(p.put(keys, "1"), engine_status::good);
     const record before = p.look(keys[0]);
-    ASSERT_EQ(mover.engine->migrator().migrate(slots_of(p, {keys[0]}), 0, 1), moved::moved);
-    EXPECT_EQ(mover.engine->group_of(keys[0]), 1u);
+    ASSERT_EQ(migrating.engine->migrator().migrate(slots_of(p, {keys[0]}), 0, 1), moved::moved);
+    EXPECT_EQ(migrating.engine->group_of(keys[0]), 1u);
     EXPECT_EQ(p.engine->group_of(keys[0]), 0u);  // as far as this program knows
     const record after = p.look(keys[0]);
     EXPECT_EQ(p.engine->group_of(keys[0]), 1u);
     EXPECT_EQ(after.at, before.at);
     EXPECT_EQ(after.bytes, "1");
     // A read from before the move stays valid after it, also in a blind write, and the old group keeps nothing. The
-    // program draws its mark in the key's former part, in another slot that has not moved.
+    // program draws its commit record in the key's former group, in another slot that has not moved.
     const numbered_names names;
     const program late{at_, 20s, names};
     std::vector<check> checks{{keys[0], before.at}};
@@ -468,29 +468,29 @@ TEST_F(sharded_engine_test, keeps_versions_of_migrated_records) {
     EXPECT_EQ(at_.all[0]->records.statistics().objects,
               static_cast<std::size_t>(
                   std::ranges::count_if(keys, [&](const key& k) { return p.engine->group_of(k) == 0; })) +
-                  1 + 2);  // plus a mark and the records of two slots
+                  1 + 2);  // plus a commit record and the records of two slots
     // Moves the slot back.
-    ASSERT_EQ(mover.engine->migrator().migrate(slots_of(p, {keys[0]}), 1, 0), moved::moved);
+    ASSERT_EQ(migrating.engine->migrator().migrate(slots_of(p, {keys[0]}), 1, 0), moved::moved);
     EXPECT_EQ(p.look(keys[0]).bytes, "2");
     EXPECT_EQ(p.put({keys[0], keys[2]}, "3"), engine_status::good);
 }
 
-/// Returns true if a program whose mark is in a moved slot commits again.
-bool goes_on_with_its_mark(const stores& at) {
-    const program p{at}, mover{at};
+/// Returns true if a program whose commit record is in a moved slot commits again.
+bool goes_on_with_its_commit_record(const stores& at) {
+    const program p{at}, migrating{at};
     const key k = p.in(0);
     EXPECT_EQ(p.put({k}, "1"), engine_status::good);
     std::vector<std::uint32_t> slots;
-    for (std::uint32_t s = 0; s < mover.engine->known_slots().slots(); s += 2) slots.push_back(s);
-    EXPECT_EQ(mover.engine->migrator().migrate(slots, 0, 1), moved::moved);
-    EXPECT_TRUE(p.engine->refresh_slots());  // so that the program uses its existing mark
+    for (std::uint32_t s = 0; s < migrating.engine->known_slots().slots(); s += 2) slots.push_back(s);
+    EXPECT_EQ(migrating.engine->migrator().migrate(slots, 0, 1), moved::moved);
+    EXPECT_TRUE(p.engine->refresh_slots());  // so that the program uses its existing commit record
     return p.put({k}, "2") == engine_status::good;
 }
 
 TEST_F(sharded_engine_test, migrates_commit_records_with_their_slots) {
-    EXPECT_TRUE(goes_on_with_its_mark(at_));
+    EXPECT_TRUE(goes_on_with_its_commit_record(at_));
     backend::injected_fault = backend::fault::commit_records_left;
-    EXPECT_FALSE(goes_on_with_its_mark({}));
+    EXPECT_FALSE(goes_on_with_its_commit_record({}));
 }
 
 /// Groups that keep few erased records.
@@ -516,19 +516,20 @@ engine_status erase(const program& p, const key& k) {
     return p.committer->commit(checks, writes, at);
 }
 
-/// Whether a key is there that was erased after a mover had copied it and was killed. Its erased record was dropped.
+/// Returns true if a key exists that was erased after a migrator had copied it and was killed. Its erased record was
+/// dropped.
 bool comes_back_with_an_old_copy(const stores& at) {
-    const program p{at}, mover{at};
+    const program p{at}, migrating{at};
     const key k = p.in(0);
     EXPECT_EQ(p.put({k}, "1"), engine_status::good);
     const std::vector<std::uint32_t> slots = slots_of(p, {k});
     replica::log_entry_builder copy;
     copy.add_commit({}, std::vector<write>{{backend::slot_record::key_of(slots[0]), true, "arriving 11"}});
-    copy.add_adopt({}, std::vector<backend::change>{{k, p.look(k)}}, 0);
+    copy.add_import({}, std::vector<backend::change>{{k, p.look(k)}}, 0);
     EXPECT_EQ(at.all[1]->apply(std::move(copy)).status, engine_status::good);
     EXPECT_EQ(erase(p, k), engine_status::good);
     erase_others(*at.all[0]);
-    EXPECT_EQ(mover.engine->migrator().migrate(slots, 0, 1), moved::moved);
+    EXPECT_EQ(migrating.engine->migrator().migrate(slots, 0, 1), moved::moved);
     return p.look(k).exists;
 }
 
@@ -538,39 +539,39 @@ TEST_F(sharded_engine_test, does_not_restore_erased_records_from_old_copies) {
     EXPECT_TRUE(comes_back_with_an_old_copy(that_drop()));
 }
 
-/// Whether a commit happens that has read a key as absent before it was made, erased, dropped and moved.
+/// Returns true if a commit happens that has read a key as absent before it was made, erased, dropped and moved.
 bool misses_what_was_dropped(const stores& at) {
-    const program p{at}, mover{at};
+    const program p{at}, migrating{at};
     const key k = p.in(0);
     std::vector<check> checks{{k, p.look(k).at}};
     std::vector<write> writes{{k, true, "late"}};
     EXPECT_EQ(p.put({k}, "1"), engine_status::good);
     EXPECT_EQ(erase(p, k), engine_status::good);
     erase_others(*at.all[0]);
-    EXPECT_EQ(mover.engine->migrator().migrate(slots_of(p, {k}), 0, 1), moved::moved);
+    EXPECT_EQ(migrating.engine->migrator().migrate(slots_of(p, {k}), 0, 1), moved::moved);
     backend::version now = 0;
     return p.committer->commit(checks, writes, now) == engine_status::good;
 }
 
 TEST_F(sharded_engine_test, invalidates_absences_read_before_a_migration) {
     EXPECT_FALSE(misses_what_was_dropped(that_drop()));
-    replica::injected_fault = replica::fault::absence_not_adopted;
+    replica::injected_fault = replica::fault::absence_not_imported;
     EXPECT_TRUE(misses_what_was_dropped(that_drop()));
     replica::injected_fault = replica::fault::none;
-    // And what is read now is.
+    // An absence that is read now stays valid.
     const stores at = that_drop();
     EXPECT_FALSE(misses_what_was_dropped(at));
     const program p{at};
     EXPECT_EQ(p.put({p.in(0), p.in(1)}, "2"), engine_status::good);
 }
 
-/// Whether the group that gets a slot knows all that the other had dropped when the slot changed hands.
+/// Returns true if the new owner of a slot knows all records that the former owner had dropped at the switch.
 bool knows_what_was_dropped(const stores& at) {
-    const program p{at}, mover{at};
+    const program p{at}, migrating{at};
     const key k = p.in(0);
     EXPECT_EQ(p.put({k}, "1"), engine_status::good);
-    mover.parts[0]->before_prepare = [&] { erase_others(*at.all[0]); };
-    EXPECT_EQ(mover.engine->migrator().migrate(slots_of(p, {k}), 0, 1), moved::moved);
+    migrating.local_groups[0]->before_prepare = [&] { erase_others(*at.all[0]); };
+    EXPECT_EQ(migrating.engine->migrator().migrate(slots_of(p, {k}), 0, 1), moved::moved);
     EXPECT_EQ(p.look(k).bytes, "1");
     return at.all[1]->records.absence() >= at.all[0]->records.absence();
 }
@@ -583,20 +584,20 @@ TEST_F(sharded_engine_test, copies_dropped_records_before_it_switches_owners) {
 
 /// Whether a key is there whose copy came after the one of its erased record, which was dropped by then.
 bool comes_back_with_a_late_copy(const stores& at) {
-    const program p{at}, mover{at};
+    const program p{at}, migrating{at};
     const key k = p.in(0);
     EXPECT_EQ(p.put({k}, "1"), engine_status::good);
-    mover.parts[1]->lose_adopt = loss::late;
-    mover.parts[0]->before_changed = [&] {
+    migrating.local_groups[1]->lose_import = loss::late;
+    migrating.local_groups[0]->before_changed = [&] {
         replica::log_entry_builder e;
         e.add_commit({}, std::vector<write>{{k, false, {}}});
         EXPECT_EQ(at.all[0]->apply(std::move(e)).status, engine_status::good);
     };
-    mover.parts[0]->before_prepare = [&] {
+    migrating.local_groups[0]->before_prepare = [&] {
         erase_others(*at.all[1]);
-        mover.parts[1]->late();
+        migrating.local_groups[1]->late();
     };
-    EXPECT_EQ(mover.engine->migrator().migrate(slots_of(p, {k}), 0, 1), moved::moved);
+    EXPECT_EQ(migrating.engine->migrator().migrate(slots_of(p, {k}), 0, 1), moved::moved);
     return p.look(k).exists;
 }
 
@@ -623,15 +624,15 @@ TEST_F(sharded_engine_test, serves_programs_while_erased_records_are_dropped) {
 }
 
 TEST_F(sharded_engine_test, shows_no_later_state_after_a_roll_back) {
-    const program p{at_}, mover{at_};
+    const program p{at_}, migrating{at_};
     const key stays = p.in(1), comes = p.in(0);
     ASSERT_EQ(p.put({stays, comes}, "1"), engine_status::good);
     backend::read_snapshot state;
     std::vector<record> found;
     ASSERT_EQ(p.engine->get(state, freshness::same, {}, {&stays, 1}, found), engine_status::good);
     const check held{stays, found[0].at};
-    ASSERT_EQ(mover.put({stays, comes}, "2"), engine_status::good);
-    ASSERT_EQ(mover.engine->migrator().migrate(slots_of(p, {comes}), 0, 1), moved::moved);
+    ASSERT_EQ(migrating.put({stays, comes}, "2"), engine_status::good);
+    ASSERT_EQ(migrating.engine->migrator().migrate(slots_of(p, {comes}), 0, 1), moved::moved);
     EXPECT_EQ(p.look(comes).bytes, "2");  // it knows the object's place
     EXPECT_EQ(p.engine->get(state, freshness::same, {&held, 1}, {&comes, 1}, found), engine_status::conflict);
 }
@@ -649,7 +650,7 @@ TEST_F(sharded_engine_test, unblocks_slots_of_a_lost_migrator) {
     EXPECT_EQ(p.put({k}, "2"), engine_status::good);
     EXPECT_GE(std::chrono::steady_clock::now() - begun, backend::prepared_resolver::grace);
     EXPECT_EQ(p.look(k).bytes, "2");
-    // A mover opens the slot again in the same way.
+    // A migrator ends the write block in the same way.
     replica::log_entry_builder again;
     again.add_commit({}, std::vector<write>{{of_slot, true, "closed 12"}});
     ASSERT_EQ(at_.all[0]->apply(std::move(again)).status, engine_status::good);
@@ -660,36 +661,36 @@ TEST_F(sharded_engine_test, unblocks_slots_of_a_lost_migrator) {
 TEST_F(sharded_engine_test, migrates_slots_to_an_empty_group_and_back) {
     at_.all.push_back(std::make_shared<local_store>(13));
     at_.first = 2;
-    const program p{at_}, mover{at_};
+    const program p{at_}, migrating{at_};
     const key k = p.in(0);
     EXPECT_EQ(p.engine->known_slots().slots(), 256u);
     ASSERT_EQ(p.put({k}, "1"), engine_status::good);
-    ASSERT_EQ(mover.engine->migrator().migrate(slots_of(p, {k}), 0, 2), moved::moved);
+    ASSERT_EQ(migrating.engine->migrator().migrate(slots_of(p, {k}), 0, 2), moved::moved);
     EXPECT_EQ(p.put({k}, "2"), engine_status::good);
     EXPECT_EQ(p.engine->group_of(k), 2u);
-    ASSERT_EQ(mover.engine->migrator().migrate(slots_of(p, {k}), 2, 1), moved::moved);
+    ASSERT_EQ(migrating.engine->migrator().migrate(slots_of(p, {k}), 2, 1), moved::moved);
     EXPECT_EQ(program{at_}.look(k).bytes, "2");
-    EXPECT_EQ(mover.engine->migrator().migrate(slots_of(p, {k}), 2, 1), moved::superseded);
+    EXPECT_EQ(migrating.engine->migrator().migrate(slots_of(p, {k}), 2, 1), moved::superseded);
 }
 
 TEST_F(sharded_engine_test, waits_for_transactions_prepared_in_a_slot) {
-    const program p{at_}, mover{at_};
+    const program p{at_}, migrating{at_};
     const std::vector<key> both{p.in(0), p.in(1)};
     ASSERT_EQ(p.put(both, "1"), engine_status::good);
-    // This transaction has prepared, and is decided after the mover has met it: the mover asks to close the slot and
-    // must wait.
+    // This transaction has prepared, and is decided after it has blocked the migrator: the migrator asks for the write
+    // block and must wait.
     const key of_slot = backend::slot_record::key_of(p.engine->known_slots().slot_of(both[0]));
     replica::log_entry_builder e;
     e.add_prepare({"t", 12}, std::vector<check>{{both[0], p.look(both[0]).at}, {of_slot, 0}},
                   std::vector<write>{{both[0], true, "2"}});
     ASSERT_EQ(at_.all[0]->apply(std::move(e)).status, engine_status::good);
     std::thread decides{[&] {
-        while (mover.parts[0]->commits == 0) std::this_thread::yield();
+        while (migrating.local_groups[0]->commits == 0) std::this_thread::yield();
         replica::log_entry_builder decision;
         decision.add_commit(std::vector<check>{{"tt", 0}}, std::vector<write>{{"tt", true, "done 11"}});
         EXPECT_EQ(at_.all[1]->apply(std::move(decision)).status, engine_status::good);
     }};
-    EXPECT_EQ(mover.engine->migrator().migrate(slots_of(p, {both[0]}), 0, 1), moved::moved);
+    EXPECT_EQ(migrating.engine->migrator().migrate(slots_of(p, {both[0]}), 0, 1), moved::moved);
     decides.join();
     EXPECT_EQ(p.look(both[0]).bytes, "2");
     EXPECT_EQ(at_.all[0]->prepared(), 0u);
@@ -697,16 +698,16 @@ TEST_F(sharded_engine_test, waits_for_transactions_prepared_in_a_slot) {
 
 /// Returns true if a feed that was opened before a slot moved ends with the move.
 bool ends_with_a_move(stores& at) {
-    const program p{at}, mover{at};
+    const program p{at}, migrating{at};
     const key k = p.in(0);
     EXPECT_EQ(p.put({k}, "1"), engine_status::good);
-    const auto told = p.engine->open_key_feed();
-    EXPECT_EQ(mover.engine->migrator().migrate(slots_of(p, {k}), 0, 1), moved::moved);
+    const auto feed = p.engine->open_key_feed();
+    EXPECT_EQ(migrating.engine->migrator().migrate(slots_of(p, {k}), 0, 1), moved::moved);
     const key other = p.in(1);
-    EXPECT_EQ(mover.put({other}, "1"), engine_status::good);
+    EXPECT_EQ(migrating.put({other}, "1"), engine_status::good);
     std::vector<key> keys;
     bool more = true;
-    while (more && std::ranges::find(keys, other) == keys.end()) more = told->next(keys);
+    while (more && std::ranges::find(keys, other) == keys.end()) more = feed->next(keys);
     return !more;
 }
 
@@ -718,7 +719,7 @@ TEST_F(sharded_engine_test, breaks_feeds_when_a_slot_moves) {
 }
 
 TEST_F(sharded_engine_test, serves_threads_while_slots_migrate) {
-    const program p{at_}, mover{at_};
+    const program p{at_}, migrating{at_};
     constexpr unsigned objects = 12, threads = 4;
     std::vector<key> keys;
     for (unsigned i = 0; i < objects; ++i) keys.push_back("o" + std::to_string(i));
@@ -743,10 +744,10 @@ TEST_F(sharded_engine_test, serves_threads_while_slots_migrate) {
         const std::size_t from = round % 2;
         std::vector<key> its;
         for (const key& k : keys) {
-            if (mover.engine->group_of(k) == from) its.push_back(k);
+            if (migrating.engine->group_of(k) == from) its.push_back(k);
         }
         if (!its.empty()) {
-            EXPECT_EQ(mover.engine->migrator().migrate(slots_of(p, its), from, 1 - from), moved::moved);
+            EXPECT_EQ(migrating.engine->migrator().migrate(slots_of(p, its), from, 1 - from), moved::moved);
         }
         for (const long until = added + 50; added < until;) std::this_thread::yield();
     }

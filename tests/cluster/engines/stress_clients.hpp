@@ -75,7 +75,7 @@ public:
             if (!chained.contains(tag)) return "a block that was acknowledged is lost";
         }
         for (const std::uint64_t tag : failed_) {
-            if (chained.contains(tag)) return "a block that was said to have had no effect has had one";
+            if (chained.contains(tag)) return "a block that was reported without effect has had one";
         }
         for (const std::uint64_t tag : restarted_) {
             if (chained.contains(tag)) return "a block that was run again had had an effect";

@@ -53,7 +53,7 @@ std::string absent_twice_differs(const under_test& e) {
         engine->commit(r);
         return r.status;
     };
-    if (look().exists || look().at != 0) return "what nobody wrote exists";
+    if (look().exists || look().at != 0) return "a record exists that was never written";
     if (set(0, true) != backend::engine_status::good) return "it cannot be made";
     if (set(0, true) != backend::engine_status::conflict) return "it is made twice";
     if (set(look().at, false) != backend::engine_status::good || look().exists) return "it cannot be erased";
@@ -90,7 +90,7 @@ std::string too_large_is_refused(const under_test& e) {
         });
     }
     if (!wrong.empty()) return wrong;
-    if (atomically([&](tx& t) { return small.find(t) != nullptr; })) return "a part of what was refused is written";
+    if (atomically([&](tx& t) { return small.find(t) != nullptr; })) return "a part of a refused commit is written";
     return {};
 }
 

@@ -1,4 +1,4 @@
-// Requirements for every engine, as functions that return an error or an empty string. The same functions judge real
+// Requirements for every engine, as functions that return an error or an empty string. The same functions check real
 // servers and, with an injected fault, the embedded engine.
 //
 // suite_isolation.cpp: conflicting blocks; suite_answers.cpp: lost answers; suite_waiting.cpp: retry and irrevocable
@@ -43,8 +43,8 @@ struct under_test {
 /// Answers are lost before the commit, after the commit, or with a commit that takes effect late. No commit happens
 /// twice or gets lost.
 [[nodiscard]] std::string lost_answers_are_found_out(const under_test& e, std::size_t rounds);
-/// The marks of commits are removed with their program, unless a late commit may still take effect.
-[[nodiscard]] std::string marks_are_forgotten(const under_test& e);
+/// The commit records are removed with their program, unless a late commit may still take effect.
+[[nodiscard]] std::string commit_records_are_forgotten(const under_test& e);
 /// Irrevocable blocks beside others that write the same objects: each runs once, and none is lost.
 [[nodiscard]] std::string irrevocable_blocks_run_once(const under_test& e, std::size_t rounds);
 /// A too large commit is refused with the engine's name, and nothing of it is written.

@@ -1,4 +1,4 @@
-// Commits whose answers are lost, and the marks that help to find out about them.
+// Commits whose answers are lost, and the commit records that tell their results.
 #include "cluster/engines/suite.hpp"
 
 #include <stdexcept>
@@ -18,7 +18,7 @@ class forgetful final : public wrapped {
 public:
     forgetful(std::unique_ptr<engine> of, std::uint64_t seed) : wrapped{std::move(of)}, dice_{seed} {}
     void commit(backend::request& r) override {
-        // A late commit arrives before the one that voids it, or long after its owner was told that it never happens.
+        // A late commit arrives before the one that aborts it, or long after its owner learned that it never happens.
         if (dice_.one_in(2)) deliver();
         const std::uint64_t what = dice_.below(6);
         if (what == 1) {
@@ -48,7 +48,7 @@ private:
     std::vector<kept> late_;
 };
 
-/// Records which marks were written, and loses an answer if told to.
+/// Notes which commit records were written, and loses an answer on demand.
 class noting final : public wrapped {
 public:
     using wrapped::wrapped;
@@ -87,9 +87,10 @@ std::string lost_answers_are_found_out(const under_test& e, std::size_t rounds) 
             std::vector<backend::write> writes{
                 {one, true, std::to_string((now.bytes.empty() ? 0 : std::stoull(now.bytes)) + 1)}};
             backend::version at = 0;
-            const backend::engine_status said = committer.commit(checks, writes, at);
-            if (said == backend::engine_status::unknown) return "an outcome stays unknown, although the engine answers";
-            if (said == backend::engine_status::good) break;
+            const backend::engine_status result = committer.commit(checks, writes, at);
+            if (result == backend::engine_status::unknown)
+                return "an outcome stays unknown, although the engine answers";
+            if (result == backend::engine_status::good) break;
         }
         ++acknowledged;
         // Checks after each commit, so that one extra and one missing increment do not cancel out.
@@ -99,10 +100,10 @@ std::string lost_answers_are_found_out(const under_test& e, std::size_t rounds) 
     return {};
 }
 
-std::string marks_are_forgotten(const under_test& e) {
+std::string commit_records_are_forgotten(const under_test& e) {
     const engine_options how = e.options();
     noting engine{backend::open_engine(how.address, {how.prefix, how.request_timeout})};
-    // Returns true if the mark does not exist after its owner is gone.
+    // Returns true if the commit record does not exist after its owner is gone.
     const auto is_forgotten = [&](bool lost) {
         {
             backend::exactly_once committer{engine, how.request_timeout};
@@ -119,8 +120,9 @@ std::string marks_are_forgotten(const under_test& e) {
             throw std::runtime_error{"it cannot be read"};
         return found.front().at == 0;
     };
-    if (!is_forgotten(false)) return "a mark of a program that has ended is still there";
-    if (is_forgotten(true)) return "a mark is gone that a late commit would take for one that was never written";
+    if (!is_forgotten(false)) return "a commit record of a program that has ended is still there";
+    if (is_forgotten(true))
+        return "a commit record is gone that a late commit would take for one that was never written";
     return {};
 }
 

@@ -71,7 +71,7 @@ std::string retry_wakes(const under_test& e, std::chrono::seconds limit) {
     backend::injected_fault = backend::fault::none;  // so that the thread ends
     atomically([&](tx& t) { bell_there.write(t).tag = 2; });
     sleeper.join();
-    return "a block sleeps on, although what it read has changed";
+    return "a block continues to sleep, although one of its reads has changed";
 }
 
 std::string irrevocable_blocks_run_once(const under_test& e, std::size_t rounds) {

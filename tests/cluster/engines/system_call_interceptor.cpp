@@ -150,8 +150,8 @@ void system_call_interceptor::handover::submit() const noexcept {
         room.head = {CMSG_LEN(sizeof listener), SOL_SOCKET, SCM_RIGHTS};
         std::memcpy(CMSG_DATA(&room.head), &listener, sizeof listener);
     }
-    const bool told = ::sendmsg(child_, &all, MSG_NOSIGNAL) == 1;
-    if (!told || listener < 0 || ::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) != 0) ::_exit(126);
+    const bool sent = ::sendmsg(child_, &all, MSG_NOSIGNAL) == 1;
+    if (!sent || listener < 0 || ::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) != 0) ::_exit(126);
     ::close(listener);
 }
 
@@ -185,7 +185,7 @@ void system_call_interceptor::adopt(handover& by, pid_t child) {
     int how = 0;
     while (::waitpid(child, &how, 0) == child && WIFSTOPPED(how) && WSTOPSIG(how) != SIGTRAP)
         ::ptrace(PTRACE_CONT, child, nullptr, WSTOPSIG(how));
-    if (!WIFSTOPPED(how)) throw std::runtime_error{"a program under a meddler cannot be started"};
+    if (!WIFSTOPPED(how)) throw std::runtime_error{"a program with intercepted system calls cannot be started"};
     hide_vdso(child);
     ::ptrace(PTRACE_DETACH, child, nullptr, nullptr);
 }
@@ -213,8 +213,8 @@ void system_call_interceptor::answer_all() {
 void system_call_interceptor::answer(int listener) {
     seccomp_notif asked{};
     if (::ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &asked) != 0) return;  // the caller is gone
-    seccomp_notif_resp said{};
-    said.id = asked.id;
+    seccomp_notif_resp result{};
+    result.id = asked.id;
     const auto pid = static_cast<pid_t>(asked.pid);
     const auto& given = asked.data.args;
     timespec now{};
@@ -238,7 +238,7 @@ void system_call_interceptor::answer(int listener) {
         case SYS_time:
             look(CLOCK_REALTIME);
             sound = put(pid, given[0], now.tv_sec);
-            said.val = now.tv_sec;
+            result.val = now.tv_sec;
             break;
 #endif
         default: {  // a disk call
@@ -246,11 +246,11 @@ void system_call_interceptor::answer(int listener) {
             if (disk_.load() != 0) delayed_.fetch_add(1);
             while (std::chrono::steady_clock::now() < begun + std::chrono::milliseconds{disk_.load()} && !over_.load())
                 std::this_thread::sleep_for(std::chrono::milliseconds{1});
-            said.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
+            result.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
         }
     }
-    if (!sound) said.error = -EFAULT;
-    ::ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &said);  // fails if the caller was killed meanwhile
+    if (!sound) result.error = -EFAULT;
+    ::ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &result);  // fails if the caller was killed meanwhile
 }
 
 }  // namespace tutti::cluster::testing

@@ -3,8 +3,8 @@
 //
 // The process and its children hand some of their system calls to a thread here (seccomp_unotify(2)). That thread lets
 // them continue late, or answers in place of the kernel. Programs usually read a clock from a page of the kernel
-// (vdso(7)). The meddler removes the address of that page from the program's start data, so the program has to make a
-// system call.
+// (vdso(7)). The interceptor removes the address of that page from the program's start data, so the program has to make
+// a system call.
 //
 // Thread safety: any thread may call the setters; one thread at a time starts a process.
 #pragma once
@@ -31,13 +31,13 @@ public:
 
     /// Delays fsync(2) and similar calls by `by` from now on, one after another.
     void delay_disk(std::chrono::milliseconds by) noexcept { disk_.store(by.count()); }
-    /// Sets the wall clock's offset from the machine's clock from now on.
+    /// Sets the wall clock's offset from the system's clock from now on.
     void set_clock(std::chrono::seconds off) noexcept { clock_.store(off.count()); }
     /// Return the number of delayed calls, and the number of clock calls that were answered.
     [[nodiscard]] std::uint64_t delayed() const noexcept { return delayed_.load(); }
     [[nodiscard]] std::uint64_t clock_calls() const noexcept { return clock_calls_.load(); }
 
-    /// The handshake that puts a process under the meddler. The child calls `submit` last before it executes its
+    /// The handshake that puts a process under the interceptor. The child calls `submit` last before it executes its
     /// program, and then the parent calls `adopt`. `submit` is safe between fork and exec, and does not return if it
     /// fails.
     class handover {

@@ -213,9 +213,9 @@ TEST_F(tpcc_fault_injection_test, detects_a_number_drawn_in_another_block) {
     EXPECT_EQ(violated(db, moment::after_run), conditions{3});
 }
 TEST_F(tpcc_fault_injection_test, detects_a_number_that_another_block_read) {
-    std::string said;
-    for (int i = 0; i < 20 && said.empty(); ++i) said = when_two_meet(fault::number_unread);  // chance decides
-    EXPECT_NE(said, "") << "two orders had one number, and nobody was told";
+    std::string result;
+    for (int i = 0; i < 20 && result.empty(); ++i) result = when_two_meet(fault::number_unread);  // chance decides
+    EXPECT_NE(result, "") << "two orders had one number, and no client noticed";
     EXPECT_EQ(when_two_meet(fault::none), "");
 }
 TEST_F(tpcc_fault_injection_test, detects_a_new_order_kept_after_delivery) {
@@ -248,10 +248,10 @@ TEST_F(tpcc_over_objects, runs_in_several_processes) {
                 log};
     const bool well = run.wait();
     std::ifstream file{log};
-    const std::string said{std::istreambuf_iterator<char>{file}, {}};
-    EXPECT_TRUE(well) << said;
-    EXPECT_NE(said.find("the invariant holds"), std::string::npos) << said;
-    std::printf("%s", said.c_str());
+    const std::string result{std::istreambuf_iterator<char>{file}, {}};
+    EXPECT_TRUE(well) << result;
+    EXPECT_NE(result.find("the invariant holds"), std::string::npos) << result;
+    std::printf("%s", result.c_str());
     ::unlink(log.c_str());
 }
 

@@ -1,7 +1,7 @@
 // The Atomic class: the list of figure 3.4, and actions after a block commits or aborts.
 #include "cluster/hyflow/account.hpp"
-#include "cluster/hyflow/crew.hpp"
 #include "cluster/hyflow/list_node.hpp"
+#include "cluster/hyflow/threads.hpp"
 
 namespace hyflow_test {
 namespace {
@@ -92,7 +92,7 @@ TEST(hyflow_atomic, runs_the_list_of_three_nodes) {
 }
 
 // Catches an Atomic block that commits apart from the block around it.
-TEST(hyflow_atomic, is_part_of_the_block_around_it) {
+TEST(hyflow_atomic, is_part_of_the_enclosing_block) {
     tutti::cluster::node alone;
     const thread_on here{alone};
     make_list();
@@ -155,7 +155,7 @@ protected:
 };
 
 // Catches an inner commit that other nodes do not see, a missing undo, and an onCommit that runs for a failed block.
-TEST_F(hyflow_open, commits_at_once_and_is_taken_back_where_the_block_around_it_fails) {
+TEST_F(hyflow_open, commits_immediately_and_is_undone_on_failure) {
     const auto fails = [&] {
         HYFLOW_ATOMIC_START {
             pay_openly("a", 5, receipt);
@@ -170,8 +170,8 @@ TEST_F(hyflow_open, commits_at_once_and_is_taken_back_where_the_block_around_it_
     EXPECT_EQ(balance("receipts"), 0);
 }
 
-// Catches an onCommit that runs as part of the block: the block then conflicts over objects that only onCommit touches.
-TEST_F(hyflow_open, is_followed_by_onCommit_once_the_block_around_it_has_committed) {
+// Catches an onCommit that runs as part of the block: the block then conflicts over objects that only onCommit uses.
+TEST_F(hyflow_open, calls_onCommit_after_the_outer_commit) {
     int runs = 0;
     HYFLOW_ATOMIC_START {
         ++runs;
@@ -195,7 +195,7 @@ TEST_F(hyflow_open, is_followed_by_onCommit_once_the_block_around_it_has_committ
 }
 
 // Catches a missing undo when the block runs again, which counts its payment twice.
-TEST_F(hyflow_open, is_taken_back_and_repeated_where_the_block_around_it_meets_a_conflict) {
+TEST_F(hyflow_open, is_undone_and_repeated_on_conflict) {
     int runs = 0;
     HYFLOW_ATOMIC_START {
         BankAccount::deposit("b", 1, __context__);
@@ -210,7 +210,7 @@ TEST_F(hyflow_open, is_taken_back_and_repeated_where_the_block_around_it_meets_a
     EXPECT_EQ(balance("receipts"), 5);
 }
 
-TEST_F(hyflow_open, needs_copies_a_function_and_no_checkpoints) {
+TEST_F(hyflow_open, requires_copies_and_forbids_checkpoints) {
     using tutti::usage_error;
     Atomic none;
     EXPECT_THROW(none.execute(NULL, NULL, NULL), usage_error);

@@ -1,6 +1,6 @@
 // The bank of figure 3.3: a checkpoint between the two halves of a transfer.
 #include "cluster/hyflow/account.hpp"
-#include "cluster/hyflow/crew.hpp"
+#include "cluster/hyflow/threads.hpp"
 #include "support/effort.hpp"
 #include "support/random.hpp"
 #include "support/watchdog.hpp"
@@ -41,8 +41,8 @@ halves transfer(const std::string& account1, const std::string& account2, long m
 
 constexpr auto nothing = [] {};
 
-// Catches a conflict after the checkpoint that rewinds further back, and a rewind that loses the withdrawal.
-TEST(hyflow_bank, repeats_the_deposit_alone_where_only_its_account_has_changed) {
+// Catches a conflict after the checkpoint that rolls back further, and a roll-back that loses the withdrawal.
+TEST(hyflow_bank, repeats_only_the_deposit_if_its_account_changed) {
     for (const placement where : {placement::home, placement::writer}) {
         const auto nodes = tutti::cluster::testing::start_nodes(2, where);
         const thread_on here{*nodes[0]};
@@ -59,8 +59,8 @@ TEST(hyflow_bank, repeats_the_deposit_alone_where_only_its_account_has_changed) 
     }
 }
 
-// Catches a rewind to a checkpoint although the reads before the checkpoint are stale.
-TEST(hyflow_bank, repeats_both_where_the_account_before_the_checkpoint_has_changed) {
+// Catches a roll-back to a checkpoint although the reads before the checkpoint are stale.
+TEST(hyflow_bank, repeats_both_if_the_first_account_changed) {
     const auto nodes = tutti::cluster::testing::start_nodes(2, placement::home);
     const thread_on here{*nodes[0]};
     open_account("from", 100);
@@ -75,7 +75,7 @@ TEST(hyflow_bank, repeats_both_where_the_account_before_the_checkpoint_has_chang
     EXPECT_EQ(balance("to"), 130);
 }
 
-TEST(hyflow_bank, begins_anew_before_the_first_checkpoint) {
+TEST(hyflow_bank, restarts_before_the_first_checkpoint) {
     const auto nodes = tutti::cluster::testing::start_nodes(2, placement::home);
     const thread_on here{*nodes[0]};
     open_account("from", 100);
@@ -91,7 +91,7 @@ TEST(hyflow_bank, begins_anew_before_the_first_checkpoint) {
     EXPECT_EQ(balance("from") + balance("to"), 1200);
 }
 
-// Catches money that a rewind creates or loses, between nodes that all rewind.
+// Catches money that a roll-back creates or loses, between nodes that all roll back.
 TEST(hyflow_bank, keeps_its_money_under_checkpoints) {
     tutti::support::watchdog guard{"keeps_its_money_under_checkpoints"};
     for (const placement where : {placement::home, placement::writer}) {

@@ -1,8 +1,8 @@
-// The checkpoint at which a block with several checkpoints goes on, and the values of its variables there.
+// The checkpoint at which a block with several checkpoints continues, and the values of its variables there.
 #include <vector>
 
 #include "cluster/hyflow/account.hpp"
-#include "cluster/hyflow/crew.hpp"
+#include "cluster/hyflow/threads.hpp"
 
 namespace hyflow_test {
 namespace {
@@ -40,8 +40,8 @@ std::vector<int> pay_all(int count, tutti::cluster::node& other, int last, const
     return rounds;
 }
 
-// Catches a rewind to a checkpoint that is too late or too early, and a variable that is not restored.
-TEST_F(hyflow_checkpoints, are_gone_back_to_up_to_the_first_object_that_has_changed) {
+// Catches a roll-back to a checkpoint that is too late or too early, and a variable that is not restored.
+TEST_F(hyflow_checkpoints, roll_back_to_the_first_changed_object) {
     const std::vector<std::vector<int>> right{{0, 1, 2, 3, 0, 1, 2, 3}, {0, 1, 2, 3, 1, 2, 3}, {0, 1, 2, 3, 2, 3}};
     for (int changed = 0; changed < 3; ++changed) {
         EXPECT_EQ(pay_all(4, *nodes[1], 3, name(changed)), right[static_cast<std::size_t>(changed)]);
@@ -49,9 +49,9 @@ TEST_F(hyflow_checkpoints, are_gone_back_to_up_to_the_first_object_that_has_chan
     for (int i = 0; i < 4; ++i) EXPECT_EQ(balance(name(i)), i < 3 ? 13 : 3);
 }
 
-// Catches a rewind after which the next checkpoint forgets earlier writes. Catches a checkpoint whose saved values
+// Catches a roll-back after which the next checkpoint forgets earlier writes. Catches a checkpoint whose saved values
 // change with the block's variables.
-TEST_F(hyflow_checkpoints, are_gone_back_to_again_and_again) {
+TEST_F(hyflow_checkpoints, roll_back_repeatedly) {
     int first = 0, second = 0, third = 0;
     HYFLOW_ATOMIC_START {
         HYFLOW_CHECKPOINT_INIT;
@@ -80,7 +80,7 @@ TEST_F(hyflow_checkpoints, are_gone_back_to_again_and_again) {
 }
 
 // Catches a record of an object that stays although the block was restarted before the object was open.
-TEST_F(hyflow_checkpoints, hold_where_opening_an_object_finds_the_conflict) {
+TEST_F(hyflow_checkpoints, roll_back_if_opening_finds_the_conflict) {
     int before = 0, after = 0;
     HYFLOW_ATOMIC_START {
         HYFLOW_CHECKPOINT_INIT;
@@ -105,7 +105,7 @@ TEST_F(hyflow_checkpoints, hold_where_opening_an_object_finds_the_conflict) {
 }
 
 // A checkpoint follows the last round, so only the commit runs again, with everything that was written.
-TEST_F(hyflow_checkpoints, at_the_end_of_a_block_repeat_nothing) {
+TEST_F(hyflow_checkpoints, repeat_nothing_at_the_end_of_a_block) {
     int runs = 0;
     bool met = false;
     HYFLOW_ATOMIC_START {
@@ -122,8 +122,8 @@ TEST_F(hyflow_checkpoints, at_the_end_of_a_block_repeat_nothing) {
     EXPECT_EQ(balance(name(1)), 10);
 }
 
-// Catches a rewind that restores only writes, and a rewind after which the block publishes or deletes twice.
-TEST_F(hyflow_checkpoints, keep_what_was_published_and_deleted_before_them) {
+// Catches a roll-back that restores only writes, and a roll-back after which the block publishes or deletes twice.
+TEST_F(hyflow_checkpoints, keep_earlier_publications_and_deletions) {
     int before = 0, after = 0;
     HYFLOW_ATOMIC_START {
         HYFLOW_CHECKPOINT_INIT;
@@ -149,7 +149,7 @@ TEST_F(hyflow_checkpoints, keep_what_was_published_and_deleted_before_them) {
 }
 
 // Catches a checkpoint that ignores objects of nested blocks. The block would go on with a stale object.
-TEST_F(hyflow_checkpoints, know_what_nested_blocks_have_touched) {
+TEST_F(hyflow_checkpoints, cover_objects_of_nested_blocks) {
     int before = 0, after = 0;
     long seen = 0;
     HYFLOW_ATOMIC_START {
@@ -193,7 +193,7 @@ int read_again(const std::string& id, const std::string& marker, tutti::cluster:
 
 // ABA: a nested block reads 0, is rolled back, runs again and reads 10. At the end of the attempt the value is 0 again.
 // Catches a checkpoint that validates against the first run's read.
-TEST_F(hyflow_checkpoints, do_not_depend_on_what_a_nested_block_found_that_ran_again) {
+TEST_F(hyflow_checkpoints, ignore_reads_of_repeated_nested_blocks) {
     int before = 0, after = 0, reads = 0, first_reads = 0;
     long seen = 0;
     HYFLOW_ATOMIC_START {
@@ -218,7 +218,7 @@ TEST_F(hyflow_checkpoints, do_not_depend_on_what_a_nested_block_found_that_ran_a
 
 // The reverse case: the value that the nested block's last run has read is still current. Catches a checkpoint that is
 // dropped because of the first run's read.
-TEST_F(hyflow_checkpoints, hold_where_a_nested_block_ran_again_before_them) {
+TEST_F(hyflow_checkpoints, roll_back_after_a_repeated_nested_block) {
     int before = 0, after = 0, reads = 0;
     long seen = 0;
     HYFLOW_ATOMIC_START {
@@ -252,9 +252,9 @@ void pay_and_read_again(const std::string& paid, const std::string& id, const st
     HYFLOW_ATOMIC_END;
 }
 
-// A nested block rewinds to a checkpoint of its own. Catches an outer block that forgets the objects before that
+// A nested block rolls back to a checkpoint of its own. Catches an outer block that forgets the objects before that
 // checkpoint, read or written, together with those after it.
-TEST_F(hyflow_checkpoints, know_what_a_nested_block_keeps_that_goes_on_at_its_own) {
+TEST_F(hyflow_checkpoints, keep_objects_of_a_resumed_nested_block) {
     int before = 0, nested_before = 0, nested_after = 0, after = 0;
     HYFLOW_ATOMIC_START {
         HYFLOW_CHECKPOINT_INIT;
@@ -284,7 +284,7 @@ void pay_in_and_fail(const std::string& id) {
 }
 
 // Catches a block that repeats the writes of a nested block although they were rolled back.
-TEST_F(hyflow_checkpoints, do_not_keep_what_a_nested_block_has_taken_back) {
+TEST_F(hyflow_checkpoints, drop_objects_undone_by_a_nested_block) {
     int after = 0;
     HYFLOW_ATOMIC_START {
         HYFLOW_CHECKPOINT_INIT;
@@ -300,7 +300,7 @@ TEST_F(hyflow_checkpoints, do_not_keep_what_a_nested_block_has_taken_back) {
     EXPECT_EQ(balance(name(1)), 11);
 }
 
-TEST_F(hyflow_checkpoints, that_could_not_be_gone_back_to_are_refused) {
+TEST_F(hyflow_checkpoints, are_refused_where_rollback_is_impossible) {
     using tutti::usage_error;
     const auto without_init = [] {
         HYFLOW_ATOMIC_START { HYFLOW_CHECKPOINT_HERE; }

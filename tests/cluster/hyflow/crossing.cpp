@@ -1,4 +1,4 @@
-// Does not compile: uses a variable of the block after a checkpoint. A block that goes on there does not have it.
+// Does not compile: uses a variable of the block after a checkpoint. A block that continues there does not have it.
 #include <tutti/cluster/hyflow.hpp>
 
 void crossing() {

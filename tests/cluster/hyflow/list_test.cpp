@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "cluster/hyflow/crew.hpp"
 #include "cluster/hyflow/list_node.hpp"
+#include "cluster/hyflow/threads.hpp"
 #include "support/effort.hpp"
 #include "support/watchdog.hpp"
 
@@ -87,8 +87,8 @@ std::vector<int> values() {
     return all;
 }
 
-TEST(hyflow_list, keeps_what_threads_of_three_nodes_add_and_delete) {
-    tutti::support::watchdog guard{"keeps_what_threads_of_three_nodes_add_and_delete"};
+TEST(hyflow_list, keeps_additions_and_deletions_of_three_nodes) {
+    tutti::support::watchdog guard{"keeps_additions_and_deletions_of_three_nodes"};
     for (const placement where : {placement::home, placement::writer}) {
         const auto nodes = tutti::cluster::testing::start_nodes(3, where);
         const thread_on here{*nodes[0]};
@@ -112,7 +112,7 @@ TEST(hyflow_list, keeps_what_threads_of_three_nodes_add_and_delete) {
 }
 
 // Catches a block that does not run again, and a block that keeps its objects of the first attempt.
-TEST(hyflow_list, runs_a_block_again_that_another_node_was_faster_than) {
+TEST(hyflow_list, repeats_a_block_after_another_nodes_commit) {
     const auto nodes = tutti::cluster::testing::start_nodes(2, placement::home);
     const thread_on here{*nodes[0]};
     make_list();
@@ -124,7 +124,7 @@ TEST(hyflow_list, runs_a_block_again_that_another_node_was_faster_than) {
     EXPECT_EQ(values(), (std::vector<int>{1, 2}));
 }
 
-TEST(hyflow_objects, are_reached_through_what_stands_for_them) {
+TEST(hyflow_objects, are_reached_through_handles) {
     tutti::cluster::node alone;
     use(alone);  // for all threads
     make_list();
@@ -144,7 +144,7 @@ TEST(hyflow_objects, are_reached_through_what_stands_for_them) {
     tutti::cluster::hyflow::detail::node_of_process = nullptr;
 }
 
-TEST(hyflow_objects, that_changed_after_they_were_published_travel_as_they_are_then) {
+TEST(hyflow_objects, carry_changes_made_after_publication) {
     const auto nodes = tutti::cluster::testing::start_nodes(2, placement::home);
     const thread_on here{*nodes[0]};
     for (int i = 0; i < 8; ++i) {  // half of the ids are at home on each node
@@ -185,7 +185,7 @@ std::string message_of(F&& f) {
     return "nothing was thrown";
 }
 
-TEST(hyflow_objects, that_cannot_travel_or_are_not_there_are_refused_with_advice) {
+TEST(hyflow_objects, are_refused_if_missing_or_not_serializable) {
     using tutti::usage_error;
     using tutti::cluster::no_such_object;
     const auto in_block = [](auto&& body) {
@@ -211,7 +211,7 @@ TEST(hyflow_objects, that_cannot_travel_or_are_not_there_are_refused_with_advice
 }
 
 // Bytes from another program, or a broken one.
-TEST(hyflow_objects, of_bytes_that_are_none_are_refused) {
+TEST(hyflow_objects, are_refused_from_invalid_bytes) {
     using tutti::cluster::serializer;
     using tutti::cluster::hyflow::detail::boxed;
     std::string bytes;

@@ -11,8 +11,8 @@ using backend::freshness;
 using cluster::testing::writer_tag;
 
 bool crossing_client::kill() {
-    if (!strand_.runs()) return false;
-    strand_.kill();
+    if (!stack_.runs()) return false;
+    stack_.kill();
     commits_ = false;
     committer_.reset();
     engine_.reset();
@@ -22,13 +22,13 @@ bool crossing_client::kill() {
 void crossing_client::connect() {
     std::vector<std::unique_ptr<backend::group_engine>> all;
     for (std::size_t i = 0; i < groups_.size(); ++i) {
-        all.push_back(std::make_unique<simulated_group>(agenda_, strand_, *groups_[i], i + 1, around_, how_.answer,
-                                                        how_.patience));
+        all.push_back(
+            std::make_unique<simulated_group>(events_, stack_, *groups_[i], i + 1, env_, how_.answer, how_.patience));
     }
     const std::chrono::milliseconds patience{how_.patience / ms};
     backend::settings how;
     how.request_timeout = patience;
-    engine_ = std::make_unique<backend::sharded_engine>(std::move(all), how_.first, how, around_);
+    engine_ = std::make_unique<backend::sharded_engine>(std::move(all), how_.first, how, env_);
     committer_ = std::make_unique<backend::exactly_once>(*engine_, patience);
 }
 
@@ -57,7 +57,7 @@ bool crossing_client::read(writer_tag tag, backend::read_snapshot& state, freshn
     for (const std::uint64_t i : wanted) keys.push_back(companion_of(i));
     std::vector<backend::record> found;
     if (engine_->get(state, how, held, keys, found) != engine_status::good) return false;
-    past_.of(tag).ended = agenda_.now();
+    past_.of(tag).ended = events_.now();
     for (std::size_t i = 0; i < wanted.size(); ++i) {
         const std::uint64_t by = found[i].exists ? std::stoull(found[i].bytes) : 0;
         past_.of(tag).reads.push_back({{0, wanted[i]}, found[i].exists, found[i].at, by});
@@ -75,15 +75,15 @@ bool crossing_client::read(writer_tag tag, backend::read_snapshot& state, freshn
 bool crossing_client::read_some(writer_tag tag, std::vector<backend::check>& held) {
     std::set<std::uint64_t> opened;
     backend::read_snapshot state;
-    for (std::uint64_t steps = agenda_.between(1, 3); steps > 0; --steps) {
+    for (std::uint64_t steps = events_.between(1, 3); steps > 0; --steps) {
         std::vector<std::uint64_t> wanted;
-        for (std::uint64_t k = agenda_.between(1, 2); k > 0; --k) {
-            const std::uint64_t one = agenda_.below(how_.objects);
+        for (std::uint64_t k = events_.between(1, 2); k > 0; --k) {
+            const std::uint64_t one = events_.below(how_.objects);
             if (opened.insert(one).second) wanted.push_back(one);
         }
-        const freshness how = agenda_.chance(20) ? freshness::now : freshness::same;
+        const freshness how = events_.chance(20) ? freshness::now : freshness::same;
         if (!read(tag, state, how, held, wanted)) return false;
-        if (agenda_.chance(25)) pause((agenda_.chance(20) ? 1000 : 40) * ms);
+        if (events_.chance(25)) pause((events_.chance(20) ? 1000 : 40) * ms);
     }
     return true;
 }
@@ -91,7 +91,7 @@ bool crossing_client::read_some(writer_tag tag, std::vector<backend::check>& hel
 engine_status crossing_client::write(writer_tag tag, std::vector<backend::check> held,
                                      const std::vector<std::uint64_t>& which) {
     std::vector<backend::write> writes;
-    told t{tag, engine_status::unknown, {}};
+    attempt_outcome t{tag, engine_status::unknown, {}};
     for (const std::uint64_t i : which) {
         writes.push_back({companion_of(i), has_companion(tag), has_companion(tag) ? std::to_string(tag) : ""});
         writes.push_back({name_of(i), true, std::to_string(tag)});
@@ -105,22 +105,22 @@ engine_status crossing_client::write(writer_tag tag, std::vector<backend::check>
     past_.of(tag).ended = 0;
     backend::version at = 0;
     commits_ = true;
-    const engine_status said = committer_->commit(held, writes, at);
+    const engine_status result = committer_->commit(held, writes, at);
     commits_ = false;
-    outcomes_[mine].said = said;
-    if (said != engine_status::unknown) past_.of(tag).ended = agenda_.now();
-    return said;
+    outcomes_[mine].result = result;
+    if (result != engine_status::unknown) past_.of(tag).ended = events_.now();
+    return result;
 }
 
 void crossing_client::attempt_once() {
     // Each attempt counts as a client of its own: an unknown commit may happen after the next attempt.
     const writer_tag tag = past_.begin(static_cast<unsigned>(past_.attempts().size()));
-    past_.of(tag).begun = agenda_.now();
+    past_.of(tag).begun = events_.now();
     std::vector<backend::check> held;
-    if (!read_some(tag, held) || held.empty() || agenda_.chance(20)) return;
+    if (!read_some(tag, held) || held.empty() || events_.chance(20)) return;
     std::vector<std::uint64_t> which;
     for (const cluster::testing::seen& s : std::vector{past_.of(tag).reads}) {
-        if (agenda_.chance(60)) which.push_back(s.id.low);
+        if (events_.chance(60)) which.push_back(s.id.low);
     }
     if (!which.empty()) static_cast<void>(write(tag, std::move(held), which));
 }
@@ -128,24 +128,24 @@ void crossing_client::attempt_once() {
 void crossing_client::look_last() {
     connect();
     // Also checks that no transaction holds a slot, and that exactly one group has each slot.
-    backend::slot_map& places = engine_->known_slots();
-    std::vector<std::uint32_t> slots(places.slots());
+    backend::slot_map& known = engine_->known_slots();
+    std::vector<std::uint32_t> slots(known.slots());
     std::iota(slots.begin(), slots.end(), 0u);
     owners_.assign(slots.size(), 0);
-    for (std::size_t part = 0; part < groups_.size(); ++part) {
-        auto said = places.read_records(part, slots);
-        while (!said) {
+    for (std::size_t i = 0; i < groups_.size(); ++i) {
+        auto result = known.read_records(i, slots);
+        while (!result) {
             pause(100 * ms);
-            said = places.read_records(part, slots);
+            result = known.read_records(i, slots);
         }
-        for (const std::uint32_t s : slots) owners_[s] += places.owns(part, s, (*said)[s]) ? 1 : 0;
+        for (const std::uint32_t s : slots) owners_[s] += known.owns(i, s, (*result)[s]) ? 1 : 0;
     }
     std::vector<std::uint64_t> all;
     for (std::uint64_t i = 0; i < how_.objects; ++i) {
         all.push_back(i);
         for (bool done = false; !done;) {
             const writer_tag tag = past_.begin(static_cast<unsigned>(past_.attempts().size()));
-            past_.of(tag).begun = agenda_.now();
+            past_.of(tag).begun = events_.now();
             std::vector<backend::check> held;
             backend::read_snapshot state;
             done =
@@ -155,7 +155,7 @@ void crossing_client::look_last() {
     }
     for (bool done = false; !done;) {
         const writer_tag tag = past_.begin(static_cast<unsigned>(past_.attempts().size()));
-        past_.of(tag).begun = agenda_.now();
+        past_.of(tag).begun = events_.now();
         std::vector<backend::check> held;
         backend::read_snapshot state;
         done = read(tag, state, freshness::now, held, all);

@@ -52,7 +52,7 @@ protected:
     }
 
     raft_progress& its() { return progress_[1]; }
-    /// As C-Raft sends `n` entries of 100 bytes, or of others, from next_index on.
+    /// Sends `n` entries of 100 bytes, or of another size, from next_index on, as C-Raft does.
     int send(unsigned n, std::size_t bytes = 100) {
         entries_.emplace_back(n);
         for (raft_entry& e : entries_.back()) e.buf.len = bytes;
@@ -69,7 +69,7 @@ protected:
         its().last_send = now_;
         return 0;
     }
-    /// The network has written the first message that waits, or not.
+    /// Completes the write of the first waiting message with `status`.
     void write(int status = 0) {
         request_.data = this;
         const sent_message m = sent_.front();
@@ -83,7 +83,7 @@ protected:
         if (its().state == probe) its().state = pipeline;
         sender_.acknowledge(other, raft_.current_term, last);
     }
-    /// What C-Raft sends while it probes, one heartbeat later.
+    /// Sends what C-Raft sends while it probes, one heartbeat later.
     unsigned probe_again(unsigned n) {
         its().state = probe;
         now_ += heartbeat;

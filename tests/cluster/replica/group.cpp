@@ -6,83 +6,84 @@ namespace tutti::cluster::replica::testing {
 
 using backend::engine_status;
 
-group::group(event_queue& events, history_checker& truth, conditions how) : agenda_{events}, past_{truth}, how_{how} {
+group::group(event_queue& events, history_checker& truth, conditions how) : events_{events}, past_{truth}, how_{how} {
     for (raft_id id = 1; id <= how_.members; ++id) nodes_[id].id = id;
     for (auto& [id, n] : nodes_) start(n, true);
 }
 
 group::~group() {
-    agenda_.forget_all();
+    events_.forget_all();
     for (auto& [id, n] : nodes_) {
-        if (n.sits) kill(id);
+        if (n.running) kill(id);
     }
-    while (agenda_.step()) {}
+    while (events_.step()) {}
 }
 
 void group::start(node& n, bool first) {
     ++n.life;
     network& net = *this;
-    if (!n.clock) n.clock = std::make_unique<skewed_clock>(agenda_);
-    n.io = std::make_unique<simulated_io>(agenda_, *n.clock, net, n.stored, n.id, how_.disk_delay);
+    if (!n.clock) n.clock = std::make_unique<skewed_clock>(events_);
+    n.io = std::make_unique<simulated_io>(events_, *n.clock, net, n.stored, n.id, how_.disk_delay);
     n.io->fail_images(2);
     n.io->delay_writes(how_.network_delay);
-    n.sits = std::make_unique<raft_node>(n.io->io(), raft_settings{.self = {n.id, address(n.id)},
-                                                                   .election_ms = 200,
-                                                                   .heartbeat_ms = 40,
-                                                                   .snapshot_threshold = how_.snapshot_threshold,
-                                                                   .snapshot_trailing = how_.snapshot_trailing,
-                                                                   .install_ms = 400,
-                                                                   .max_entry_bytes = 200,
-                                                                   .image_storage = &n.io->images(),
-                                                                   .piece_shards = 128,
-                                                                   .message_bytes = how_.message_bytes,
-                                                                   .history = how_.history,
-                                                                   .max_erased = how_.max_erased});
+    n.running = std::make_unique<raft_node>(n.io->io(), raft_settings{.self = {n.id, address(n.id)},
+                                                                      .election_ms = 200,
+                                                                      .heartbeat_ms = 40,
+                                                                      .snapshot_threshold = how_.snapshot_threshold,
+                                                                      .snapshot_trailing = how_.snapshot_trailing,
+                                                                      .install_ms = 400,
+                                                                      .max_entry_bytes = 200,
+                                                                      .image_storage = &n.io->images(),
+                                                                      .piece_shards = 128,
+                                                                      .message_bytes = how_.message_bytes,
+                                                                      .history = how_.history,
+                                                                      .max_erased = how_.max_erased});
     n.flush_planned = false;
-    n.place = n.sits->state().latest();
-    n.sits->on_change([this, &n] { heard(n); });
+    n.place = n.running->state().latest();
+    n.running->on_change([this, &n] { heard(n); });
     if (first) {
         std::vector<member> all;
         for (raft_id id = 1; id <= how_.members; ++id) all.push_back({id, address(id)});
-        n.sits->bootstrap(all);
+        n.running->bootstrap(all);
     }
-    n.sits->start();
+    n.running->start();
 }
 
 void group::heard(node& n) {
     std::vector<backend::change> all;
-    const state_machine& m = n.sits->state();
+    const state_machine& m = n.running->state();
     const version reached = std::exchange(reached_, std::max(reached_, m.latest()));
     if (!m.changes_after(n.place, static_cast<std::size_t>(-1), all)) {
-        // A snapshot has replaced the member's state, or its window is small. Other members have told the missing
-        // versions.
+        // A snapshot has replaced the member's state, or its history window is small. Other members have reported the
+        // missing versions.
         ++counts_.installs;
         if (m.floor() > reached) wrong_ = "a member holds what none has applied";
         n.place = m.floor();
         all.clear();
-        if (!m.changes_after(n.place, static_cast<std::size_t>(-1), all)) wrong_ = "a member's window is of no use";
+        if (!m.changes_after(n.place, static_cast<std::size_t>(-1), all))
+            wrong_ = "a member's history window does not reach back far enough";
     }
     if (std::string wrong = past_.add_log(all); !wrong.empty() && wrong_.empty()) wrong_ = std::move(wrong);
 }
 
 instant group::delay() {
-    const instant most = agenda_.chance(how_.slow_of_100) ? 50 * how_.network_delay : how_.network_delay;
-    return agenda_.below(most + 1);
+    const instant most = events_.chance(how_.slow_of_100) ? 50 * how_.network_delay : how_.network_delay;
+    return events_.below(most + 1);
 }
 
 /// The sender of entries has cut a message, or held its entries back, where the leader has more.
 void group::note_size(const node& from, const parcel& what) {
-    if (what.message.type != RAFT_IO_APPEND_ENTRIES || !from.sits) return;
+    if (what.message.type != RAFT_IO_APPEND_ENTRIES || !from.running) return;
     const raft_index last = what.message.append_entries.prev_log_index + what.entries.size();
-    if (last < from.sits->status().last_index) ++(what.entries.empty() ? counts_.held : counts_.cut);
+    if (last < from.running->status().last_index) ++(what.entries.empty() ? counts_.held : counts_.cut);
 }
 
 bool group::send(raft_id from, raft_id to, parcel what) {
     note_size(nodes_.at(from), what);
-    if (cut_.contains({from, to}) || agenda_.chance(how_.lost_of_100)) return agenda_.chance(50);
+    if (cut_.contains({from, to}) || events_.chance(how_.lost_of_100)) return events_.chance(50);
     instant& last = last_[{from, to}];
-    last = std::max(last, agenda_.now() + delay());
-    agenda_.at(last, [this, from, to, what = std::move(what)] {
+    last = std::max(last, events_.now() + delay());
+    events_.at(last, [this, from, to, what = std::move(what)] {
         if (!cut_.contains({from, to})) deliver(to, what);
     });
     return true;
@@ -90,39 +91,39 @@ bool group::send(raft_id from, raft_id to, parcel what) {
 
 void group::deliver(raft_id to, const parcel& what) {
     const auto at = nodes_.find(to);
-    if (at == nodes_.end() || !at->second.sits) return;
+    if (at == nodes_.end() || !at->second.running) return;
     node& n = at->second;
-    if (const instant until = n.io->stopped_until(); until > agenda_.now()) {
-        agenda_.at(until + agenda_.below(3 * ms), [this, to, what] { deliver(to, what); });
+    if (const instant until = n.io->stopped_until(); until > events_.now()) {
+        events_.at(until + events_.below(3 * ms), [this, to, what] { deliver(to, what); });
         return;
     }
-    const bool led = n.sits->is_leader();
+    const bool led = n.running->is_leader();
     n.io->receive(what);
-    if (!led && n.sits->is_leader()) ++counts_.elections;
+    if (!led && n.running->is_leader()) ++counts_.elections;
 }
 
 void group::ask(raft_id whom, question q, std::function<void(answer)> back) {
-    if (agenda_.chance(how_.lost_of_100)) return;
-    agenda_.after(delay(), [this, whom, q = std::move(q), back = std::move(back)]() mutable {
+    if (events_.chance(how_.lost_of_100)) return;
+    events_.after(delay(), [this, whom, q = std::move(q), back = std::move(back)]() mutable {
         const auto at = nodes_.find(whom);
-        if (at == nodes_.end() || !at->second.sits) {
+        if (at == nodes_.end() || !at->second.running) {
             // The port of a killed member is closed.
-            if (agenda_.chance(50))
-                agenda_.after(delay(), [back = std::move(back)] {
+            if (events_.chance(50))
+                events_.after(delay(), [back = std::move(back)] {
                     back({{.why = "no", .is_not_leader = true}, {}, {}, 0, {}, {}});
                 });
             return;
         }
         const instant until = at->second.io->stopped_until();
-        if (until <= agenda_.now()) {
+        if (until <= events_.now()) {
             answer_question(at->second, std::move(q), back);
             return;
         }
         // The system has accepted the request. The process finds it when it runs again, if it is still the same
         // process.
-        agenda_.at(until + agenda_.below(3 * ms),
+        events_.at(until + events_.below(3 * ms),
                    [this, &n = at->second, life = at->second.life, q = std::move(q), back = std::move(back)]() mutable {
-                       if (n.sits && n.life == life) answer_question(n, std::move(q), back);
+                       if (n.running && n.life == life) answer_question(n, std::move(q), back);
                    });
     });
 }
@@ -138,7 +139,7 @@ void group::tell_records(const state_machine& of, raft_id self, const question& 
     }
     a.place.as_of = q.of.at;
     std::vector<backend::change> all;
-    if (!of.changes_after(a.place.as_of, 3, all)) a.said.status = backend::engine_status::conflict;
+    if (!of.changes_after(a.place.as_of, 3, all)) a.result.status = backend::engine_status::conflict;
     a.place.is_finished = a.place.as_of == of.latest();
     a.place.absence = of.absence();
     for (backend::change& c : all) {
@@ -148,43 +149,43 @@ void group::tell_records(const state_machine& of, raft_id self, const question& 
 
 void group::answer_question(node& n, question q, const std::function<void(answer)>& back) {
     const auto tell = [this, &n, life = n.life, back](answer a) {
-        if (n.life != life || !n.sits) return;  // the member was killed, so its answer is lost
-        a.leader = n.sits->leader().id;
-        if (!agenda_.chance(how_.lost_of_100)) agenda_.after(delay(), [back, a = std::move(a)] { back(a); });
+        if (n.life != life || !n.running) return;  // the member was killed, so its answer is lost
+        a.leader = n.running->leader().id;
+        if (!events_.chance(how_.lost_of_100)) events_.after(delay(), [back, a = std::move(a)] { back(a); });
     };
     const auto tell_reply = [tell](reply r) { tell({std::move(r), {}, {}, 0}); };
     switch (q.is) {
-        case question::commit: n.sits->commit(std::move(q.checks), std::move(q.writes), tell_reply); break;
+        case question::commit: n.running->commit(std::move(q.checks), std::move(q.writes), tell_reply); break;
         case question::prepare:
-            n.sits->prepare(std::move(q.who), std::move(q.checks), std::move(q.writes), tell_reply);
+            n.running->prepare(std::move(q.who), std::move(q.checks), std::move(q.writes), tell_reply);
             break;
-        case question::finish: n.sits->finish(std::move(q.who.id), q.committed, tell_reply); break;
-        case question::forget: n.sits->forget(std::move(q.wanted)); break;
-        case question::adopt:
-            n.sits->import_records(std::move(q.checks), std::move(q.adopted), q.absence, tell_reply);
+        case question::finish: n.running->finish(std::move(q.who.id), q.committed, tell_reply); break;
+        case question::forget: n.running->forget(std::move(q.wanted)); break;
+        case question::import_records:
+            n.running->import_records(std::move(q.checks), std::move(q.imported), q.absence, tell_reply);
             break;
         case question::list:
         case question::changed:
-            n.sits->get({}, backend::freshness::now, {}, {},
-                        [tell, &n, q](reply r, backend::read_snapshot, std::vector<backend::record>) {
-                            answer a{std::move(r), {}, {}, 0};
-                            if (a.said.status == backend::engine_status::good)
-                                tell_records(n.sits->state(), n.id, q, a);
-                            tell(std::move(a));
-                        });
+            n.running->get({}, backend::freshness::now, {}, {},
+                           [tell, &n, q](reply r, backend::read_snapshot, std::vector<backend::record>) {
+                               answer a{std::move(r), {}, {}, 0};
+                               if (a.result.status == backend::engine_status::good)
+                                   tell_records(n.running->state(), n.id, q, a);
+                               tell(std::move(a));
+                           });
             break;
         case question::get:
             // As in a real member's process, every member that has applied a state may show it, not only the leader.
-            if (q.how == backend::freshness::same && q.of.at != 0 && n.sits->state().latest() >= q.of.at) {
+            if (q.how == backend::freshness::same && q.of.at != 0 && n.running->state().latest() >= q.of.at) {
                 reply r;
                 std::vector<backend::record> found;
-                r.status = n.sits->state().get(q.of, q.how, q.checks, q.wanted, found);
+                r.status = n.running->state().get(q.of, q.how, q.checks, q.wanted, found);
                 return tell({std::move(r), std::move(q.of), std::move(found), 0});
             }
-            n.sits->get(std::move(q.of), q.how, std::move(q.checks), std::move(q.wanted),
-                        [tell](reply r, backend::read_snapshot of, std::vector<backend::record> found) {
-                            tell({std::move(r), std::move(of), std::move(found), 0});
-                        });
+            n.running->get(std::move(q.of), q.how, std::move(q.checks), std::move(q.wanted),
+                           [tell](reply r, backend::read_snapshot of, std::vector<backend::record> found) {
+                               tell({std::move(r), std::move(of), std::move(found), 0});
+                           });
             break;
     }
     plan_flush(n);
@@ -193,13 +194,13 @@ void group::answer_question(node& n, question q, const std::function<void(answer
 void group::plan_flush(node& n) {
     if (n.flush_planned) return;
     n.flush_planned = true;
-    agenda_.after(agenda_.below(3 * ms), [this, &n, life = n.life] {
-        if (n.life != life || !n.sits) return;
+    events_.after(events_.below(3 * ms), [this, &n, life = n.life] {
+        if (n.life != life || !n.running) return;
         n.flush_planned = false;
-        if (n.io->stopped_until() > agenda_.now()) {
+        if (n.io->stopped_until() > events_.now()) {
             plan_flush(n);
         } else {
-            n.sits->flush();
+            n.running->flush();
         }
     });
 }
@@ -214,10 +215,10 @@ std::vector<raft_id> group::members() const {
 
 bool group::runs(raft_id id) const {
     const auto at = nodes_.find(id);
-    return at != nodes_.end() && at->second.sits != nullptr && at->second.io->stopped_until() <= agenda_.now();
+    return at != nodes_.end() && at->second.running != nullptr && at->second.io->stopped_until() <= events_.now();
 }
 
-bool group::has_process(raft_id id) const { return nodes_.at(id).sits != nullptr; }
+bool group::has_process(raft_id id) const { return nodes_.at(id).running != nullptr; }
 
 std::size_t group::down() const {
     return static_cast<std::size_t>(
@@ -226,7 +227,7 @@ std::size_t group::down() const {
 
 raft_id group::leader() const {
     for (const auto& [id, n] : nodes_) {
-        if (n.sits && n.sits->is_leader()) return id;
+        if (n.running && n.running->is_leader()) return id;
     }
     return 0;
 }
@@ -236,23 +237,23 @@ void group::kill(raft_id id) {
     ++counts_.kills;
     n.io->kill();
     // The memory of the process is gone. C-Raft's part of it is freed when its close has finished.
-    raft_node* ends = n.sits.get();
-    ending_.emplace_back(std::move(n.sits), std::move(n.io));
+    raft_node* ends = n.running.get();
+    ending_.emplace_back(std::move(n.running), std::move(n.io));
     ends->close([this, ends] {
-        agenda_.after(
+        events_.after(
             0, [this, ends] { std::erase_if(ending_, [ends](const auto& one) { return one.first.get() == ends; }); });
     });
 }
 
 void group::restart(raft_id id) {
     node& n = nodes_.at(id);
-    if (!n.sits) start(n, false);
+    if (!n.running) start(n, false);
 }
 
 void group::stop(raft_id id, instant how_long) {
     if (!runs(id)) return;
     ++counts_.stops;
-    nodes_.at(id).io->stop_until(agenda_.now() + how_long);
+    nodes_.at(id).io->stop_until(events_.now() + how_long);
 }
 
 void group::break_disk(raft_id id) {
@@ -262,14 +263,14 @@ void group::break_disk(raft_id id) {
 }
 
 void group::look_after(node& n, unsigned life) {
-    if (n.life != life || !n.sits) return;
-    if (n.sits->failure().empty()) {
-        agenda_.after(20 * ms, [this, &n, life] { look_after(n, life); });
+    if (n.life != life || !n.running) return;
+    if (n.running->failure().empty()) {
+        events_.after(20 * ms, [this, &n, life] { look_after(n, life); });
         return;
     }
     ++counts_.broken_disks;
     kill(n.id);
-    agenda_.after(agenda_.below(500 * ms), [this, id = n.id] { restart(id); });
+    events_.after(events_.below(500 * ms), [this, id = n.id] { restart(id); });
 }
 
 void group::cut_off(const std::set<raft_id>& those, bool one_way) {
@@ -285,7 +286,7 @@ void group::cut_off(const std::set<raft_id>& those, bool one_way) {
 
 void group::upset_clock(raft_id id) {
     ++counts_.upset_clocks;
-    disturb_clock(agenda_, *nodes_.at(id).clock);
+    disturb_clock(events_, *nodes_.at(id).clock);
 }
 
 void group::mend_clocks() {
@@ -298,7 +299,7 @@ void group::heal() { cut_.clear(); }
 
 void group::hand_over() {
     const raft_id by = leader();
-    if (by != 0 && nodes_.at(by).sits->transfer_leadership([] {})) ++counts_.handed_over;
+    if (by != 0 && nodes_.at(by).running->transfer_leadership([] {})) ++counts_.handed_over;
 }
 
 void group::let_one_join() {
@@ -309,7 +310,7 @@ void group::let_one_join() {
     n.id = id;
     n.in_group = false;
     start(n, false);
-    nodes_.at(by).sits->admit({id, address(id)}, [this, id](const std::string& why) {
+    nodes_.at(by).running->admit({id, address(id)}, [this, id](const std::string& why) {
         if (!why.empty()) return;
         nodes_.at(id).in_group = true;
         ++counts_.joins;
@@ -319,12 +320,12 @@ void group::let_one_join() {
 void group::let_one_leave(raft_id id) {
     const raft_id by = leader();
     if (by == 0) return;
-    nodes_.at(by).sits->remove(id, [this, id](const std::string& why) {
+    nodes_.at(by).running->remove(id, [this, id](const std::string& why) {
         if (!why.empty()) return;
         ++counts_.leaves;
         nodes_.at(id).in_group = false;
-        agenda_.after(agenda_.below(500 * ms), [this, id] {
-            if (nodes_.at(id).sits) kill(id);
+        events_.after(events_.below(500 * ms), [this, id] {
+            if (nodes_.at(id).running) kill(id);
         });
     });
 }
@@ -333,13 +334,13 @@ void group::ask_who_is_in_it() {
     const raft_id by = leader();
     if (by == 0) return;
     for (auto& [id, n] : nodes_) n.in_group = false;
-    for (const raft_node::role& r : nodes_.at(by).sits->members()) nodes_.at(r.who.id).in_group = r.votes;
+    for (const raft_node::role& r : nodes_.at(by).running->members()) nodes_.at(r.who.id).in_group = r.votes;
 }
 
 std::size_t group::prepared() const {
     std::size_t most = 0;
     for (const auto& [id, n] : nodes_) {
-        if (n.sits && n.in_group) most = std::max(most, n.sits->state().statistics().prepared);
+        if (n.running && n.in_group) most = std::max(most, n.running->state().statistics().prepared);
     }
     return most;
 }
@@ -348,10 +349,10 @@ std::string group::compare() {
     if (leader() == 0) {
         std::string all = std::string{never_ends} + ": nobody leads:";
         for (const auto& [id, n] : nodes_) {
-            if (!n.sits) continue;
-            const raft_node::log_status s = n.sits->status();
+            if (!n.running) continue;
+            const raft_node::log_status s = n.running->status();
             all += " " + std::to_string(id) + " (" + std::string{s.role_name} + ", term " + std::to_string(s.term) +
-                   ", log to " + std::to_string(s.last_index) + ", of " + std::to_string(n.sits->members().size()) +
+                   ", log to " + std::to_string(s.last_index) + ", of " + std::to_string(n.running->members().size()) +
                    ")";
         }
         return all;
@@ -360,18 +361,18 @@ std::string group::compare() {
     const raft_node* first = nullptr;
     for (const auto& [id, n] : nodes_) {
         if (!n.in_group) continue;
-        if (!n.sits) return std::string{never_ends} + ": member " + std::to_string(id) + " does not run";
-        if (!n.sits->failure().empty())
-            return std::string{never_ends} + ": member " + std::to_string(id) + " gave up: " + n.sits->failure();
-        if (n.sits->state().latest() != reached_) {
-            const member leads = n.sits->leader();
+        if (!n.running) return std::string{never_ends} + ": member " + std::to_string(id) + " does not run";
+        if (!n.running->failure().empty())
+            return std::string{never_ends} + ": member " + std::to_string(id) + " gave up: " + n.running->failure();
+        if (n.running->state().latest() != reached_) {
+            const member leads = n.running->leader();
             return std::string{never_ends} + ": member " + std::to_string(id) + " has applied " +
-                   std::to_string(n.sits->state().latest()) + " of " + std::to_string(reached_) +
+                   std::to_string(n.running->state().latest()) + " of " + std::to_string(reached_) +
                    " commits, and takes " + std::to_string(leads.id) + " for the leader";
         }
-        if (first != nullptr && first->state().save() != n.sits->state().save())
+        if (first != nullptr && first->state().save() != n.running->state().save())
             return "two members hold other records";
-        first = n.sits.get();
+        first = n.running.get();
     }
     return {};
 }

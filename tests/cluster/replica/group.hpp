@@ -29,7 +29,7 @@ struct conditions {
 };
 
 struct question {
-    enum kind : std::uint8_t { get, commit, prepare, finish, forget, list, changed, adopt } is = get;
+    enum kind : std::uint8_t { get, commit, prepare, finish, forget, list, changed, import_records } is = get;
     backend::blocking_transaction who{};  ///< for prepare and finish
     bool committed = false;               ///< for finish: commit or abort
     backend::read_snapshot of;
@@ -39,12 +39,12 @@ struct question {
     std::vector<backend::key> wanted;
     backend::slot_set slots{};    ///< for list and changed
     backend::list_cursor from{};  ///< for list
-    std::vector<backend::change> adopted{};
-    backend::version absence = 0;  ///< of adopt
+    std::vector<backend::change> imported{};
+    backend::version absence = 0;  ///< of import_records
 };
 
 struct answer {
-    reply said;
+    reply result;
     backend::read_snapshot of;
     std::vector<backend::record> found;
     raft_id leader = 0;
@@ -109,12 +109,12 @@ private:
         raft_id id = 0;
         bool in_group = true;
         disk stored;
-        std::unique_ptr<skewed_clock> clock;  // the clock of the member's machine, which outlives the process
+        std::unique_ptr<skewed_clock> clock;  // the clock of the member's host, which outlives the process
         std::unique_ptr<simulated_io> io;
-        std::unique_ptr<raft_node> sits;
+        std::unique_ptr<raft_node> running;
         unsigned life = 0;  // number of the member's current process
         bool flush_planned = false;
-        version place = 0;  // the last version that the member has told the past
+        version place = 0;  // the last version that the member has reported to the history
     };
 
     bool send(raft_id from, raft_id to, parcel what) override;
@@ -130,7 +130,7 @@ private:
     [[nodiscard]] instant delay();
     [[nodiscard]] static std::string address(raft_id id) { return "member" + std::to_string(id); }
 
-    event_queue& agenda_;
+    event_queue& events_;
     history_checker& past_;
     const conditions how_;
     std::map<raft_id, node> nodes_;

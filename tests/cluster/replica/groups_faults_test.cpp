@@ -25,13 +25,13 @@ struct broken_step {
 
 class raft_groups_simulation_with_faults : public ::testing::TestWithParam<broken_step> {};
 
-TEST_P(raft_groups_simulation_with_faults, is_caught) {
+TEST_P(raft_groups_simulation_with_faults, detects_the_fault) {
     std::uint64_t seed = GetParam().begin_at;
     const std::uint64_t last = seed + 3000;
     std::string found;
     tutti::cluster::backend::injected_fault = GetParam().of_program;
     injected_fault = GetParam().of_member;
-    // The history must show the fault. A hang, or a leftover transaction, does not test the judge.
+    // The history must show the fault. A hang, or a leftover transaction, does not test the checker.
     const auto history = [&] { return !found.empty() && !found.starts_with(never_ends) && found != left_prepared; };
     while (!history() && seed < last) found = run_seed(++seed);
     tutti::cluster::backend::injected_fault = fault::none;
@@ -57,9 +57,9 @@ INSTANTIATE_TEST_SUITE_P(
                       broken_step{fault::moved_without_changes, member_fault::none, "moved_without_changes"},
                       broken_step{fault::import_unannounced, member_fault::none, "arrives_unsaid"},
                       broken_step{fault::old_copies_left, member_fault::none, "copies_left"},
-                      broken_step{fault::none, member_fault::adopted_uncounted, "adopted_uncounted"},
+                      broken_step{fault::none, member_fault::imported_uncounted, "imported_uncounted"},
                       // Each of the two steps alone makes a late copy harmless.
-                      broken_step{fault::copies_come_late, member_fault::adopts_older, "adopts_older", 3440}),
+                      broken_step{fault::copies_come_late, member_fault::imports_older, "imports_older", 3440}),
     [](const auto& step) { return std::string{step.param.name}; });
 
 }  // namespace

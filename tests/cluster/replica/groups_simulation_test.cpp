@@ -37,7 +37,7 @@ TEST(raft_groups_simulation, explains_every_attempt_by_one_order) {
         all.killed += c.killed;
         all.stopped += c.stopped;
         all.upset_clocks += c.upset_clocks;
-        all.voided += c.voided;
+        all.aborted += c.aborted;
         all.finished_by_others += c.finished_by_others;
         all.moved += c.moved;
         all.moves_lost += c.moves_lost;
@@ -50,17 +50,17 @@ TEST(raft_groups_simulation, explains_every_attempt_by_one_order) {
     }
     std::printf(
         "%zu attempts: %zu committed, %zu conflicts, %zu unreachable, %zu unknown; %zu of several groups; %zu "
-        "voided, %zu brought to an end by others; %zu moves of slots, %zu that came to nothing, %zu records copied "
-        "again, %zu movers killed; %zu programs "
+        "aborted, %zu finished by others; %zu moves of slots, %zu failed moves, %zu records copied "
+        "again, %zu migrators killed; %zu programs "
         "killed, %zu stopped, %zu members killed, %zu elections, %zu snapshots loaded, %zu clocks upset, %zu of "
         "programs\n",
-        all.attempts, all.good, all.conflicts, all.unreachable, all.unknown, all.crossings, all.voided,
+        all.attempts, all.good, all.conflicts, all.unreachable, all.unknown, all.crossings, all.aborted,
         all.finished_by_others, all.moved, all.moves_lost, all.copied_again, all.movers_killed, all.killed, all.stopped,
         all.groups.kills, all.groups.elections, all.groups.installs, all.groups.upset_clocks, all.upset_clocks);
     // A few seeds do not cover everything.
     if (seeds < 100) return;
     for (const std::size_t n :
-         {all.good, all.conflicts, all.unreachable, all.unknown, all.crossings, all.voided, all.finished_by_others,
+         {all.good, all.conflicts, all.unreachable, all.unknown, all.crossings, all.aborted, all.finished_by_others,
           all.killed, all.stopped, all.upset_clocks, all.groups.kills, all.moved, all.moves_lost, all.copied_again,
           all.movers_killed, all.groups.elections, all.groups.installs, all.groups.upset_clocks})
         EXPECT_GT(n, 0u);
@@ -87,21 +87,21 @@ double milliseconds_of_an_update(fault how) {
     std::vector<std::unique_ptr<group>> groups;
     for (history_checker& p : truth) groups.push_back(std::make_unique<group>(events, p, calm));
     simulated_stack program{events};
-    const simulated_surroundings around{events, program};
+    const simulated_env env{events, program};
     instant begun = 0, over = 0;
     unsigned good = 0;
     tutti::cluster::backend::injected_fault = how;
     program.start([&] {
-        std::vector<std::unique_ptr<tutti::cluster::backend::group_engine>> parts;
+        std::vector<std::unique_ptr<tutti::cluster::backend::group_engine>> engines;
         for (unsigned g = 0; g < three; ++g) {
-            parts.push_back(
-                std::make_unique<simulated_group>(events, program, *groups[g], g + 1, around, 1000 * ms, 20000 * ms));
+            engines.push_back(
+                std::make_unique<simulated_group>(events, program, *groups[g], g + 1, env, 1000 * ms, 20000 * ms));
         }
-        tutti::cluster::backend::sharded_engine engine{std::move(parts), three, {}, around};
+        tutti::cluster::backend::sharded_engine engine{std::move(engines), three, {}, env};
         std::vector<key> keys(three);  // one in each group
         for (unsigned i = 0; std::ranges::find(keys, "") != keys.end(); ++i)
             keys[engine.group_of("o" + std::to_string(i))] = "o" + std::to_string(i);
-        around.pause(std::chrono::seconds{3});  // until a leader is elected
+        env.pause(std::chrono::seconds{3});  // until a leader is elected
         for (unsigned i = 0; i <= updates; ++i) {
             std::vector<tutti::cluster::backend::write> writes;
             for (const key& k : keys) writes.push_back({k, true, std::to_string(i)});

@@ -36,16 +36,16 @@ groups_plan groups_of_seed(std::uint64_t seed) {
     return p;
 }
 
-groups_world::groups_world(const groups_plan& p) : plan_{p}, agenda_{p.seed} {
+groups_world::groups_world(const groups_plan& p) : plan_{p}, events_{p.seed} {
     for (unsigned i = 0; i < p.groups; ++i) {
         pasts_.push_back(std::make_unique<history_checker>());
-        groups_.push_back(std::make_unique<group>(agenda_, *pasts_.back(), p.how));
+        groups_.push_back(std::make_unique<group>(events_, *pasts_.back(), p.how));
     }
     for (unsigned i = 0; i <= p.clients; ++i)
-        clients_.push_back(std::make_unique<crossing_client>(agenda_, groups_, history_, p.habits));
+        clients_.push_back(std::make_unique<crossing_client>(events_, groups_, history_, p.habits));
     for (unsigned i = 0; i < p.movers; ++i) {
         const moving_client::habits its{p.habits.objects, p.habits.first, p.moves, p.habits.answer, p.habits.patience};
-        movers_.push_back(std::make_unique<moving_client>(agenda_, groups_, its));
+        movers_.push_back(std::make_unique<moving_client>(events_, groups_, its));
     }
 }
 
@@ -60,8 +60,8 @@ std::string groups_world::noticed() const {
 }
 
 bool groups_world::run_until(instant when, const std::function<bool()>& done) {
-    while (!done() && noticed().empty() && agenda_.now() < when) {
-        if (!agenda_.step()) return false;
+    while (!done() && noticed().empty() && events_.now() < when) {
+        if (!events_.step()) return false;
     }
     return done() && noticed().empty();
 }
@@ -70,42 +70,42 @@ bool groups_world::run_until(instant when, const std::function<bool()>& done) {
 crossing_client& groups_world::a_client() {
     crossing_client* one = nullptr;
     for (unsigned tries = 0; tries < 4 && (one == nullptr || !one->commits()); ++tries)
-        one = clients_[1 + agenda_.below(plan_.clients)].get();
+        one = clients_[1 + events_.below(plan_.clients)].get();
     return *one;
 }
 
 void groups_world::hurt_mover(moving_client& one) {
-    if (agenda_.chance(20)) {
+    if (events_.chance(20)) {
         ++upset_clocks_;
-        disturb_clock(agenda_, one.clock());
-    } else if (agenda_.chance(50)) {
-        one.stop_until(agenda_.now() + agenda_.between(50, 2500) * ms);
+        disturb_clock(events_, one.clock());
+    } else if (events_.chance(50)) {
+        one.stop_until(events_.now() + events_.between(50, 2500) * ms);
     } else if (one.kill()) {
         ++movers_killed_;
-        agenda_.after(agenda_.below(400 * ms), [&one] { one.start(); });
+        events_.after(events_.below(400 * ms), [&one] { one.start(); });
     }
 }
 
 void groups_world::trouble() {
-    if (agenda_.now() > plan_.trouble) return;
-    if (!movers_.empty() && agenda_.chance(30)) {
-        hurt_mover(*movers_[agenda_.below(movers_.size())]);
-    } else if (agenda_.chance(plan_.kills_of_100)) {
+    if (events_.now() > plan_.trouble) return;
+    if (!movers_.empty() && events_.chance(30)) {
+        hurt_mover(*movers_[events_.below(movers_.size())]);
+    } else if (events_.chance(plan_.kills_of_100)) {
         crossing_client& one = a_client();
-        if (agenda_.chance(20)) {
+        if (events_.chance(20)) {
             ++upset_clocks_;
-            disturb_clock(agenda_, one.clock());
-        } else if (agenda_.chance(40)) {
+            disturb_clock(events_, one.clock());
+        } else if (events_.chance(40)) {
             ++stopped_;
-            one.stop_until(agenda_.now() + agenda_.between(50, 2500) * ms);
+            one.stop_until(events_.now() + events_.between(50, 2500) * ms);
         } else if (one.kill()) {
             ++killed_;
-            agenda_.after(agenda_.below(400 * ms), [&one] { one.start(); });
+            events_.after(events_.below(400 * ms), [&one] { one.start(); });
         }
     } else {
-        inject_fault(agenda_, *groups_[agenda_.below(groups_.size())], false);
+        inject_fault(events_, *groups_[events_.below(groups_.size())], false);
     }
-    agenda_.after(agenda_.between(20, 500) * ms, [this] { trouble(); });
+    events_.after(events_.between(20, 500) * ms, [this] { trouble(); });
 }
 
 std::string groups_world::judge_writes() {
@@ -118,7 +118,7 @@ std::string groups_world::judge_writes() {
         }
     }
     for (const auto& c : clients_) {
-        for (const crossing_client::told& t : c->outcomes()) {
+        for (const crossing_client::attempt_outcome& t : c->outcomes()) {
             const std::map<key, unsigned>& its = done[t.tag];
             const std::string name = "attempt " + std::to_string(t.tag);
             if (std::ranges::any_of(its, [](const auto& one) { return one.second > 1; }))
@@ -126,9 +126,9 @@ std::string groups_world::judge_writes() {
             if (!its.empty() && its.size() != t.writes.size())
                 return name + " happened by halves: " + std::to_string(its.size()) + " of " +
                        std::to_string(t.writes.size()) + " objects";
-            if (t.said == engine_status::good && its.empty()) return name + " was acknowledged, and is lost";
-            if ((t.said == engine_status::conflict || t.said == engine_status::unreachable) && !its.empty())
-                return name + " was said to have had no effect, and has had one";
+            if (t.result == engine_status::good && its.empty()) return name + " was acknowledged, and is lost";
+            if ((t.result == engine_status::conflict || t.result == engine_status::unreachable) && !its.empty())
+                return name + " was reported without effect, and has had one";
             cluster::testing::attempt& a = history_.of(t.tag);
             a.committed = !its.empty();
             if (!a.committed) continue;
@@ -145,23 +145,23 @@ std::string groups_world::run() {
     };
     for (std::size_t i = 1; i < clients_.size(); ++i) clients_[i]->start();
     for (const auto& m : movers_) m->start();
-    agenda_.after(agenda_.below(300 * ms), [this] { trouble(); });
+    events_.after(events_.below(300 * ms), [this] { trouble(); });
     // A killed program starts anew, so a program that is done counts only after the fault period.
     (void)run_until(plan_.trouble + 2000 * ms, [] { return false; });
     for (const auto& g : groups_) heal(*g);
     for (const auto& c : clients_) c->clock().run_at(100);
     for (const auto& m : movers_) m->clock().run_at(100);
-    bool well = run_until(agenda_.now() + 120000 * ms, ended);
+    bool well = run_until(events_.now() + 120000 * ms, ended);
     if (well) {
         clients_.front()->start_last_look();
-        well = run_until(agenda_.now() + 120000 * ms, [this] { return clients_.front()->done(); });
+        well = run_until(events_.now() + 120000 * ms, [this] { return clients_.front()->done(); });
     }
     if (std::string wrong = noticed(); !wrong.empty()) return wrong;
     if (std::string wrong = judge_writes(); !wrong.empty()) return wrong;
     if (!well) return never_ends;
     if (std::ranges::any_of(clients_.front()->owners(), [](unsigned n) { return n != 1; }))
         return "a slot has no group, or two";
-    (void)run_until(agenda_.now() + 2000 * ms, [] { return false; });
+    (void)run_until(events_.now() + 2000 * ms, [] { return false; });
     for (const auto& g : groups_) {
         if (g->prepared() != 0) return left_prepared;
         if (std::string differs = g->compare(); !differs.empty() && !differs.starts_with(never_ends)) return differs;
@@ -183,19 +183,19 @@ groups_world::counts groups_world::happened() const {
     }
     for (const auto& c : clients_) {
         all.crossings += c->crossings();
-        for (const crossing_client::told& t : c->outcomes()) {
-            all.good += t.said == engine_status::good ? 1 : 0;
-            all.conflicts += t.said == engine_status::conflict ? 1 : 0;
-            all.unreachable += t.said == engine_status::unreachable ? 1 : 0;
-            all.unknown += t.said == engine_status::unknown ? 1 : 0;
+        for (const crossing_client::attempt_outcome& t : c->outcomes()) {
+            all.good += t.result == engine_status::good ? 1 : 0;
+            all.conflicts += t.result == engine_status::conflict ? 1 : 0;
+            all.unreachable += t.result == engine_status::unreachable ? 1 : 0;
+            all.unknown += t.result == engine_status::unknown ? 1 : 0;
             // The program has not heard of its commit.
             all.finished_by_others +=
-                t.said == engine_status::unknown && history_.attempts()[t.tag - 1].committed ? 1 : 0;
+                t.result == engine_status::unknown && history_.attempts()[t.tag - 1].committed ? 1 : 0;
         }
     }
     for (const auto& p : pasts_) {
         for (const auto& [at, changes] : p->done())
-            all.voided += std::ranges::any_of(changes, [](const auto& c) { return c.is.bytes == "void"; }) ? 1 : 0;
+            all.aborted += std::ranges::any_of(changes, [](const auto& c) { return c.value.bytes == "void"; }) ? 1 : 0;
     }
     for (const auto& g : groups_) {
         const group::counts c = g->happened();

@@ -37,7 +37,7 @@ public:
     struct counts {
         std::size_t attempts = 0, good = 0, conflicts = 0, unreachable = 0, unknown = 0, crossings = 0, killed = 0,
                     moved = 0, moves_lost = 0, copied_again = 0, movers_killed = 0, stopped = 0, upset_clocks = 0,
-                    voided = 0, finished_by_others = 0;
+                    aborted = 0, finished_by_others = 0;
         group::counts groups;
     };
     [[nodiscard]] counts happened() const;
@@ -48,11 +48,11 @@ private:
     void hurt_mover(moving_client& one);
     [[nodiscard]] bool run_until(instant when, const std::function<bool()>& done);
     [[nodiscard]] std::string noticed() const;
-    /// Checks the writes of each attempt in all groups: all or nothing, once, and as the program was told.
+    /// Checks the writes of each attempt in all groups: all or nothing, once, and as the program was informed.
     [[nodiscard]] std::string judge_writes();
 
     const groups_plan plan_;
-    event_queue agenda_;
+    event_queue events_;
     std::vector<std::unique_ptr<history_checker>> pasts_;
     std::vector<std::unique_ptr<group>> groups_;
     cluster::testing::history history_;

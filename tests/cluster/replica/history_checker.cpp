@@ -10,9 +10,9 @@ using backend::engine_status;
 using backend::record;
 
 /// An erased record that was dropped is absent with a version that is not lower than its own.
-bool is_version_of(version said, const record& was) {
-    if (said == backend::unwritten) return was.at == 0;
-    return said == was.at || (!was.exists && said > was.at);
+bool is_version_of(version result, const record& was) {
+    if (result == backend::unwritten) return was.at == 0;
+    return result == was.at || (!was.exists && result > was.at);
 }
 
 bool same(const record& a, const record& b) { return a.exists == b.exists && a.at == b.at && a.bytes == b.bytes; }
@@ -64,31 +64,31 @@ std::string history_checker::judge_get(const seen& s) const {
         }
     }
     for (const backend::check& c : s.held) {
-        if (!is_version_of(c.at, as_of(c.of, s.at))) return "'" + c.of + "' was said to be current, and was not";
+        if (!is_version_of(c.at, as_of(c.of, s.at))) return "'" + c.of + "' was reported as current, and was not";
     }
     return {};
 }
 
 std::string history_checker::judge_commit(const attempt& a) const {
-    if (!a.said) return {};
+    if (!a.result) return {};
     const auto is_mine = [&](const change& c) {
         return std::ranges::any_of(a.writes, [&](const backend::write& w) {
             return w.of == c.of && w.exists && c.value.exists && w.bytes == c.value.bytes;
         });
     };
-    // The mark is among the writes of every commit, and identifies its owner.
+    // The commit record is among the writes of every commit, and identifies its owner.
     std::vector<version> times;
     for (const auto& [at, changes] : done_) {
         if (std::ranges::any_of(changes, is_mine)) times.push_back(at);
     }
     if (times.size() > 1) return "commit " + std::to_string(times[0]) + " happened twice";
-    if (*a.said != engine_status::good) {
-        if (!times.empty() && *a.said != engine_status::unknown)
-            return "commit " + std::to_string(times[0]) + " happened, and was said to have had no effect";
+    if (*a.result != engine_status::good) {
+        if (!times.empty() && *a.result != engine_status::unknown)
+            return "commit " + std::to_string(times[0]) + " happened, and was reported without effect";
         return {};
     }
     if (times.empty()) return "a commit was acknowledged as " + std::to_string(a.at) + " and is lost";
-    if (times[0] != a.at) return "commit " + std::to_string(times[0]) + " was said to be " + std::to_string(a.at);
+    if (times[0] != a.at) return "commit " + std::to_string(times[0]) + " was reported as " + std::to_string(a.at);
     if (done_.at(a.at).size() != a.writes.size()) return "commit " + std::to_string(a.at) + " happened in part";
     for (const backend::check& c : a.checks) {
         if (!is_version_of(c.at, as_of(c.of, a.at - 1)))
@@ -108,7 +108,7 @@ std::string history_checker::judge_times() const {
     std::vector<call> all;
     for (const attempt& a : attempts_) {
         for (const seen& s : a.gets) all.push_back({s.called, s.returned, s.at, false, s.fresh});
-        if (a.said == engine_status::good) all.push_back({a.called, a.returned, a.at, true, true});
+        if (a.result == engine_status::good) all.push_back({a.called, a.returned, a.at, true, true});
     }
     std::vector<call> ended = all;
     std::ranges::sort(all, {}, &call::called);

@@ -35,7 +35,7 @@ struct attempt {
     instant called = 0, returned = 0;
     std::vector<backend::check> checks;
     std::vector<backend::write> writes;
-    std::optional<backend::engine_status> said;  ///< empty: the attempt only read
+    std::optional<backend::engine_status> result;  ///< empty: the attempt only read
     version at = 0;
 };
 
@@ -51,7 +51,7 @@ public:
 
     /// Begins an attempt. Its writes begin with the bytes "<number>.".
     [[nodiscard]] std::size_t begin(unsigned client) {
-        attempts_.push_back({.client = client, .gets = {}, .checks = {}, .writes = {}, .said = {}});
+        attempts_.push_back({.client = client, .gets = {}, .checks = {}, .writes = {}, .result = {}});
         return attempts_.size() - 1;
     }
     [[nodiscard]] attempt& of(std::size_t number) { return attempts_[number]; }

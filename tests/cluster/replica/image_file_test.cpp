@@ -26,11 +26,11 @@ protected:
     }
     /// Puts a piece, runs the loop, and returns the status that the store reports.
     int put(image_file& to, std::string piece, bool last) {
-        int said = -1;
-        to.put(std::move(piece), last, [&said](int status) { said = status; });
-        EXPECT_EQ(said, -1);  // this thread does not do the disk's work
+        int result = -1;
+        to.put(std::move(piece), last, [&result](int status) { result = status; });
+        EXPECT_EQ(result, -1);  // this thread does not do the disk's work
         ::uv_run(&loop_, UV_RUN_DEFAULT);
-        return said;
+        return result;
     }
     uv_loop_t loop_{};
 };
@@ -78,17 +78,17 @@ TEST_F(image_file_test, reports_write_errors_and_can_restart) {
 }
 
 TEST_F(image_file_test, reports_no_error_of_a_dropped_image) {
-    bool told = false;
+    bool called = false;
     {
         image_file file{loop_, ::testing::TempDir()};
-        file.put(std::string(1'000'000, 'x'), false, [&told](int) { told = true; });
+        file.put(std::string(1'000'000, 'x'), false, [&called](int) { called = true; });
         file.drop();
         EXPECT_EQ(put(file, "piece", true), 0);
         EXPECT_EQ(file.complete_image().len, 5 + checksum_bytes);
-        file.put("piece", true, [&told](int) { told = true; });
+        file.put("piece", true, [&called](int) { called = true; });
     }
     ::uv_run(&loop_, UV_RUN_DEFAULT);
-    EXPECT_FALSE(told);
+    EXPECT_FALSE(called);
 }
 
 }  // namespace

@@ -41,7 +41,7 @@ lone_member::lone_member(std::uint16_t port)
     transport_.emplace(
         loop_.raw(), transport::self{own_id, group_number, who_.address, nullptr}, where_,
         [this](identified_connection a) { sessions_.add(std::move(a)); }, [](const std::string&) {});
-    // As C-Raft does. C-Raft judges the messages of members itself.
+    // As C-Raft does. C-Raft checks the messages of members itself.
     demand(transport_->raft()->listen(transport_->raft(), [](raft_uv_transport*, raft_id, const char*, uv_stream_t* s) {
         ::uv_close(reinterpret_cast<uv_handle_t*>(s), [](uv_handle_t* h) { raft_free(h); });
     }) == 0);
@@ -75,12 +75,12 @@ void lone_member::turn() {
     while (events_.now() < until && events_.step()) {}
 }
 
-void lone_member::call(std::uint64_t whom, std::uint16_t port, std::function<void(int)> told) {
+void lone_member::call(std::uint64_t whom, std::uint16_t port, std::function<void(int)> callback) {
     struct calling {
         raft_uv_connect request{};
-        std::function<void(int)> told;
+        std::function<void(int)> callback;
     };
-    auto* const mine = new calling{{}, std::move(told)};
+    auto* const mine = new calling{{}, std::move(callback)};
     mine->request.data = mine;
     demand(transport_->raft()->connect(transport_->raft(), &mine->request, whom, address_of(port).c_str(),
                                        [](raft_uv_connect* r, uv_stream_t* to, int status) {
@@ -90,7 +90,7 @@ void lone_member::call(std::uint64_t whom, std::uint16_t port, std::function<voi
                                                ::uv_close(reinterpret_cast<uv_handle_t*>(to),
                                                           [](uv_handle_t* h) { raft_free(h); });
                                            }
-                                           all->told(status);
+                                           all->callback(status);
                                        }) == 0);
 }
 

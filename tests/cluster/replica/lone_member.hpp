@@ -1,5 +1,5 @@
-// A whole member for a fuzzer: its port, its connections, their handlers, its seat and state machine. Its disk is in
-// memory, and it is the only member of its group. It works only inside `turn`.
+// A whole member for a fuzzer: its port, its connections, their handlers, its Raft node and state machine. Its disk is
+// in memory, and it is the only member of its group. It works only inside `turn`.
 #pragma once
 
 #include <cstdlib>
@@ -29,8 +29,8 @@ public:
 
     /// Does the pending work of the loop and the disk.
     void turn();
-    /// Calls another member, and passes the outcome to `told` once.
-    void call(std::uint64_t whom, std::uint16_t port, std::function<void(int)> told);
+    /// Calls another member, and passes the outcome to `callback` once.
+    void call(std::uint64_t whom, std::uint16_t port, std::function<void(int)> callback);
     [[nodiscard]] const state_machine& state() const noexcept { return raft_node_->state(); }
     [[nodiscard]] std::uint64_t connections_rejected() const noexcept { return transport_->connections_rejected(); }
 

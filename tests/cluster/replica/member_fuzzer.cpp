@@ -32,10 +32,10 @@ std::uint16_t a_port() {
 }
 
 std::string hello_of(peer_kind who) {
-    hello said;
-    said.kind = who;
-    said.group = group_number;
-    return wire::encode(said);
+    hello result;
+    result.kind = who;
+    result.group = group_number;
+    return wire::encode(result);
 }
 
 /// Runs another turn, and gives a slow kernel time to deliver.
@@ -60,14 +60,14 @@ struct heard {
             demand(all.size() >= sizeof length + length);
             std::string_view message = all.substr(sizeof length, length);
             all.remove_prefix(sizeof length + length);
-            protocol::reply_status said{};
+            protocol::reply_status result{};
             if (std::exchange(first, false)) {
                 welcome w;
                 demand(wire::decode(message, w) && (w.refused != 0 || (w.group == group_number && w.own_id == own_id)));
                 welcomed = w.refused == 0;
             } else {
-                demand(welcomed && take_head(message, said));
-                if (said != protocol::reply_status::stream) answers.push_back(said);
+                demand(welcomed && take_head(message, result));
+                if (result != protocol::reply_status::stream) answers.push_back(result);
             }
         }
     }
@@ -97,12 +97,12 @@ heard say(lone_member& to, std::uint16_t port, std::string_view bytes, std::size
 void let_honest_program_work(lone_member& at, std::uint16_t port, const std::string& bytes) {
     static constexpr const char* secret = "o0xc2b2ae3d27d4eb4f";
     const protocol::transaction_request put{{}, {{secret, true, bytes}}};
-    const heard said = say(at, port,
-                           hello_of(peer_kind::program) + frame(request_kind::commit, commit_request{{put}}) +
-                               frame(request_kind::get, get_request{0, {}, {secret}}),
-                           4096, patience);
-    demand(said.ended && said.welcomed &&
-           said.answers == std::vector{protocol::reply_status::done, protocol::reply_status::done});
+    const heard result = say(at, port,
+                             hello_of(peer_kind::program) + frame(request_kind::commit, commit_request{{put}}) +
+                                 frame(request_kind::get, get_request{0, {}, {secret}}),
+                             4096, patience);
+    demand(result.ended && result.welcomed &&
+           result.answers == std::vector{protocol::reply_status::done, protocol::reply_status::done});
     backend::read_snapshot now;
     std::vector<backend::record> found;
     const key k{secret};
@@ -165,28 +165,28 @@ heard attack_port(std::string_view bytes, std::size_t piece, bool as_program) {
     let_honest_program_work(one, port, "before");
     const expected all = as_program ? expect(bytes) : expected{};
     const bool has_to_end = all.surely == all.sound;
-    const heard said = say(one, port, (as_program ? hello_of(peer_kind::program) : "") + std::string{bytes}, piece,
-                           has_to_end ? patience : max_turns);
+    const heard result = say(one, port, (as_program ? hello_of(peer_kind::program) : "") + std::string{bytes}, piece,
+                             has_to_end ? patience : max_turns);
     if (as_program) {
-        demand(said.welcomed && said.answers.size() >= all.surely && said.answers.size() <= all.sound);
-        demand(said.ended || !has_to_end);
+        demand(result.welcomed && result.answers.size() >= all.surely && result.answers.size() <= all.sound);
+        demand(result.ended || !has_to_end);
     } else {
-        demand(said.ended);
+        demand(result.ended);
     }
     let_honest_program_work(one, port, "after");
-    return said;
+    return result;
 }
 
 /// The member calls another one, which answers with these bytes.
 void attack_call(std::string_view bytes, std::size_t piece) {
     static const std::uint16_t port = a_port();
-    unsigned told = 0;
+    unsigned results = 0;
     {
         lone_member one{port};
         // The member listens already, so the kernel cannot choose its port for the other one.
         std::uint16_t others = 0;
         const socket_end listens = socket_end::listen(others);
-        one.call(3, others, [&told](int) { ++told; });
+        one.call(3, others, [&results](int) { ++results; });
         std::optional<socket_end> mine;
         for (std::size_t turns = 0; turns < patience && !mine; ++turns) {
             turn(one, turns);
@@ -198,20 +198,20 @@ void attack_call(std::string_view bytes, std::size_t piece) {
             one.turn();
         }
         mine->send_no_more();
-        std::string said;
+        std::string result;
         bool goes_on = true;
         for (std::size_t turns = 0; turns < patience && goes_on; ++turns) {
             turn(one, turns);
-            goes_on = mine->receive(said);
+            goes_on = mine->receive(result);
         }
-        demand(told == 1 && !goes_on);
-        demand(said.starts_with(std::string_view{hello_of(peer_kind::member)}.substr(0, 12)));
+        demand(results == 1 && !goes_on);
+        demand(result.starts_with(std::string_view{hello_of(peer_kind::member)}.substr(0, 12)));
         let_honest_program_work(one, port, "after");
     }
-    demand(told == 1);
+    demand(results == 1);
 }
 
-std::string sealed_as(std::string_view name, std::string_view content) {
+std::string with_checksum(std::string_view name, std::string_view content) {
     std::string all = begin_checksummed(name, 2);
     all += content;
     finish_checksummed(all);
@@ -224,12 +224,12 @@ void attack_log(std::string_view bytes) {
     while (bytes.size() >= 2) {
         std::uint16_t length = 0;
         bytes.copy(reinterpret_cast<char*>(&length), sizeof length);
-        const std::string its = sealed_as("GE", bytes.substr(2, length));
+        const std::string its = with_checksum("GE", bytes.substr(2, length));
         bytes.remove_prefix(std::min(bytes.size(), std::size_t{2} + length));
         const std::string before = one.save();
-        const applied_entry said = one.apply(its);
-        demand(said.is_readable == other.apply(its).is_readable && (said.is_readable || one.save() == before));
-        demand(said.is_readable || !said.why.empty());
+        const applied_entry result = one.apply(its);
+        demand(result.is_readable == other.apply(its).is_readable && (result.is_readable || one.save() == before));
+        demand(result.is_readable || !result.why.empty());
     }
     const std::string all = one.save();
     demand(all == other.save());
@@ -247,7 +247,7 @@ void attack_snapshot(std::string_view bytes) {
     one.apply(e.finish());
     const std::string before = one.save();
     try {
-        one.load(sealed_as("tutti-group", bytes));
+        one.load(with_checksum("tutti-group", bytes));
     } catch (const engine_error&) {
         demand(one.save() == before);
         return;

@@ -29,8 +29,8 @@ private:
 };
 
 /// Removes the name and the format at the front, and the checksum.
-std::string content(const std::string& sealed, std::size_t front) {
-    return sealed.substr(front, sealed.size() - front - 8);
+std::string content(const std::string& checksummed, std::size_t front) {
+    return checksummed.substr(front, checksummed.size() - front - 8);
 }
 
 std::string in_log(log_entry_builder& e) {
@@ -64,7 +64,7 @@ int main(int argc, char** argv) {
     const list_request listed{"o", 4, {0, 1, 2, 3}, 0, 0, 0, 0}, changed{"o", 4, {0, 1, 2, 3}, 1, 0, 0, 0};
     all.write("list", requests,
               commit + prepare + frame(request_kind::list, listed) + frame(request_kind::list, changed));
-    all.write("adopt", requests,
+    all.write("import", requests,
               frame(request_kind::import_records,
                     import_request{{{"oa", 0}}, {{"oa", {true, 9, "1"}}, {"ob", {false, 0, ""}}}, 5}) +
                   get + commit);
@@ -112,8 +112,8 @@ int main(int argc, char** argv) {
     second.add_finish("id", true);
     third.add_prepare({"id", 9}, {&seen, 1}, writes);
     third.add_finish("id", false);
-    const backend::change adopted[] = {{"oc", {true, 99, "1"}}, {"oa", {}}};
-    third.add_adopt({&seen, 1}, adopted, 0);
+    const backend::change imported[] = {{"oc", {true, 99, "1"}}, {"oa", {}}};
+    third.add_import({&seen, 1}, imported, 0);
     replica::state_machine some;
     log_entry_builder made;
     made.add_commit({}, writes);

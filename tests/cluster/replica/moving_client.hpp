@@ -20,19 +20,19 @@ public:
         instant patience = 1500 * ms;  ///< time limit for a get or commit
     };
     moving_client(event_queue& events, const std::vector<std::unique_ptr<group>>& groups, habits how)
-        : agenda_{events}, groups_{groups}, how_{how}, strand_{events}, around_{events, strand_} {}
+        : events_{events}, groups_{groups}, how_{how}, stack_{events}, env_{events, stack_} {}
     ~moving_client() { kill(); }
     moving_client(const moving_client&) = delete;
     moving_client& operator=(const moving_client&) = delete;
 
     void start() {
-        strand_.start([this] { live(); });
+        stack_.start([this] { live(); });
     }
-    [[nodiscard]] bool done() const noexcept { return !strand_.runs(); }
+    [[nodiscard]] bool done() const noexcept { return !stack_.runs(); }
     /// Kills the program as kill -9 does. Returns false if the program is idle.
     bool kill();
-    void stop_until(instant when) noexcept { strand_.stop_until(when); }
-    [[nodiscard]] skewed_clock& clock() noexcept { return around_.shown(); }
+    void stop_until(instant when) noexcept { stack_.stop_until(when); }
+    [[nodiscard]] skewed_clock& clock() noexcept { return env_.process_clock(); }
 
     struct counts {
         std::size_t moved = 0, elsewhere = 0, unreachable = 0, copied = 0, again = 0;
@@ -42,13 +42,13 @@ public:
 private:
     void live();
     void move_some();
-    void pause(instant most) { around_.pause(std::chrono::milliseconds{agenda_.below(most) / ms}); }
+    void pause(instant most) { env_.pause(std::chrono::milliseconds{events_.below(most) / ms}); }
 
-    event_queue& agenda_;
+    event_queue& events_;
     const std::vector<std::unique_ptr<group>>& groups_;
     const habits how_;
-    simulated_stack strand_;
-    simulated_surroundings around_;
+    simulated_stack stack_;
+    simulated_env env_;
     std::unique_ptr<backend::sharded_engine> engine_;
     unsigned made_ = 0;
     counts counts_;

@@ -44,10 +44,10 @@ TEST(prepared_transactions_test, holds_keys_until_finished) {
     for (const auto& [c, w] :
          {std::pair{checks{{"a", one}}, writes{{"c", true, "3"}}}, std::pair{checks{}, writes{{"a", true, "3"}}},
           std::pair{checks{{"b", one}}, writes{{"b", true, "3"}}}}) {
-        const replica::operation_result said = commit(m, c, w);
-        EXPECT_EQ(said.status, engine_status::conflict);
-        EXPECT_EQ(said.blocked_by.id, "t");
-        EXPECT_EQ(said.blocked_by.deciding_group, 7u);
+        const replica::operation_result result = commit(m, c, w);
+        EXPECT_EQ(result.status, engine_status::conflict);
+        EXPECT_EQ(result.blocked_by.id, "t");
+        EXPECT_EQ(result.blocked_by.deciding_group, 7u);
         EXPECT_EQ(prepare(m, "u", c, w).blocked_by.id, "t");
     }
     // A block that has read an old version does not benefit from waiting.

@@ -69,7 +69,7 @@ protected:
         answer_.reset();
         io_->receive(p);
         // The disk takes no time, and elections take long.
-        for (int i = 0; i < 30 && !answer_; ++i) agenda_.step();
+        for (int i = 0; i < 30 && !answer_; ++i) events_.step();
         return answer_;
     }
     void receive(raft_id from, unsigned short type, const std::function<void(raft_message&)>& fill_in) {
@@ -79,7 +79,7 @@ protected:
         p.from_address = "member" + std::to_string(from);
         fill_in(p.message);
         io_->receive(p);
-        for (int i = 0; i < 12; ++i) agenda_.step();
+        for (int i = 0; i < 12; ++i) events_.step();
     }
     /// Makes the member the leader of term 3: the former leader hands over, and another member votes for it.
     void make_leader(raft_index last) {
@@ -111,7 +111,7 @@ protected:
         for (int i = 0; i < 9; ++i) nine.push_back(command(2, std::to_string(i)));
         ASSERT_EQ(append(2, 2, 1, 1, nine, 1), 10u);
         ASSERT_EQ(append(2, 2, 10, 2, {}, 10), 10u);
-        for (int i = 0; i < 20; ++i) agenda_.step();
+        for (int i = 0; i < 20; ++i) events_.step();
         ASSERT_GT(disk_.start, 1u);
     }
     /// Appends `count` committed entries and waits for the disk. Returns the number of entries that were appended.
@@ -120,15 +120,15 @@ protected:
             if (append(2, 2, last, last == 1 ? 1 : 2, {command(2, std::to_string(last))}, last + 1) != last + 1)
                 return i;
         }
-        for (int i = 0; i < 40; ++i) agenda_.step();
+        for (int i = 0; i < 40; ++i) events_.step();
         return count;
     }
     [[nodiscard]] simulated_io& io() { return *io_; }
     [[nodiscard]] raft_index applied_index() const { return raft_node_->status().applied_index; }
     void go_on_for(instant how_long) {
-        const instant until = agenda_.now() + how_long;
-        agenda_.at(until, [] {});
-        while (agenda_.now() < until) agenda_.step();
+        const instant until = events_.now() + how_long;
+        events_.at(until, [] {});
+        while (events_.now() < until) events_.step();
     }
     [[nodiscard]] std::string saved() const { return raft_node_->state().save(); }
     [[nodiscard]] std::size_t members() const { return raft_node_->members().size(); }
@@ -136,7 +136,7 @@ protected:
 private:
     void sit() {
         network& net = *this;
-        io_ = std::make_unique<simulated_io>(agenda_, clock_, net, disk_, 1, 0);
+        io_ = std::make_unique<simulated_io>(events_, clock_, net, disk_, 1, 0);
         raft_node_ = std::make_unique<raft_node>(io_->io(), raft_settings{.self = {1, "member1"},
                                                                           .election_ms = 1000000,
                                                                           .heartbeat_ms = 1000,
@@ -153,7 +153,7 @@ private:
         io_->kill();
         bool closed = false;
         raft_node_->close([&closed] { closed = true; });
-        while (!closed && agenda_.step()) {}
+        while (!closed && events_.step()) {}
         raft_node_.reset();
         io_.reset();
     }
@@ -171,8 +171,8 @@ private:
     }
 
 protected:
-    event_queue agenda_{1};
-    skewed_clock clock_{agenda_};
+    event_queue events_{1};
+    skewed_clock clock_{events_};
     disk disk_;
     raft_index owed_ = 0;
     std::size_t piece_shards_ = 1024, message_bytes_ = 1u << 20;
@@ -263,7 +263,7 @@ TEST_F(shim_test, keeps_and_saves_a_committed_configuration) {
     std::vector<stored_entry> more;
     for (int i = 0; i < 6; ++i) more.push_back(command(2, "x"));
     ASSERT_EQ(append(2, 2, 11, 2, more, 17), 17u);
-    for (int i = 0; i < 20; ++i) agenda_.step();
+    for (int i = 0; i < 20; ++i) events_.step();
     ASSERT_GT(disk_.start, 12u);
     ASSERT_EQ(disk_.snapshot->configuration.size(), 4u);
     ASSERT_EQ(append(2, 2, 17, 2, {configuration(2, {1, 2, 3, 4, 5})}, 17), 18u);
@@ -279,10 +279,10 @@ TEST_F(shim_test, saves_no_uncommitted_configuration) {
     std::vector<stored_entry> more;
     for (int i = 0; i < 9; ++i) more.push_back(command(2, "x"));
     ASSERT_EQ(append(2, 2, 11, 2, more, 10), 20u);
-    for (int i = 0; i < 20; ++i) agenda_.step();
+    for (int i = 0; i < 20; ++i) events_.step();
     EXPECT_EQ(disk_.snapshot->index, saved);
     ASSERT_EQ(append(2, 2, 20, 2, {}, 20), 20u);
-    for (int i = 0; i < 20; ++i) agenda_.step();
+    for (int i = 0; i < 20; ++i) events_.step();
     EXPECT_EQ(disk_.snapshot->index, 20u);
     EXPECT_EQ(disk_.snapshot->configuration.size(), 4u);
 }
@@ -294,7 +294,7 @@ TEST_F(shim_test, does_not_append_entries_of_a_snapshot) {
     std::vector<stored_entry> all{configuration(1, {1, 2, 3})};
     for (int i = 0; i < 10; ++i) all.push_back(command(2, std::to_string(i)));
     EXPECT_EQ(append(2, 2, 0, 0, all, 11), 11u);
-    for (int i = 0; i < 20; ++i) agenda_.step();
+    for (int i = 0; i < 20; ++i) events_.step();
     EXPECT_EQ(applied(), before + 1);
     EXPECT_EQ(disk_.start + disk_.entries.size(), 12u);
     // Also entries that are all in the snapshot, and entries that begin in its middle.
@@ -339,11 +339,11 @@ TEST_F(shim_test, survives_a_failed_image) {
     EXPECT_EQ(applied(), 13u);
     // The member waits before the next attempt, however many entries arrive.
     ASSERT_EQ(go_on(13, 1), 1u);
-    EXPECT_LE(io().pieces(), agenda_.now() / (1000 * ms) + 1);
+    EXPECT_LE(io().pieces(), events_.now() / (1000 * ms) + 1);
     io().fail_images(0);
-    const instant later = agenda_.now() + 2000 * ms;
-    agenda_.at(later, [] {});
-    while (agenda_.now() < later) agenda_.step();
+    const instant later = events_.now() + 2000 * ms;
+    events_.at(later, [] {});
+    while (events_.now() < later) events_.step();
     ASSERT_EQ(go_on(14, 2), 2u);
     EXPECT_TRUE(disk_.snapshot);
 }
@@ -361,7 +361,7 @@ TEST_F(shim_test, keeps_the_log_when_killed_during_an_image) {
 
 TEST_F(shim_test, sends_missing_entries_piece_by_piece) {
     lead_one_that_lacks_four();
-    ASSERT_EQ(given_.size(), 1u) << "heartbeats have no entries while these are under way";
+    ASSERT_EQ(given_.size(), 1u) << "heartbeats have no entries while these are in progress";
     EXPECT_EQ(given_.back().message.append_entries.prev_log_index, 1u);
     EXPECT_EQ(given_.back().entries.size(), 2u);
     // The member has these, which C-Raft does not count yet, because they are of an earlier term.

@@ -1,5 +1,5 @@
-// A group of a simulation, as a program's code sees it. The code asks this group as `caller` and `replicated` ask a
-// real one, but on a strand and by the simulation's clock.
+// A group of a simulation, as a program's code sees it. The code calls this group as `group_client` and
+// `raft_group_engine` call a real one, but on a simulated stack and by the simulation's clock.
 #pragma once
 
 #include <string>
@@ -11,21 +11,21 @@
 namespace tutti::cluster::replica::testing {
 
 /// The simulation's time, read from a clock of the program.
-class simulated_surroundings final : public backend::runtime_env {
+class simulated_env final : public backend::runtime_env {
 public:
-    simulated_surroundings(event_queue& events, simulated_stack& of) : agenda_{events}, strand_{of}, clock_{events} {}
-    [[nodiscard]] skewed_clock& shown() noexcept { return clock_; }
+    simulated_env(event_queue& events, simulated_stack& of) : events_{events}, stack_{of}, clock_{events} {}
+    [[nodiscard]] skewed_clock& process_clock() noexcept { return clock_; }
     [[nodiscard]] clock::time_point now() const override {
         return clock::time_point{std::chrono::microseconds{clock_.now()}};
     }
     void pause(std::chrono::milliseconds how_long) const override;
     [[nodiscard]] std::string random_id() const override {
-        return std::to_string(agenda_.below(~std::uint64_t{0})) + "." + std::to_string(agenda_.below(1u << 30));
+        return std::to_string(events_.below(~std::uint64_t{0})) + "." + std::to_string(events_.below(1u << 30));
     }
 
 private:
-    event_queue& agenda_;
-    simulated_stack& strand_;
+    event_queue& events_;
+    simulated_stack& stack_;
     skewed_clock clock_;
 };
 
@@ -33,10 +33,10 @@ class simulated_group final : public backend::group_engine {
 public:
     /// `patience` limits one answer; `for_all` limits all tries.
     simulated_group(event_queue& events, simulated_stack& by, group& of, std::uint64_t number,
-                    const backend::runtime_env& around, instant patience, instant for_all);
+                    const backend::runtime_env& env, instant patience, instant for_all);
 
-    const backend::capabilities& abilities() const noexcept override { return can_; }
-    const backend::runtime_env& env() const noexcept override { return around_; }
+    const backend::capabilities& abilities() const noexcept override { return abilities_; }
+    const backend::runtime_env& env() const noexcept override { return env_; }
     backend::engine_status get(backend::read_snapshot& of, backend::freshness how, std::span<const backend::check> held,
                                std::span<const key> wanted, std::vector<backend::record>& found) override;
     void commit(backend::request& r) override;
@@ -65,15 +65,15 @@ private:
     [[nodiscard]] asked begin(question q);
     /// Ends a request. If the request must not be sent twice, a missing answer makes its outcome unknown.
     answer end(const asked& a, bool twice);
-    [[nodiscard]] std::function<void()> begin_to_settle(backend::request& r, question q);
+    [[nodiscard]] std::function<void()> begin_to_decide(backend::request& r, question q);
 
-    event_queue& agenda_;
-    simulated_stack& strand_;
+    event_queue& events_;
+    simulated_stack& stack_;
     group& group_;
     const std::uint64_t number_;
-    const backend::runtime_env& around_;
+    const backend::runtime_env& env_;
     const instant patience_, for_all_;
-    backend::capabilities can_;
+    backend::capabilities abilities_;
     raft_id leader_ = 1;
 };
 

@@ -7,7 +7,7 @@ namespace tutti::cluster::replica::testing {
 
 simulated_io::simulated_io(event_queue& events, const skewed_clock& clock, network& net, disk& of_member, raft_id id,
                            instant disk_delay)
-    : agenda_{events}, clock_{clock}, network_{net}, disk_{of_member}, id_{id}, disk_delay_{disk_delay} {
+    : events_{events}, clock_{clock}, network_{net}, disk_{of_member}, id_{id}, disk_delay_{disk_delay} {
     io_.version = 1;
     io_.impl = this;
     io_.init = [](raft_io* io, raft_id, const char* address) {
@@ -17,7 +17,7 @@ simulated_io::simulated_io(event_queue& events, const skewed_clock& clock, netwo
     io_.close = [](raft_io* io, raft_io_close_cb cb) {
         of(io).closed_ = cb;
         of(io).kill();
-        of(io).agenda_.after(0, [lives = of(io).lives_, io] {
+        of(io).events_.after(0, [lives = of(io).lives_, io] {
             if (*lives) of(io).end();
         });
     };
@@ -25,7 +25,7 @@ simulated_io::simulated_io(event_queue& events, const skewed_clock& clock, netwo
         of(io).tick_ms_ = every;
         of(io).ticks_ = ticks;
         of(io).receives_ = receives;
-        of(io).plan(of(io).agenda_.below(every * ms), [io] { of(io).tick(); });
+        of(io).plan(of(io).events_.below(every * ms), [io] { of(io).tick(); });
         return 0;
     };
     io_.set_term = [](raft_io* io, raft_term term) {
@@ -44,7 +44,7 @@ simulated_io::simulated_io(event_queue& events, const skewed_clock& clock, netwo
     io_.time = [](raft_io* io) { return static_cast<raft_time>(of(io).clock_.now() / ms); };
     io_.random = [](raft_io* io, int least, int most) {
         return static_cast<int>(
-            of(io).agenda_.between(static_cast<std::uint64_t>(least), static_cast<std::uint64_t>(most)));
+            of(io).events_.between(static_cast<std::uint64_t>(least), static_cast<std::uint64_t>(most)));
     };
     io_.recover = [](raft_io*, const raft_configuration*) { return RAFT_INVALID; };
     io_.load = load;
@@ -61,7 +61,7 @@ void simulated_io::slow_image::put(std::string piece, bool last, stored done) {
     ++pieces;
     held_ = [this, mine = turn_, piece = std::move(piece), last, done = std::move(done)] {
         if (mine != turn_) return;
-        const bool fails = of_.agenda_.chance(of_.failing_pieces_of_100_);
+        const bool fails = of_.events_.chance(of_.failing_pieces_of_100_);
         if (fails) done(RAFT_IOERR);
         else whole_.put(piece, last, done);
     };
@@ -75,14 +75,14 @@ void simulated_io::slow_image::drop() noexcept {
 
 void simulated_io::let_images_go() {
     holds_images_ = false;
-    if (images_.held_) plan(agenda_.below(disk_delay_ + 1), std::exchange(images_.held_, nullptr));
+    if (images_.held_) plan(events_.below(disk_delay_ + 1), std::exchange(images_.held_, nullptr));
 }
 
 void simulated_io::plan(instant delay, std::function<void()> what) {
-    agenda_.after(delay, [this, lives = lives_, what = std::move(what)]() mutable {
+    events_.after(delay, [this, lives = lives_, what = std::move(what)]() mutable {
         if (!*lives || killed_) return;
-        if (stopped_until_ > agenda_.now()) {
-            plan(stopped_until_ - agenda_.now() + agenda_.below(3 * ms), std::move(what));
+        if (stopped_until_ > events_.now()) {
+            plan(stopped_until_ - events_.now() + events_.below(3 * ms), std::move(what));
         } else {
             what();
         }
@@ -101,12 +101,12 @@ void simulated_io::begin(operation o) {
 
 void simulated_io::work() {
     works_ = true;
-    plan(agenda_.below(disk_delay_ + 1), [this] {
+    plan(events_.below(disk_delay_ + 1), [this] {
         operation o = std::move(operations_.front());
         operations_.pop_front();
         works_ = false;
         if (failed_ || (fails_ && o.part)) {
-            if (!failed_) o.part(disk_, agenda_);
+            if (!failed_) o.part(disk_, events_);
             failed_ = true;
             if (o.done) o.done(RAFT_IOERR);
             for (const operation& other : std::exchange(operations_, {})) {
@@ -125,10 +125,10 @@ void simulated_io::kill() {
     killed_ = true;
     // The pending disk operations may have happened: some first ones completely, and a part of the next.
     if (failed_) return;
-    const std::uint64_t whole = agenda_.below(operations_.size() + 1);
+    const std::uint64_t whole = events_.below(operations_.size() + 1);
     for (std::uint64_t i = 0; i < operations_.size(); ++i) {
         if (i < whole) operations_[i].effect(disk_);
-        else if (i == whole && operations_[i].part) operations_[i].part(disk_, agenda_);
+        else if (i == whole && operations_[i].part) operations_[i].part(disk_, events_);
     }
 }
 
@@ -193,7 +193,7 @@ int simulated_io::send(raft_io* io, raft_io_send* request, const raft_message* m
     self.waiting_.push_back([request, done, sent](int status) {
         if (done != nullptr) done(request, status == 0 && !sent ? RAFT_NOCONNECTION : status);
     });
-    self.plan(self.agenda_.below(self.write_delay_ + 1), [&self] {
+    self.plan(self.events_.below(self.write_delay_ + 1), [&self] {
         const auto first = std::move(self.waiting_.front());
         self.waiting_.pop_front();
         first(0);

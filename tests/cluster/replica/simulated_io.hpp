@@ -1,4 +1,4 @@
-// A raft_io without sockets, disks and clocks. The agenda provides time and chance, and the network carries the
+// A raft_io without sockets, disks and clocks. The event queue provides time and chance, and the network carries the
 // messages.
 #pragma once
 
@@ -100,7 +100,7 @@ private:
     static int snapshot_get(raft_io* io, raft_io_snapshot_get* request, raft_io_snapshot_get_cb done);
 
     raft_io io_{};
-    event_queue& agenda_;
+    event_queue& events_;
     const skewed_clock& clock_;
     network& network_;
     disk& disk_;

@@ -1,5 +1,5 @@
 // A client of a simulation that runs the code of a program on a stack of its own. The code blocks while it waits for an
-// answer, and the strand then leaves its stack.
+// answer, and the client then leaves its stack.
 #pragma once
 
 #include <functional>
@@ -14,16 +14,16 @@ namespace tutti::cluster::replica::testing {
 
 class simulated_stack {
 public:
-    explicit simulated_stack(event_queue& events) : agenda_{events}, stack_{256u << 10} {}
+    explicit simulated_stack(event_queue& events) : events_{events}, stack_{256u << 10} {}
 
-    /// Runs `body` until it waits. REQUIRES: the strand is idle.
+    /// Runs `body` until it waits. REQUIRES: the client is idle.
     void start(std::function<void()> body) {
         body_ = std::move(body);
         runs_ = true;
         stack_.prepare(enter, this);
         interleaving::fiber::change(outside_, stack_);
     }
-    /// Kills the strand as kill -9 does, but destroys the objects on its stack.
+    /// Kills the client as kill -9 does, but destroys the objects on its stack.
     void kill() {
         if (!runs_) return;
         killed_ = true;
@@ -31,7 +31,7 @@ public:
         killed_ = false;
     }
     [[nodiscard]] bool runs() const noexcept { return runs_; }
-    /// Acts as SIGSTOP now and SIGCONT at `when`. Answers in between wait for the strand.
+    /// Acts as SIGSTOP now and SIGCONT at `when`. Answers in between wait for the client.
     void stop_until(instant when) noexcept { stopped_until_ = when; }
 
     /// A result that arrives later or immediately.
@@ -72,8 +72,8 @@ private:
     void wake(const std::weak_ptr<const void>& answered) {
         const auto mine = answered.lock();
         if (!mine || waits_for_ != mine.get()) return;
-        if (agenda_.now() < stopped_until_) {
-            agenda_.at(stopped_until_, [this, answered] { wake(answered); });
+        if (events_.now() < stopped_until_) {
+            events_.at(stopped_until_, [this, answered] { wake(answered); });
         } else {
             interleaving::fiber::change(outside_, stack_);
         }
@@ -88,7 +88,7 @@ private:
         interleaving::fiber::leave_for(self.stack_, self.outside_);
     }
 
-    event_queue& agenda_;
+    event_queue& events_;
     interleaving::fiber outside_, stack_;
     std::function<void()> body_;
     const void* waits_for_ = nullptr;

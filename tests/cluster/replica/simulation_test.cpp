@@ -24,7 +24,7 @@ TEST(raft_group_simulation, explains_every_history_by_the_log) {
         EXPECT_EQ(run_seed(std::strtoull(one, nullptr, 10)), "");
         return;
     }
-    std::size_t attempts = 0, good = 0, conflicts = 0, unknown = 0, resent = 0, voided = 0, outlived = 0;
+    std::size_t attempts = 0, good = 0, conflicts = 0, unknown = 0, resent = 0, aborted = 0, outlived = 0;
     group::counts all;
     const std::size_t seeds = tutti::support::rounds(1000);
     for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
@@ -32,12 +32,12 @@ TEST(raft_group_simulation, explains_every_history_by_the_log) {
         ASSERT_EQ(w.run(), "") << "TUTTI_CLUSTER_SEED=" << seed << " runs it again";
         for (const attempt& a : w.what_was().attempts()) {
             ++attempts;
-            good += a.said == tutti::cluster::backend::engine_status::good ? 1u : 0u;
-            conflicts += a.said == tutti::cluster::backend::engine_status::conflict ? 1u : 0u;
-            unknown += a.said == tutti::cluster::backend::engine_status::unknown ? 1u : 0u;
+            good += a.result == tutti::cluster::backend::engine_status::good ? 1u : 0u;
+            conflicts += a.result == tutti::cluster::backend::engine_status::conflict ? 1u : 0u;
+            unknown += a.result == tutti::cluster::backend::engine_status::unknown ? 1u : 0u;
         }
         resent += w.sum(&client::resent);
-        voided += w.sum(&client::voided);
+        aborted += w.sum(&client::aborted);
         outlived += w.sum(&client::outlived);
         const group::counts c = w.happened();
         all.kills += c.kills;
@@ -54,17 +54,18 @@ TEST(raft_group_simulation, explains_every_history_by_the_log) {
         all.held += c.held;
     }
     std::printf(
-        "%zu attempts: %zu committed, %zu conflicts, %zu unknown; %zu sent again, %zu voided, %zu outlived; %zu kills, "
+        "%zu attempts: %zu committed, %zu conflicts, %zu unknown; %zu sent again, %zu aborted, %zu outlived; %zu "
+        "kills, "
         "%zu cuts, "
         "%zu stops, %zu joins, %zu leaves, %zu snapshots loaded, %zu elections, %zu broken disks, %zu handed over, %zu "
         "clocks upset, %zu messages cut, %zu held back\n",
-        attempts, good, conflicts, unknown, resent, voided, outlived, all.kills, all.cuts, all.stops, all.joins,
+        attempts, good, conflicts, unknown, resent, aborted, outlived, all.kills, all.cuts, all.stops, all.joins,
         all.leaves, all.installs, all.elections, all.broken_disks, all.handed_over, all.upset_clocks, all.cut,
         all.held);
     // A check of an empty history passes, so the faults must have happened. A few seeds do not cover all of them.
     if (seeds < 100) return;
     for (const std::size_t n :
-         {good, conflicts, resent, voided, outlived, all.kills, all.cuts, all.stops, all.joins, all.leaves,
+         {good, conflicts, resent, aborted, outlived, all.kills, all.cuts, all.stops, all.joins, all.leaves,
           all.installs, all.elections, all.broken_disks, all.handed_over, all.upset_clocks, all.cut, all.held, unknown})
         EXPECT_GT(n, 0u);
     EXPECT_GT(good, attempts / 3);
@@ -116,11 +117,11 @@ struct broken_step {
 
 class raft_group_simulation_with_faults : public ::testing::TestWithParam<broken_step> {};
 
-TEST_P(raft_group_simulation_with_faults, is_caught) {
+TEST_P(raft_group_simulation_with_faults, detects_the_fault) {
     std::uint64_t seed = 0;
     std::string found;
     injected_fault = GetParam().what;
-    // The history must show the fault: a broken group may also hang, which would not test the judge.
+    // The history must show the fault: a broken group may also hang, which would not test the checker.
     while ((found.empty() || found.starts_with(never_ends)) && seed < 3000) found = run_seed(++seed);
     injected_fault = fault::none;
     ASSERT_NE(found, "") << "no seed up to " << seed << " shows it";

@@ -7,9 +7,9 @@ namespace tutti::cluster::replica::testing {
 
 class skewed_clock {
 public:
-    explicit skewed_clock(const event_queue& events) : agenda_{events} {}
+    explicit skewed_clock(const event_queue& events) : events_{events} {}
 
-    [[nodiscard]] instant now() const noexcept { return showed_ + (agenda_.now() - at_) * of_100_ / 100; }
+    [[nodiscard]] instant now() const noexcept { return showed_ + (events_.now() - at_) * of_100_ / 100; }
     /// Moves the clock forward. Like a monotonic clock, it never goes back.
     void jump(instant forward) noexcept { go_on(now() + forward, of_100_); }
     /// Sets the speed: 100 is that of the other clocks, 0 stops the clock.
@@ -21,11 +21,11 @@ public:
 private:
     void go_on(instant shows, unsigned of_100) noexcept {
         showed_ = shows;
-        at_ = agenda_.now();
+        at_ = events_.now();
         of_100_ = of_100;
     }
 
-    const event_queue& agenda_;
+    const event_queue& events_;
     instant showed_ = 0, at_ = 0;
     unsigned of_100_ = 100;
 };

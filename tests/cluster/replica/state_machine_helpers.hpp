@@ -1,4 +1,4 @@
-// Entries for a state machine without a group, and the machine's answers.
+// Entries for a state machine without a group, and their results.
 #pragma once
 
 #include <string>
@@ -27,9 +27,9 @@ inline std::string commit_of(const checks& c, const writes& w) {
 }
 
 inline replica::operation_result commit(state_machine& m, const checks& c, const writes& w) {
-    const applied_entry said = m.apply(commit_of(c, w));
-    EXPECT_TRUE(said.is_readable) << said.why;
-    return said.results.at(0);
+    const applied_entry result = m.apply(commit_of(c, w));
+    EXPECT_TRUE(result.is_readable) << result.why;
+    return result.results.at(0);
 }
 
 inline std::vector<backend::record> read(const state_machine& m, const keys& wanted, version at = 0) {

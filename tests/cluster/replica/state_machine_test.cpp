@@ -41,12 +41,12 @@ TEST(state_machine_test, checks_commits_of_one_entry_in_order) {
     e.add_commit(checks{{"a", 0}}, writes{{"a", true, "1"}});
     e.add_commit(checks{{"a", 0}}, writes{{"a", true, "2"}});
     e.add_commit(checks{{"b", 0}}, writes{{"b", true, "3"}});
-    const applied_entry said = m.apply(e.finish());
-    ASSERT_EQ(said.results.size(), 3u);
-    EXPECT_EQ(said.results[0].status, engine_status::good);
-    EXPECT_EQ(said.results[1].status, engine_status::conflict);
-    EXPECT_EQ(said.results[2].status, engine_status::good);
-    EXPECT_LT(said.results[0].at, said.results[2].at);
+    const applied_entry result = m.apply(e.finish());
+    ASSERT_EQ(result.results.size(), 3u);
+    EXPECT_EQ(result.results[0].status, engine_status::good);
+    EXPECT_EQ(result.results[1].status, engine_status::conflict);
+    EXPECT_EQ(result.results[2].status, engine_status::good);
+    EXPECT_LT(result.results[0].at, result.results[2].at);
     EXPECT_EQ(read(m, {"a"})[0].bytes, "1");
 }
 
@@ -127,7 +127,7 @@ TEST(state_machine_test, lists_changes_of_complete_commits_in_order) {
     EXPECT_FALSE(m.changes_after(place, 100, all));
 }
 
-/// A simple model of the machine: the whole history of each record.
+/// A simple model of the state machine: the whole history of each record.
 struct model {
     std::map<backend::key, std::map<version, backend::record>> all;
     version latest = 1;
@@ -192,10 +192,10 @@ TEST(state_machine_test, matches_a_model_and_a_reloaded_copy) {
                 expected.push_back(is.commit(c, w));
             }
             const std::string bytes = e.finish();
-            const applied_entry said = m.apply(bytes);
-            ASSERT_EQ(said.results.size(), expected.size());
+            const applied_entry result = m.apply(bytes);
+            ASSERT_EQ(result.results.size(), expected.size());
             for (std::size_t i = 0; i < expected.size(); ++i)
-                ASSERT_EQ(said.results[i].status, expected[i] ? engine_status::good : engine_status::conflict);
+                ASSERT_EQ(result.results[i].status, expected[i] ? engine_status::good : engine_status::conflict);
             if (any.below(10) == 0) {
                 const std::string saved = other.save();
                 other = state_machine{{.writes = 1 + any.below(50)}};
@@ -213,7 +213,7 @@ TEST(state_machine_test, matches_a_model_and_a_reloaded_copy) {
             }
         }
         ASSERT_EQ(m.save(), other.save()) << seed;
-        // The counters equal those of a machine that has counted anew.
+        // The counters equal those of a state machine that has counted anew.
         state_machine fresh;
         fresh.load(m.save());
         ASSERT_EQ(fresh.save(), m.save());
@@ -234,9 +234,9 @@ TEST(state_machine_test, ignores_an_invalid_entry) {
     e.add_finish("t", true);
     const std::string good = e.finish();
     const auto is_refused = [&](const std::string& bytes) {
-        const applied_entry said = m.apply(bytes);
-        EXPECT_FALSE(said.is_readable);
-        EXPECT_NE(said.why, "");
+        const applied_entry result = m.apply(bytes);
+        EXPECT_FALSE(result.is_readable);
+        EXPECT_NE(result.why, "");
         EXPECT_EQ(m.save(), before);
     };
     is_refused("");
@@ -269,9 +269,9 @@ TEST(state_machine_test, applies_hostile_entries_deterministically) {
         state_machine one, two;
         commit(one, {}, {{"a", true, "1"}});
         commit(two, {}, {{"a", true, "1"}});
-        const applied_entry said = one.apply(bytes), again = two.apply(bytes);
-        ASSERT_EQ(said.is_readable, again.is_readable);
-        ASSERT_EQ(said.results.size(), again.results.size());
+        const applied_entry result = one.apply(bytes), again = two.apply(bytes);
+        ASSERT_EQ(result.is_readable, again.is_readable);
+        ASSERT_EQ(result.results.size(), again.results.size());
         ASSERT_EQ(one.save(), two.save());
     }
 }
@@ -345,7 +345,7 @@ TEST(state_machine_test, drops_erased_records_without_reusing_versions) {
     const backend::record now = read(m, {"a"})[0];
     EXPECT_FALSE(now.exists);
     EXPECT_GE(now.at, erased);
-    // Of those who read it before it was made, or as erased, nobody commits. A check for no record still passes.
+    // A commit that has read it before it was made, or as erased, fails. A check for no record still passes.
     EXPECT_EQ(commit(m, {{"a", 0}}, {{"b", true, "1"}}).status, engine_status::conflict);
     EXPECT_EQ(commit(m, {{"a", erased}}, {{"b", true, "1"}}).status, engine_status::conflict);
     EXPECT_EQ(commit(m, {{"never", backend::unwritten}}, {{"b", true, "1"}}).status, engine_status::good);
@@ -361,14 +361,14 @@ TEST(state_machine_test, drops_most_records_of_a_large_erase) {
     state_machine m{{}, 8};
     make_and_erase(m, 0, 100, 100);
     EXPECT_EQ(m.statistics().erased, 4u);
-    // The drop is a state of its own, and changes are told all the same.
+    // The drop is a state of its own, and changes are reported all the same.
     EXPECT_EQ(m.latest(), 4u);
     version place = 1;
-    std::vector<backend::change> told;
-    ASSERT_TRUE(m.changes_after(place, 1000, told));
-    EXPECT_EQ(told.size(), 200u);
+    std::vector<backend::change> reported;
+    ASSERT_TRUE(m.changes_after(place, 1000, reported));
+    EXPECT_EQ(reported.size(), 200u);
     EXPECT_EQ(place, m.latest());
-    EXPECT_EQ(std::ranges::count(told, false, [](const backend::change& c) { return c.value.exists; }), 100);
+    EXPECT_EQ(std::ranges::count(reported, false, [](const backend::change& c) { return c.value.exists; }), 100);
 }
 
 TEST(state_machine_test, keeps_earlier_states_when_dropping_erased_records) {
@@ -402,7 +402,7 @@ TEST(state_machine_test, drops_the_same_records_after_load_or_image) {
                     case 0: e.add_prepare({std::to_string(any(5)), 1}, {}, writes{{k, any(2) == 0, "p"}}); break;
                     case 1: e.add_finish(std::to_string(any(5)), any(2) == 0); break;
                     case 2:
-                        e.add_adopt({}, std::vector<backend::change>{{k, {any(2) == 0, any(50), "c"}}}, any(50));
+                        e.add_import({}, std::vector<backend::change>{{k, {any(2) == 0, any(50), "c"}}}, any(50));
                         break;
                     default: e.add_commit({}, writes{{k, any(2) == 0, "1"}}); break;
                 }
@@ -454,7 +454,7 @@ TEST(state_machine_test, invalidates_a_read_absence_after_a_write) {
             const sight& one = seen[any(seen.size())];
             const bool passes = commit(m, {{one.of, one.at}}, {}).status == engine_status::good;
             ASSERT_TRUE(!passes || written[one.of] == one.writes) << seed << ": a change was missed";
-            ASSERT_EQ(commit(m, {{k, now.at}}, {}).status, engine_status::good) << "what is read now is current";
+            ASSERT_EQ(commit(m, {{k, now.at}}, {}).status, engine_status::good) << "a new read is current";
             if (any(3) == 0) {
                 const backend::key w = "k" + std::to_string(any(8));
                 commit(m, {}, {{w, any(3) == 0, "1"}});
@@ -503,17 +503,18 @@ TEST(state_machine_test, imports_the_absence_version_of_another_group) {
     const version erased = commit(from, {}, {{"a", false, ""}}).at;
     make_and_erase(from, 0, 20);
     log_entry_builder e;
-    e.add_adopt({}, {}, from.absence());
+    e.add_import({}, {}, from.absence());
     ASSERT_EQ(to.apply(e.finish()).results[0].status, engine_status::good);
     EXPECT_GE(read(to, {"a"})[0].at, erased);
     EXPECT_EQ(commit(to, {{"a", before}}, {{"a", true, "2"}}).status, engine_status::conflict);
     EXPECT_GT(commit(to, {}, {{"a", true, "2"}}).at, from.absence());
     log_entry_builder impossible;
-    impossible.add_adopt({}, {}, ~version{0});
+    impossible.add_import({}, {}, ~version{0});
     EXPECT_EQ(to.apply(impossible.finish()).results[0].status, engine_status::refused);
 }
 
-// The simulation notices each of these faults as well. These tests show which rule of the machine each fault breaks.
+// The simulation notices each of these faults as well. These tests show which rule of the state machine each fault
+// breaks.
 #if defined(TUTTI_CLUSTER_FAULTS)
 
 TEST(state_machine_test, fails_without_the_window_check) {
@@ -529,9 +530,9 @@ TEST(state_machine_test, fails_without_the_window_check) {
 
 #endif
 
-replica::operation_result adopt(state_machine& m, const checks& c, const std::vector<backend::change>& records) {
+replica::operation_result import_into(state_machine& m, const checks& c, const std::vector<backend::change>& records) {
     log_entry_builder e;
-    e.add_adopt(c, records, 0);
+    e.add_import(c, records, 0);
     return m.apply(e.finish()).results.at(0);
 }
 
@@ -542,25 +543,26 @@ backend::change record_of(const backend::key& k, version at, const std::string& 
 TEST(state_machine_test, keeps_versions_of_imported_records) {
     state_machine m;
     const version before = commit(m, {}, {{"p", true, "arriving"}, {"b", true, "1"}}).at;
-    ASSERT_EQ(adopt(m, {{"p", before}}, {record_of("a", 900, "9"), record_of("c", 3, "")}).status, engine_status::good);
+    ASSERT_EQ(import_into(m, {{"p", before}}, {record_of("a", 900, "9"), record_of("c", 3, "")}).status,
+              engine_status::good);
     EXPECT_EQ(read(m, {"a"})[0].at, 900u);
     EXPECT_EQ(read(m, {"c"})[0].at, 3u);
     EXPECT_FALSE(read(m, {"c"})[0].exists);
     // Earlier states do not have the record, and a new write gets a version that the record never had.
     EXPECT_EQ(read(m, {"a"}, before)[0].at, 0u);
     EXPECT_GT(commit(m, {{"a", 900}}, {{"a", true, "10"}}).at, 900u);
-    EXPECT_EQ(adopt(m, {{"p", before + 1}}, {record_of("b", 950, "2")}).status, engine_status::conflict);
-    EXPECT_EQ(adopt(m, {}, {record_of("b", ~version{0}, "2")}).status, engine_status::refused);
+    EXPECT_EQ(import_into(m, {{"p", before + 1}}, {record_of("b", 950, "2")}).status, engine_status::conflict);
+    EXPECT_EQ(import_into(m, {}, {record_of("b", ~version{0}, "2")}).status, engine_status::refused);
     // A late record does not replace anything.
     const version now = read(m, {"a"})[0].at;
-    ASSERT_EQ(adopt(m, {}, {record_of("a", 900, "9")}).status, engine_status::good);
+    ASSERT_EQ(import_into(m, {}, {record_of("a", 900, "9")}).status, engine_status::good);
     EXPECT_EQ(read(m, {"a"})[0].at, now);
     // No commit of this group has written the record.
     version place = before;
-    std::vector<backend::change> told;
-    ASSERT_TRUE(m.changes_after(place, 100, told));
-    ASSERT_EQ(told.size(), 1u);
-    EXPECT_EQ(told[0].value.bytes, "10");
+    std::vector<backend::change> reported;
+    ASSERT_TRUE(m.changes_after(place, 100, reported));
+    ASSERT_EQ(reported.size(), 1u);
+    EXPECT_EQ(reported[0].value.bytes, "10");
     state_machine other;
     other.load(m.save());
     EXPECT_EQ(other.save(), m.save());
@@ -570,7 +572,7 @@ TEST(state_machine_test, keeps_versions_of_imported_records) {
 TEST(state_machine_test, hides_moved_records_from_later_states) {
     state_machine m{{.writes = 4}};
     const version one = commit(m, {}, {{"a", true, "1"}, {"b", true, "1"}}).at;
-    ASSERT_EQ(adopt(m, {}, {record_of("a", 0, "")}).status, engine_status::good);
+    ASSERT_EQ(import_into(m, {}, {record_of("a", 0, "")}).status, engine_status::good);
     EXPECT_EQ(read(m, {"a"})[0].at, 0u);
     EXPECT_EQ(read(m, {"a"}, one)[0].bytes, "1");
     EXPECT_EQ(m.statistics().objects, 1u);
@@ -581,7 +583,7 @@ TEST(state_machine_test, hides_moved_records_from_later_states) {
     EXPECT_GT(m.floor(), one);
     EXPECT_EQ(read(m, {"a"})[0].at, 0u);
     // The record comes back.
-    ASSERT_EQ(adopt(m, {}, {record_of("a", one, "1")}).status, engine_status::good);
+    ASSERT_EQ(import_into(m, {}, {record_of("a", one, "1")}).status, engine_status::good);
     EXPECT_EQ(read(m, {"a"})[0].at, one);
 }
 
@@ -610,14 +612,14 @@ TEST(state_machine_test, lists_matching_records_in_pieces) {
     const auto everything = ~std::size_t{0};
     m.list(place, everything, everything, [](std::string_view k) { return k.starts_with('o'); }, found);
     EXPECT_EQ(std::ranges::count(found, "1", [](const backend::change& c) { return c.value.bytes; }), 100);
-    // A place in another machine's table is not valid here.
+    // A position in another state machine's table is not valid here.
     place = {7, 3};
     found.clear();
     m.list(place, everything, everything, [](std::string_view k) { return k.starts_with('o'); }, found);
     EXPECT_EQ(found.size(), 2100u);
 }
 
-/// Returns the image of a machine that continues to work meanwhile.
+/// Returns the image of a state machine that continues to work meanwhile.
 std::string image_of(state_machine& m, const std::function<void()>& between) {
     std::string all;
     m.begin_image();
@@ -638,7 +640,7 @@ TEST(state_machine_test, writes_an_image_of_the_initial_state) {
             case 0: e.add_forget(keys{k}); break;
             case 1: e.add_commit({}, writes{{k, false, ""}}); break;
             case 2:
-                e.add_adopt(
+                e.add_import(
                     {}, std::vector<backend::change>{{k, {any(2) == 0, any(2) * 1'000'000UL, "from elsewhere"}}}, 0);
                 break;
             case 3: e.add_prepare({std::to_string(any(20)), 1}, {}, writes{{k, true, "prepared"}}); break;

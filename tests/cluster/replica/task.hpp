@@ -56,11 +56,11 @@ private:
     std::coroutine_handle<promise_type> self_;
 };
 
-/// A value that one coroutine waits for. The first call of settle() sets it.
+/// A value that one coroutine waits for. The first call of set_value() sets it.
 template <class T>
 class awaited {
 public:
-    void settle(T value) const {
+    void set_value(T value) const {
         if (all_->value) return;
         all_->value = std::move(value);
         if (all_->waits) std::exchange(all_->waits, {}).resume();

@@ -25,7 +25,7 @@ plan of_seed(std::uint64_t seed) {
     p.habits.patience = dice.between(100, 500) * ms;
     if (dice.chance(20)) p.habits.tries = static_cast<unsigned>(dice.between(1, 3));
     p.membership = dice.chance(40);
-    // In half of the seeds erased records are dropped soon, which the window has to hold, too.
+    // In half of the seeds erased records are dropped soon, which the history window has to hold, too.
     if (seed % 2 == 0) {
         p.how.max_erased = 1 + seed / 2 % 4;
         if (p.how.history.writes < history_window{}.writes) p.how.history.writes += 25;
@@ -34,9 +34,9 @@ plan of_seed(std::uint64_t seed) {
     return p;
 }
 
-world::world(const plan& p) : plan_{p}, agenda_{p.seed}, group_{agenda_, past_, p.how} {
+world::world(const plan& p) : plan_{p}, events_{p.seed}, group_{events_, past_, p.how} {
     for (unsigned i = 0; i <= p.clients; ++i)
-        clients_.push_back(std::make_unique<client>(agenda_, group_, past_, i, p.habits));
+        clients_.push_back(std::make_unique<client>(events_, group_, past_, i, p.habits));
 }
 
 std::size_t world::sum(std::size_t (client::*of)() const noexcept) const {
@@ -46,15 +46,15 @@ std::size_t world::sum(std::size_t (client::*of)() const noexcept) const {
 }
 
 void world::trouble() {
-    if (agenda_.now() > plan_.trouble) return;
-    if (plan_.hurts == plan::troubles::all) inject_fault(agenda_, group_, plan_.membership);
-    else inject_network_fault(agenda_, group_, plan_.hurts == plan::troubles::cuts_and_clocks);
-    agenda_.after(agenda_.between(50, 900) * ms, [this] { trouble(); });
+    if (events_.now() > plan_.trouble) return;
+    if (plan_.hurts == plan::troubles::all) inject_fault(events_, group_, plan_.membership);
+    else inject_network_fault(events_, group_, plan_.hurts == plan::troubles::cuts_and_clocks);
+    events_.after(events_.between(50, 900) * ms, [this] { trouble(); });
 }
 
 bool world::run_until(instant when, const std::function<bool()>& done) {
-    while (!done() && group_.wrong().empty() && agenda_.now() < when) {
-        if (!agenda_.step()) return false;
+    while (!done() && group_.wrong().empty() && events_.now() < when) {
+        if (!events_.step()) return false;
     }
     return done() && group_.wrong().empty();
 }
@@ -64,16 +64,16 @@ std::string world::run() {
         return std::all_of(clients_.begin() + 1, clients_.end(), [](const auto& c) { return c->done(); });
     };
     for (std::size_t i = 1; i < clients_.size(); ++i) clients_[i]->start();
-    agenda_.after(agenda_.below(600 * ms), [this] { trouble(); });
+    events_.after(events_.below(600 * ms), [this] { trouble(); });
     bool well = run_until(plan_.trouble + 2000 * ms, ended);
     if (group_.wrong().empty()) {
         heal(group_);
-        well = run_until(agenda_.now() + 60000 * ms, ended);
+        well = run_until(events_.now() + 60000 * ms, ended);
     }
     if (!group_.wrong().empty()) return group_.wrong();
     if (!well) return never_ends;
     // Reads every object again after a quiet period.
-    (void)run_until(agenda_.now() + 3000 * ms, [] { return false; });
+    (void)run_until(events_.now() + 3000 * ms, [] { return false; });
     heal(group_);
     well = read_all();
     if (!group_.wrong().empty()) return group_.wrong();
@@ -82,7 +82,7 @@ std::string world::run() {
     // snapshot. The loop keeps asking, because every question is an entry.
     std::string differs = well ? group_.compare() : never_ends;
     for (int i = 0; i < 200 && well && differs.starts_with(never_ends) && group_.wrong().empty(); ++i) {
-        (void)run_until(agenda_.now() + 100 * ms, [] { return false; });
+        (void)run_until(events_.now() + 100 * ms, [] { return false; });
         well = read_all();
         differs = group_.compare();
     }
@@ -92,7 +92,7 @@ std::string world::run() {
 bool world::read_all() {
     task<bool> last = clients_.front()->read_all();
     last.start();
-    return run_until(agenda_.now() + 60000 * ms, [&last] { return last.done(); });
+    return run_until(events_.now() + 60000 * ms, [&last] { return last.done(); });
 }
 
 }  // namespace tutti::cluster::replica::testing

@@ -38,7 +38,7 @@ private:
     [[nodiscard]] bool run_until(instant when, const std::function<bool()>& done);
 
     const plan plan_;
-    event_queue agenda_;
+    event_queue events_;
     history_checker past_;
     group group_;
     std::vector<std::unique_ptr<client>> clients_;

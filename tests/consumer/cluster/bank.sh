@@ -28,4 +28,4 @@ done
 exec 3>&- 4>&-
 wait "${pids[0]}" "${pids[1]}"
 echo >&5
-until_in said2 'is gone'
+until_in said2 'lost'

@@ -6,7 +6,7 @@
 
 namespace procedures {
 
-/// Computes until `stop` is set, and counts its turns.
+/// Computes until `stop` is set, and counts the rounds of its loop.
 struct spinner {
     std::atomic<bool> started{false};
     std::atomic<bool> stop{false};
@@ -22,7 +22,7 @@ struct marker {
 void mark(void* of_marker) noexcept;
 
 /// Keeps values in integer and vector registers, in the red zone, in errno and in the handled exception, repeatedly
-/// until told to stop. Reports whether all values stayed correct.
+/// until `stop` is set. Reports whether all values stayed correct.
 struct keeper {
     std::atomic<bool>* stop;  // null: does it once
     std::uint64_t seed;
@@ -31,7 +31,7 @@ struct keeper {
 };
 void keep(void* of_keeper) noexcept;
 
-/// Allocates and frees blocks of many sizes until told to stop.
+/// Allocates and frees blocks of many sizes until `stop` is set.
 struct allocator {
     std::atomic<bool>* stop;
     std::uint64_t seed;

@@ -37,24 +37,26 @@ void hand_over(deep_stack& d, tutti::tx& t, volatile std::uint64_t& in_frame) {
     d.of->set(t, d.of->get(t) + 1);
 }
 
-int dive_and_compare(const void* a, const void* b, void* of_diver) {
+int recurse_and_compare(const void* a, const void* b, void* of_deep_stack) {
     volatile char wide[4096];  // few steps
     wide[0] = 0;
-    recurse_through_qsort(of_diver);
+    recurse_through_qsort(of_deep_stack);
     return wide[0] + *static_cast<const int*>(a) - *static_cast<const int*>(b);
 }
 
 }  // namespace
 
-void on_termination(void* of_diver) noexcept { static_cast<deep_stack*>(of_diver)->terminations.fetch_add(1); }
-
-void recurse(void* of_diver) noexcept {
-    static_cast<deep_stack*>(of_diver)->turns = step(0, nothing);
-    static_cast<deep_stack*>(of_diver)->ended.fetch_add(1);
+void on_termination(void* of_deep_stack) noexcept {
+    static_cast<deep_stack*>(of_deep_stack)->terminations.fetch_add(1);
 }
 
-void use_one_large_frame(void* of_diver) noexcept {
-    auto& d = *static_cast<deep_stack*>(of_diver);
+void recurse(void* of_deep_stack) noexcept {
+    static_cast<deep_stack*>(of_deep_stack)->turns = step(0, nothing);
+    static_cast<deep_stack*>(of_deep_stack)->ended.fetch_add(1);
+}
+
+void use_one_large_frame(void* of_deep_stack) noexcept {
+    auto& d = *static_cast<deep_stack*>(of_deep_stack);
     const std::size_t bytes = 3'000'000 + d.turns.load();
     volatile char* const low = static_cast<char*>(__builtin_alloca(bytes));
     low[0] = 1;
@@ -62,8 +64,8 @@ void use_one_large_frame(void* of_diver) noexcept {
     d.ended.fetch_add(low[0]);
 }
 
-void recurse_allocating(void* of_diver) noexcept {
-    auto& d = *static_cast<deep_stack*>(of_diver);
+void recurse_allocating(void* of_deep_stack) noexcept {
+    auto& d = *static_cast<deep_stack*>(of_deep_stack);
     if (__lsan_disable != nullptr) __lsan_disable();  // allocations are lost when the procedure is terminated
     const auto allocate = [] {
         void* volatile piece = std::malloc(100);
@@ -73,8 +75,8 @@ void recurse_allocating(void* of_diver) noexcept {
     d.ended.fetch_add(1);
 }
 
-void recurse_reading(void* of_diver) noexcept {
-    auto& d = *static_cast<deep_stack*>(of_diver);
+void recurse_reading(void* of_deep_stack) noexcept {
+    auto& d = *static_cast<deep_stack*>(of_deep_stack);
     try {
         tutti::atomically([&](tutti::tx& t) {
             const living first{d};
@@ -91,8 +93,8 @@ void recurse_reading(void* of_diver) noexcept {
     }
 }
 
-void recurse_owning(void* of_diver) noexcept {
-    auto& d = *static_cast<deep_stack*>(of_diver);
+void recurse_owning(void* of_deep_stack) noexcept {
+    auto& d = *static_cast<deep_stack*>(of_deep_stack);
     tutti::atomically([&](tutti::tx& t) {
         volatile std::uint64_t in_frame = 0;
         hand_over(d, t, in_frame);
@@ -101,8 +103,8 @@ void recurse_owning(void* of_diver) noexcept {
     d.ended.fetch_add(1);
 }
 
-void recurse_open_nested(void* of_diver) noexcept {
-    auto& d = *static_cast<deep_stack*>(of_diver);
+void recurse_open_nested(void* of_deep_stack) noexcept {
+    auto& d = *static_cast<deep_stack*>(of_deep_stack);
     tutti::var<int> inner{0};
     tutti::atomically([&](tutti::tx& t) {
         volatile std::uint64_t in_frame = 0;
@@ -118,14 +120,14 @@ void recurse_open_nested(void* of_diver) noexcept {
     d.ended.fetch_add(1);
 }
 
-void recurse_through_qsort(void* of_diver) noexcept {
+void recurse_through_qsort(void* of_deep_stack) noexcept {
     int two[2] = {2, 1};
-    ::qsort_r(two, 2, sizeof(int), dive_and_compare, of_diver);
-    static_cast<deep_stack*>(of_diver)->turns = static_cast<std::uint64_t>(two[0]);
+    ::qsort_r(two, 2, sizeof(int), recurse_and_compare, of_deep_stack);
+    static_cast<deep_stack*>(of_deep_stack)->turns = static_cast<std::uint64_t>(two[0]);
 }
 
-void recurse_to_the_floor(void* of_diver) noexcept {
-    auto& d = *static_cast<deep_stack*>(of_diver);
+void recurse_to_the_floor(void* of_deep_stack) noexcept {
+    auto& d = *static_cast<deep_stack*>(of_deep_stack);
     constexpr std::ptrdiff_t left = 1500;  // too little for any signal frame
     const auto here = static_cast<const char*>(__builtin_frame_address(0));
     const auto all = static_cast<std::size_t>(here - d.floor() - left);

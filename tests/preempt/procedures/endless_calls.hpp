@@ -1,4 +1,4 @@
-// Procedures that never end by themselves, in ways that differ for the scheduler that ends them.
+// Procedures that never end by themselves, in ways that differ for the scheduler that terminates them.
 #pragma once
 
 #include <atomic>
@@ -18,19 +18,19 @@ struct endless_call {
     std::atomic<std::uint64_t> turns{0};
     std::atomic<int> terminations{0};  // number of times that it was terminated
 };
-void on_endless_call_terminated(void* of_loiterer) noexcept;
+void on_endless_call_terminated(void* of_endless_call) noexcept;
 
 /// Runs in its own code forever.
-void run_endlessly(void* of_loiterer) noexcept;
+void run_endlessly(void* of_endless_call) noexcept;
 /// Repeatedly calls `call_away`, and returns for a few instructions.
-void call_away_repeatedly(void* of_loiterer) noexcept;
+void call_away_repeatedly(void* of_endless_call) noexcept;
 /// Calls `call_away` once, executes a barrier, calls `call_back`, and then runs in its own code forever.
-void call_away_and_read(void* of_loiterer) noexcept;
+void call_away_and_read(void* of_endless_call) noexcept;
 /// Runs forever in an open nested transaction, after it and the outer transaction have written.
-void run_endlessly_owning(void* of_loiterer) noexcept;
+void run_endlessly_owning(void* of_endless_call) noexcept;
 /// Swallows every exception that should end it.
-void swallow_every_exception(void* of_loiterer) noexcept;
-/// Runs undisturbed until told to continue, then in its own code forever.
-void run_endlessly_unpreempted(void* of_loiterer) noexcept;
+void swallow_every_exception(void* of_endless_call) noexcept;
+/// Runs under a no_preemption_guard until `go` is set, then in its own code forever.
+void run_endlessly_unpreempted(void* of_endless_call) noexcept;
 
 }  // namespace procedures

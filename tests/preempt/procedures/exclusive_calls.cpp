@@ -15,14 +15,14 @@ int stay(exclusive_call& v) noexcept {
 
 }  // namespace
 
-void initialize(void* of_visitor) noexcept {
-    auto& v = *static_cast<exclusive_call*>(of_visitor);
+void initialize(void* of_exclusive_call) noexcept {
+    auto& v = *static_cast<exclusive_call*>(of_exclusive_call);
     static const int made = stay(v);
     v.done.store(made == 1);
 }
 
-void lock_unpreempted(void* of_visitor) noexcept {
-    auto& v = *static_cast<exclusive_call*>(of_visitor);
+void lock_unpreempted(void* of_exclusive_call) noexcept {
+    auto& v = *static_cast<exclusive_call*>(of_exclusive_call);
     {
         const tutti::server::no_preemption_guard here;
         const tutti::server::no_preemption_guard and_inside;

@@ -15,8 +15,8 @@ struct exclusive_call {
 };
 
 /// Runs in the initialization of a function's static variable, the first time.
-void initialize(void* of_visitor) noexcept;
-/// Runs undisturbed, with the mutex.
-void lock_unpreempted(void* of_visitor) noexcept;
+void initialize(void* of_exclusive_call) noexcept;
+/// Runs under a no_preemption_guard, with the mutex.
+void lock_unpreempted(void* of_exclusive_call) noexcept;
 
 }  // namespace procedures

@@ -21,16 +21,16 @@ void write(block_leaver& l, tutti::tx& t) {
 
 /// Runs `block`, which jumps to the end of the procedure.
 template <class F>
-[[gnu::noinline]] void leave(void* of_leaver, F&& block) {
-    auto& l = *static_cast<block_leaver*>(of_leaver);
+[[gnu::noinline]] void leave(void* of_block_leaver, F&& block) {
+    auto& l = *static_cast<block_leaver*>(of_block_leaver);
     if (sigsetjmp(l.target, 1) == 0) block(l);
     ++l.came_back;
 }
 
 }  // namespace
 
-void leave_by_longjmp(void* of_leaver) noexcept {
-    leave(of_leaver, [](block_leaver& l) {
+void leave_by_longjmp(void* of_block_leaver) noexcept {
+    leave(of_block_leaver, [](block_leaver& l) {
         tutti::atomically([&](tutti::tx& t) {
             write(l, t);
             ::longjmp(l.target, 1);
@@ -38,11 +38,11 @@ void leave_by_longjmp(void* of_leaver) noexcept {
     });
 }
 
-void leave_from_handler(void* of_leaver) noexcept {
+void leave_from_handler(void* of_block_leaver) noexcept {
     struct sigaction leaves{}, before{};
     leaves.sa_handler = leave_handler;
     ::sigaction(SIGUSR1, &leaves, &before);
-    leave(of_leaver, [](block_leaver& l) {
+    leave(of_block_leaver, [](block_leaver& l) {
         tutti::atomically([&](tutti::tx& t) {
             write(l, t);
             raises = &l;
@@ -52,8 +52,8 @@ void leave_from_handler(void* of_leaver) noexcept {
     ::sigaction(SIGUSR1, &before, nullptr);
 }
 
-void leave_two_blocks(void* of_leaver) noexcept {
-    leave(of_leaver, [](block_leaver& l) {
+void leave_two_blocks(void* of_block_leaver) noexcept {
+    leave(of_block_leaver, [](block_leaver& l) {
         tutti::atomically([&](tutti::tx& t) {
             l.of->set(t, 1);
             tutti::atomically([&](tutti::tx& inner) {
@@ -64,11 +64,11 @@ void leave_two_blocks(void* of_leaver) noexcept {
     });
 }
 
-void leave_inner_block(void* of_leaver) noexcept {
-    auto& l = *static_cast<block_leaver*>(of_leaver);
+void leave_inner_block(void* of_block_leaver) noexcept {
+    auto& l = *static_cast<block_leaver*>(of_block_leaver);
     tutti::atomically([&](tutti::tx& t) {
         l.apart->set(t, 1);
-        leave(of_leaver, [](block_leaver& of) {
+        leave(of_block_leaver, [](block_leaver& of) {
             tutti::atomically([&](tutti::tx& inner) {
                 write(of, inner);
                 ::longjmp(of.target, 1);
@@ -77,8 +77,8 @@ void leave_inner_block(void* of_leaver) noexcept {
     });
 }
 
-void leave_irrevocable_block(void* of_leaver) noexcept {
-    leave(of_leaver, [](block_leaver& l) {
+void leave_irrevocable_block(void* of_block_leaver) noexcept {
+    leave(of_block_leaver, [](block_leaver& l) {
         tutti::atomically({.mode = tutti::mode::irrevocable}, [&](tutti::tx& t) {
             write(l, t);
             ::longjmp(l.target, 1);
@@ -86,8 +86,8 @@ void leave_irrevocable_block(void* of_leaver) noexcept {
     });
 }
 
-void leave_open_nested_block(void* of_leaver) noexcept {
-    leave(of_leaver, [](block_leaver& l) {
+void leave_open_nested_block(void* of_block_leaver) noexcept {
+    leave(of_block_leaver, [](block_leaver& l) {
         tutti::atomically([&](tutti::tx& t) {
             write(l, t);
             tutti::open_nested(
@@ -101,8 +101,8 @@ void leave_open_nested_block(void* of_leaver) noexcept {
     });
 }
 
-void leave_unseen(void* of_leaver) noexcept {
-    auto& l = *static_cast<block_leaver*>(of_leaver);
+void leave_unseen(void* of_block_leaver) noexcept {
+    auto& l = *static_cast<block_leaver*>(of_block_leaver);
     if (__builtin_setjmp(l.unseen_target) == 0) {
         tutti::atomically([&](tutti::tx& t) {
             write(l, t);
@@ -112,8 +112,8 @@ void leave_unseen(void* of_leaver) noexcept {
     ++l.came_back;
 }
 
-void leave_two_unseen(void* of_leaver) noexcept {
-    auto& l = *static_cast<block_leaver*>(of_leaver);
+void leave_two_unseen(void* of_block_leaver) noexcept {
+    auto& l = *static_cast<block_leaver*>(of_block_leaver);
     if (__builtin_setjmp(l.unseen_target) == 0) {
         tutti::atomically([&](tutti::tx& t) {
             write(l, t);
@@ -129,8 +129,8 @@ void leave_two_unseen(void* of_leaver) noexcept {
     ++l.came_back;
 }
 
-void jump_inside(void* of_leaver) noexcept {
-    auto& l = *static_cast<block_leaver*>(of_leaver);
+void jump_inside(void* of_block_leaver) noexcept {
+    auto& l = *static_cast<block_leaver*>(of_block_leaver);
     tutti::atomically([&](tutti::tx& t) {
         l.of->set(t, l.of->get(t) + 1);
         if (sigsetjmp(l.target, 0) == 0) ::longjmp(l.target, 1);

@@ -54,8 +54,8 @@ private:
 
 }  // namespace
 
-void run_migrating(void* of_wanderer) noexcept {
-    auto& w = *static_cast<migrating_call*>(of_wanderer);
+void run_migrating(void* of_migrating_call) noexcept {
+    auto& w = *static_cast<migrating_call*>(of_migrating_call);
     bool right = true;
     signal_stacks stacks;
     int* const my_errno = &errno;

@@ -16,6 +16,6 @@ struct migrating_call {
 };
 /// Keeps a value in errno, one in a thread_local, one in a handled exception, and the addresses of the first two.
 /// Reports whether all of them kept their values, and whether each thread has kept its alternate signal stack.
-void run_migrating(void* of_wanderer) noexcept;
+void run_migrating(void* of_migrating_call) noexcept;
 
 }  // namespace procedures

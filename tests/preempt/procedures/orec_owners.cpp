@@ -4,8 +4,8 @@
 
 namespace procedures {
 
-void own(void* of_owner) noexcept {
-    auto& o = *static_cast<orec_owner*>(of_owner);
+void own(void* of_orec_owner) noexcept {
+    auto& o = *static_cast<orec_owner*>(of_orec_owner);
     tutti::atomically({.mode = o.mode}, [&](tutti::tx& t) {
         o.of->set(t, o.of->get(t) + o.adds);
         o.attempts.fetch_add(1);
@@ -37,8 +37,8 @@ void consume_in_undo(void* of_consumer) noexcept {
     } catch (const tutti::cancelled&) {}
 }
 
-void consume_or_count_interruption(void* of_legatee) noexcept {
-    auto& l = *static_cast<interruptible_consumer*>(of_legatee);
+void consume_or_count_interruption(void* of_interruptible_consumer) noexcept {
+    auto& l = *static_cast<interruptible_consumer*>(of_interruptible_consumer);
     try {
         tutti::atomically([&](tutti::tx& t) {
             const int there = l.of->get(t);

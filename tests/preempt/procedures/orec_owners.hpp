@@ -8,7 +8,7 @@
 
 namespace procedures {
 
-/// Adds to a variable. Once it owns the variable, computes until told to continue.
+/// Adds to a variable. Once it owns the variable, computes until `go` is set, unless `ends_at_once`.
 struct orec_owner {
     tutti::var<int>* of;
     int adds;
@@ -18,7 +18,7 @@ struct orec_owner {
     std::atomic<bool> go{false};
     std::atomic<bool> done{false};
 };
-void own(void* of_owner) noexcept;
+void own(void* of_orec_owner) noexcept;
 
 /// Waits in retry until the variable is not zero, or until the time limit, and subtracts one from it.
 struct consumer {
@@ -41,6 +41,6 @@ struct interruptible_consumer {
     std::atomic<bool> was_announced{false};  // set by the scheduler before it is interrupted
     std::atomic<bool> interrupted{false};
 };
-void consume_or_count_interruption(void* of_legatee) noexcept;
+void consume_or_count_interruption(void* of_interruptible_consumer) noexcept;
 
 }  // namespace procedures

@@ -74,11 +74,11 @@ void work(single_stepped& s) {
 
 }  // namespace
 
-void run_without_steps(void* of_stepped) noexcept { work(*static_cast<single_stepped*>(of_stepped)); }
+void run_without_steps(void* of_single_stepped) noexcept { work(*static_cast<single_stepped*>(of_single_stepped)); }
 
-void run_stepped(void* of_stepped) noexcept {
+void run_stepped(void* of_single_stepped) noexcept {
     raise_trap_flag();
-    work(*static_cast<single_stepped*>(of_stepped));
+    work(*static_cast<single_stepped*>(of_single_stepped));
     lower_trap_flag();
 }
 

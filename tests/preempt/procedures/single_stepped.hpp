@@ -18,9 +18,9 @@ struct single_stepped {
 };
 
 /// Runs with the processor's trap flag set from its first instruction to its last, including library code.
-void run_stepped(void* of_stepped) noexcept;
+void run_stepped(void* of_single_stepped) noexcept;
 /// Runs without the trap flag.
-void run_without_steps(void* of_stepped) noexcept;
+void run_without_steps(void* of_single_stepped) noexcept;
 
 /// Changes everything that it may: every register that a function may change, errno, the heap, and the variable, which
 /// it increments. Also changes the vectors' rounding mode, and restores it.

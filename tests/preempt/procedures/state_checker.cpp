@@ -5,7 +5,7 @@
 #include "support/registers.hpp"
 
 extern "C" {
-/// Writes and checks all values once each turn. Returns the number of turns that found a changed value.
+/// Writes and checks all values once in each round. Returns the number of rounds that found a changed value.
 __attribute__((visibility("hidden"))) std::uint64_t tutti_test_hold_everything(
     const std::atomic<bool>* stop, std::atomic<std::uint64_t>* turns) noexcept;
 }
@@ -79,8 +79,8 @@ namespace procedures {
 
 bool can_check_state() noexcept { return __builtin_cpu_supports("avx2") != 0; }
 
-void check_state(void* of_holder) noexcept {
-    auto& h = *static_cast<state_checker*>(of_holder);
+void check_state(void* of_state_checker) noexcept {
+    auto& h = *static_cast<state_checker*>(of_state_checker);
     errno = 42;
     h.damage = tutti_test_hold_everything(&h.stop, &h.turns);
     h.error = errno;

@@ -17,6 +17,6 @@ struct state_checker {
 [[nodiscard]] bool can_check_state() noexcept;
 
 /// Runs until stopped.
-void check_state(void* of_holder) noexcept;
+void check_state(void* of_state_checker) noexcept;
 
 }  // namespace procedures

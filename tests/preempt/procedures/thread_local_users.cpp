@@ -45,8 +45,8 @@ void empty_scratch(void* of_atomic_int) noexcept {
     static_cast<std::atomic<int>*>(of_atomic_int)->fetch_add(1);
 }
 
-void change_processors(void* of_traveller) noexcept {
-    auto& t = *static_cast<processor_changer*>(of_traveller);
+void change_processors(void* of_processor_changer) noexcept {
+    auto& t = *static_cast<processor_changer*>(of_processor_changer);
     cpu_set_t before;
     ::sched_getaffinity(0, sizeof before, &before);
     for (int processor = 0; processor < CPU_SETSIZE; ++processor) {

@@ -23,6 +23,6 @@ struct processor_changer {
     std::atomic<int> visited{0};
     std::atomic<int> wrong{0};
 };
-void change_processors(void* of_traveller) noexcept;
+void change_processors(void* of_processor_changer) noexcept;
 
 }  // namespace procedures

@@ -78,7 +78,7 @@ class Asking(threading.Thread):
 
     def end(self):
         self.join(PATIENCE)
-        demand(not self.is_alive(), f"{self.words} waits for ever")
+        demand(not self.is_alive(), f"{self.words} waits forever")
         return self.answer
 
 
@@ -118,7 +118,7 @@ def check_placement(arguments):
         demand(refused(lambda: one.call("put", "x", 1)).startswith("ARGUMENT put: "), "a wrong argument")
         demand(len(one.call("long", target, 3 << 20)) == 3 << 20, "a long answer is another")
         huge = refused(lambda: one.call("long", target, 17 << 20))
-        demand(huge.startswith("EXCEPTION ") and "longer than a message" in huge, f"not clear: {huge}")
+        demand(huge.startswith("EXCEPTION ") and "exceeds the maximum size of a message" in huge, f"not clear: {huge}")
         demand(in_resp3(one, "yes", target) == b"#t\r\n", "RESP3 got lost")
 
         # The first server remembers the result of an ID, wherever the call has run.
@@ -157,7 +157,7 @@ def check_money(servers):
     ends.set()
     for p in payers:
         p.join(PATIENCE)
-        demand(not p.is_alive(), "a client waits for ever")
+        demand(not p.is_alive(), "a client waits forever")
     demand(not odd, f"odd: {odd}")
     now = sum(int(s.call("moved")) for s in servers)
     demand(now - moved == sum(done) > 0, f"{sum(done)} calls were acknowledged, and {now - moved} committed")
@@ -208,9 +208,9 @@ def check_waiting(servers, far, there):
     three.end(signal.SIGKILL)
     for p in payers:
         p.join(PATIENCE)
-        demand(not p.is_alive(), "a client waits for ever")
+        demand(not p.is_alive(), "a client waits forever")
     text = asleep.end()
-    demand(text.startswith("INDOUBT await_there: the server of node 2 went"), f"not clear: {text}")
+    demand(text.startswith("INDOUBT await_there: the server of node 2 was lost"), f"not clear: {text}")
     demand(set(codes) <= {"UNREACHABLE", "INDOUBT"}, f"errors: {codes}")
     try:
         got = int(one.call("put", mine, 0)) - held
@@ -244,7 +244,7 @@ def check_owner_stopped(arguments):
         asked = [Asking(s, "put", at_three, 1) for s in (one, two) for _ in range(4)]
         for a in [asleep, *asked]:
             text = str(a.end())
-            demand(text.startswith("INDOUBT ") and "node 2 went" in text, f"not clear: {text}")
+            demand(text.startswith("INDOUBT ") and "node 2 was lost" in text, f"not clear: {text}")
         demand(in_all((one, two), "calls_awaited") == 0, "a call is awaited that nobody waits for")
 
         three.process.send_signal(signal.SIGCONT)
@@ -279,7 +279,7 @@ def check_caller_stopped(arguments):
         demand(before == START, f"a stopped server has called: {before}")
 
         one.process.send_signal(signal.SIGCONT)
-        demand(str(asleep.end()).startswith("INDOUBT await_there: the server of node 1 went"), f"not clear: {asleep.answer}")
+        demand(str(asleep.end()).startswith("INDOUBT await_there: the server of node 1 was lost"), f"not clear: {asleep.answer}")
         done = 0
         for a in asked:
             text = str(a.end())

@@ -50,7 +50,7 @@ class Server:
         self.folder, self.number, self.port, self.configuration = folder, number, None, configuration
         with open(self.path("toml"), "w") as out:
             out.write(self.configured(", ".join(f"'unix:{folder}/node-{n}'" for n in range(3))))
-        # With one worker, a waiting call that keeps the worker would block all others.
+        # With one worker, a waiting call that blocks the worker would block all others.
         self.command = [tutti, "serve", procedures, "--cluster", self.path("toml"), "--port", "0", "--port-file",
                         self.path("port"), "--executor", executor, "--workers", "1" if executor == "preemptive" else "4",
                         "--metrics-port", "0", *options]
@@ -143,7 +143,7 @@ def run_movers(servers, seconds, meanwhile):
         m.ends.set()
     for m in movers:
         m.join(PATIENCE)
-        demand(not m.is_alive(), "a client waits for ever")
+        demand(not m.is_alive(), "a client waits forever")
         demand(m.odd is None, f"odd: {m.odd}")
     return movers
 
@@ -230,7 +230,7 @@ def run(servers, executor):
         demand(any(a.is_alive() for a in asking), "the call that waits for no node came after those that do")
     for a in asking:
         a.join(PATIENCE)
-        demand(not a.is_alive(), "a call waits for ever")
+        demand(not a.is_alive(), "a call waits forever")
     there = [i for i in answers if not isinstance(answers[i][0], str)]
     gone = [i for i in answers if i not in there]
     demand(there and gone, f"objects of three nodes: {answers}")
@@ -238,7 +238,7 @@ def run(servers, executor):
         text, took = answers[i]
         demand(text.startswith("UNREACHABLE balance: ") and "node 2" in text, f"not clear: {text}")
         demand(took < 4 * FAILURE_TIMEOUT_MS / 1000, f"it took {took} s")
-    until("the operator is told", lambda: "node 2 (" in one.said() and "is lost" in one.said())
+    until("the loss is logged", lambda: "node 2 (" in one.said() and "is lost" in one.said())
     demand(one.client().info()["cluster_nodes_lost"] == 1, "INFO does not count it")
 
     # A lost node stays lost. The objects of the two others remain in use.

@@ -103,7 +103,7 @@ struct log_damage : log_folder {
     std::vector<std::string> findings;
 };
 
-TEST_F(log_damage, whole_logs_start) {
+TEST_F(log_damage, intact_logs_start) {
     EXPECT_EQ(found_in("killed"), calls) << refusal;
     EXPECT_EQ(found_in("ended"), calls) << refusal;
 }
@@ -167,8 +167,7 @@ TEST_F(log_damage, a_missing_file_is_found) {
         if (is_empty) write("damaged-end", "");
         EXPECT_EQ(found_in("damaged"), calls);
         ASSERT_EQ(findings.size(), 1U);
-        EXPECT_NE(findings[0].find(file("damaged-end") + " is not there, or is empty"), std::string::npos)
-            << findings[0];
+        EXPECT_NE(findings[0].find(file("damaged-end") + " is missing or empty"), std::string::npos) << findings[0];
         EXPECT_EQ(found_in("damaged"), calls);
         EXPECT_EQ(findings, std::vector<std::string>{});  // the start before it has made the file
     }
@@ -190,7 +189,7 @@ TEST_F(log_damage, a_start_warns_about_an_empty_log_without_end) {
     write("damaged-wal", "");
     EXPECT_EQ(found_in("damaged"), 0U) << refusal;
     ASSERT_EQ(findings.size(), 1U);
-    EXPECT_NE(findings[0].find("damaged-end is not there"), std::string::npos) << findings[0];
+    EXPECT_NE(findings[0].find("damaged-end is missing"), std::string::npos) << findings[0];
     EXPECT_EQ(found_in("anew"), 0U) << refusal;
     EXPECT_EQ(findings, std::vector<std::string>{});
 }
@@ -261,8 +260,8 @@ TEST_F(log_damage, a_transaction_without_calls_is_not_taken_for_a_torn_end) {
         {"a former leader", nothing, [](log_store& log) { log.add_former_leader({.host = "there", .port = 7}); }},
         {"a former leader that knows", [](log_store& log) { log.add_former_leader({.host = "there", .port = 7}); },
          [](log_store& log) { log.forget_former_leader("there", 7); }},
-        {"a hand-over", nothing, [&](log_store& log) { log.record_handover(leads); }},
-        {"options that are newer than a hand-over", [&](log_store& log) { log.record_handover(leads); },
+        {"a handover", nothing, [&](log_store& log) { log.record_handover(leads); }},
+        {"options that are newer than a handover", [&](log_store& log) { log.record_handover(leads); },
          [](log_store& log) { log.forget_handover(); }},
         {"the number of a follower", nothing, [](log_store& log) { static_cast<void>(log.follower_id()); }},
         {"a branch from the leader", nothing,
@@ -442,8 +441,8 @@ TEST_F(log_damage, files_that_are_not_logs_are_named) {
     write("empty", "");
     EXPECT_NE(says("empty").find("is empty: no server has written a log there"), std::string::npos) << says("empty");
     write("text", std::string(4096, 'x'));
-    EXPECT_NE(says("text").find("is no log of a server"), std::string::npos) << says("text");
-    EXPECT_NE(says("absent").find("there is no log"), std::string::npos) << says("absent");
+    EXPECT_NE(says("text").find("is not the log of a server"), std::string::npos) << says("text");
+    EXPECT_NE(says("absent").find("no such log"), std::string::npos) << says("absent");
 }
 
 /// Checks the calls before the damage, and the copies of the original files.

@@ -236,7 +236,7 @@ TEST_F(journal_test, a_missing_record_delays_later_ones) {
 }
 
 // Catches a place that counts as filled because its memory belonged to another place before.
-TEST(log_buffer_test, returns_only_marked_records) {
+TEST(log_buffer_test, returns_only_complete_records) {
     journal::log_buffer all;
     all.begin(1);
     constexpr std::uint64_t some_chunks = 5 * 4096;
@@ -254,7 +254,7 @@ TEST(log_buffer_test, returns_only_marked_records) {
 }
 
 // JRN4. Catches a log that is more than a second behind and still lets answers out. One of the calls has not ended, so
-// the calls drawn after it are not written either.
+// the calls reserved after it are not written either.
 TEST_F(journal_test, answers_wait_while_the_log_is_late) {
     log_settings every_second = how();
     every_second.sync = log_sync::every_second;
@@ -475,7 +475,7 @@ TEST_F(following_journal_test, writes_appended_groups_once) {
     EXPECT_EQ(log.file().read_from(1, 1000).size(), 2u);
 }
 
-// Catches a log that keeps the answers of all calls with an ID while it follows.
+// Catches a log that stores the answers of all calls with an ID while it follows.
 TEST_F(following_journal_test, forgets_old_answers) {
     constexpr std::int64_t hour = 3'600'000'000;
     const std::int64_t today = std::chrono::system_clock::now().time_since_epoch() / std::chrono::microseconds{1};
@@ -496,7 +496,7 @@ TEST_F(following_journal_test, forgets_old_answers) {
     }
 }
 
-// The leader's last positions were holes. Catches a promotion that draws these positions again. A call that has read
+// The leader's last positions were holes. Catches a promotion that reserves these positions again. A call that has read
 // such a position, and not yet the durable one, would wait for calls that do not come.
 TEST_F(following_journal_test, keeps_positions_across_a_promotion) {
     journal::journal log{how(), [](bool, const std::string&) {}};

@@ -61,7 +61,7 @@ TEST_F(log_health, alive_but_not_ready_during_recovery) {
     const std::uint16_t port = again.metrics_port();
     const std::string readiness = http_get(port, "/readyz");
     EXPECT_TRUE(has_status(readiness, 503)) << readiness;
-    EXPECT_EQ(body_of(readiness), "loading: the data are being made from the log\n");
+    EXPECT_EQ(body_of(readiness), "loading: the server reads its log\n");
     const std::string liveness = http_get(port, "/healthz");
     EXPECT_TRUE(has_status(liveness, 200)) << liveness;
     EXPECT_EQ(body_of(liveness), "alive, loading\n");
@@ -84,7 +84,7 @@ TEST_F(log_health, not_ready_while_the_log_cannot_be_written) {
     std::future<void> answered = full.call<void>("slow", {});
     std::string readiness;
     while (!has_status(readiness = http_get(full.metrics_port(), "/readyz"), 503)) std::this_thread::sleep_for(1ms);
-    EXPECT_EQ(body_of(readiness).find("log: calls that could write are refused: "), 0U) << readiness;
+    EXPECT_EQ(body_of(readiness).find("log: calls that may write are refused: "), 0U) << readiness;
     EXPECT_NE(readiness.find("full"), std::string::npos) << readiness;
     EXPECT_FALSE(has_status(http_get(full.metrics_port(), "/healthz"), 503)) << "a new start would not help";
     faulty_disk::repair();

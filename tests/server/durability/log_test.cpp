@@ -1,9 +1,11 @@
 // The state of a server after it has logged its calls and restarted. Catches a log
-//   - in the order in which calls end, or whose position is drawn before the last validation (order)
-//   - of half a call, or of a call that had no effect (one_transaction, nothing_else_is_logged)
-//   - whose answers go out before the disk has it (answers_wait), or that treats a failed write as done (full, lost)
-//   - that counts as whole again while records wait for memory (no_memory_for_a_record)
-//   - that one too long call, or piece of a snapshot, ends for all other calls (too_long)
+//   - in the order in which calls end, or whose position is reserved before the last validation
+//     (replays_calls_in_order)
+//   - of half a call, or of a call that had no effect (logs_exec_as_one_transaction, logs_only_calls_that_write)
+//   - whose answers go out before the disk has it (answers_wait_for_the_disk), or that treats a failed write as done
+//     (refuses_writes_on_a_full_disk, failed_fsync_is_final)
+//   - that counts as intact again while records wait for memory (refuses_a_call_without_memory_for_its_record)
+//   - that one too long call, or piece of a snapshot, ends for all other calls (refuses_records_that_are_too_long)
 #include <gtest/gtest.h>
 
 #include <sqlite3.h>
@@ -32,7 +34,7 @@ namespace {
 using namespace std::chrono_literals;
 using support::rounds;
 
-/// A server that keeps the last text it got, and whose dump has one piece of a given size.
+/// A server that stores the last text it got, and whose dump has one piece of a given size.
 struct texts {
     explicit texts(settings how) : serves{std::move(how)} {
         serves.procedures().add("keep", {}, [this](std::string_view text) { kept.store(std::string{text}); });
@@ -292,7 +294,7 @@ TEST_F(durability, refuses_a_call_without_memory_for_its_record) {
     support::refuse_from_bytes = length;
     faulty_disk::repair();
     while (support::refused_as_long < 3) std::this_thread::yield();  // it has tried that often
-    EXPECT_NE(notices().find("no memory for the log"), std::string::npos) << notices();
+    EXPECT_NE(notices().find("out of memory for the log"), std::string::npos) << notices();
     EXPECT_EQ(notices().find("can be written again"), std::string::npos) << notices();
     EXPECT_EQ(t.keep("refused").get().find("-MISCONF"), 0U);
     support::refuse_from_bytes = 0;

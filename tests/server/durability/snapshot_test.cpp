@@ -1,9 +1,9 @@
 // Snapshots that are written while calls run. Catches a server
-//   - whose calls wait for a dump, or whose dump sees effects of later calls (calls_go_on)
-//   - that keeps half a snapshot, or uses its remains for a part of the next one (cut_short)
-//   - that ends, loses calls, or takes no more snapshots when the dumping process fails (a_dump_that_fails)
-//   - that waits at its end for a dump (ends_beside_a_dump)
-//   - that takes a snapshot in the middle of a call (in_the_middle_of_a_call)
+//   - whose calls wait for a dump, or whose dump sees effects of later calls (calls_continue_during_a_snapshot)
+//   - that stores half a snapshot, or uses its remains for a part of the next one (survives_an_interrupted_dump)
+//   - that ends, loses calls, or takes no more snapshots when the dumping process fails (reports_a_failed_dump)
+//   - that waits at its end for a dump (ends_the_server_during_a_dump)
+//   - that takes a snapshot in the middle of a call (waits_for_running_calls)
 #include <gtest/gtest.h>
 
 #include <dlfcn.h>
@@ -71,7 +71,7 @@ private:
 };
 
 /// The fault of a dump after half of its pieces, in either process.
-enum class trouble : std::uint8_t { none, waits, is_killed, crashes, throws };
+enum class fault : std::uint8_t { none, waits, is_killed, crashes, throws };
 
 /// Two sums that are equal after each call.
 struct sums {
@@ -114,24 +114,24 @@ struct sums {
     bool says(const std::string& text) { return serves.info().find(text) != std::string::npos; }
 
     var<long> left{0}, right{0}, other{0};
-    std::atomic<trouble> how{trouble::none};
+    std::atomic<fault> how{fault::none};
     std::atomic<bool> is_staying{false}, may_leave{false};
     a_pipe has_begun, may_go_on;
     service serves;
 
 private:
     void dump(snapshot_writer& out) {
-        const trouble now = ::getpid() == parent_ && how != trouble::waits ? trouble::none : how.load();
+        const fault now = ::getpid() == parent_ && how != fault::waits ? fault::none : how.load();
         atomically([&](tx& t) {
             out.put(std::to_string(left.get(t)));
             for (int i = 0; i < 5; ++i) out.put(std::string(100'000, '.'));  // more than one batch
-            if (now == trouble::waits) {
+            if (now == fault::waits) {
                 has_begun.send();
                 may_go_on.receive();
             }
-            if (now == trouble::is_killed) ::raise(SIGKILL);
-            if (now == trouble::crashes) ::raise(SIGSEGV);
-            if (now == trouble::throws) throw std::runtime_error{"the dump is at a loss"};
+            if (now == fault::is_killed) ::raise(SIGKILL);
+            if (now == fault::crashes) ::raise(SIGSEGV);
+            if (now == fault::throws) throw std::runtime_error{"the dump is at a loss"};
             out.put(std::to_string(right.get(t)));
         });
     }
@@ -139,7 +139,7 @@ private:
     const ::pid_t parent_ = ::getpid();
 };
 
-class server_statistics : public log_folder {
+class snapshot_test : public log_folder {
 protected:
     settings eager() {
         settings how = logging_to("log", log_sync::always);
@@ -176,12 +176,12 @@ std::vector<std::string> short_parts(const std::string& file) {
     return all;
 }
 
-TEST_F(server_statistics, calls_continue_during_a_snapshot) {
+TEST_F(snapshot_test, calls_continue_during_a_snapshot) {
     sums s{eager()};
-    s.how = trouble::waits;
+    s.how = fault::waits;
     EXPECT_EQ(s.add(5), 5);
     s.has_begun.receive();
-    s.how = trouble::none;
+    s.how = fault::none;
     EXPECT_EQ(s.add(1), 6);
     EXPECT_EQ(s.read(), 6);
     until([&] { return s.figure("log_snapshot_in_progress") == 1; });
@@ -196,12 +196,12 @@ TEST_F(server_statistics, calls_continue_during_a_snapshot) {
     EXPECT_NE(notices().find("1 calls were run again, on a snapshot"), std::string::npos) << notices();
 }
 
-TEST_F(server_statistics, survives_an_interrupted_dump) {
+TEST_F(snapshot_test, survives_an_interrupted_dump) {
     sums s{eager()};
-    s.how = trouble::waits;
+    s.how = fault::waits;
     EXPECT_EQ(s.add(5), 5);
     s.has_begun.receive();
-    s.how = trouble::none;
+    s.how = fault::none;
     EXPECT_EQ(s.add(1), 6);
     copy_as_if_killed("copy");
     s.may_go_on.send();
@@ -214,15 +214,14 @@ TEST_F(server_statistics, survives_an_interrupted_dump) {
     EXPECT_EQ(short_parts(file("copy")), (std::vector<std::string>{"6", "6"}));
 }
 
-TEST_F(server_statistics, reports_a_failed_dump) {
+TEST_F(snapshot_test, reports_a_failed_dump) {
     sums s{eager()};
     struct {
-        trouble how;
+        fault how;
         const char* told;
-    } const all[] = {
-        {trouble::is_killed, "no snapshot was kept: the process that was to write it was ended by signal 9"},
-        {trouble::crashes, "no snapshot was kept: the process that was to write it was ended by signal 11"},
-        {trouble::throws, "no snapshot was kept: the dump is at a loss"}};
+    } const all[] = {{fault::is_killed, "the snapshot failed: the process that writes it was killed by signal 9"},
+                     {fault::crashes, "the snapshot failed: the process that writes it was killed by signal 11"},
+                     {fault::throws, "the snapshot failed: the dump is at a loss"}};
     long sum = 0;
     for (const auto& one : all) {
         s.how = one.how;
@@ -231,7 +230,7 @@ TEST_F(server_statistics, reports_a_failed_dump) {
         EXPECT_FALSE(s.says("log_snapshot_failure:\r\n"));
     }
     EXPECT_EQ(s.add(1), ++sum);
-    s.how = trouble::none;
+    s.how = fault::none;
     EXPECT_GE(s.figure("log_snapshots_failed"), std::size(all));
     copy_as_if_killed("copy");
     sums again{eager("copy")};
@@ -241,24 +240,24 @@ TEST_F(server_statistics, reports_a_failed_dump) {
 
 #if !defined(TUTTI_FORK_IS_SANITIZED)
 // The test needs a fork that fails, and a sanitizer replaces fork itself.
-TEST_F(server_statistics, reports_a_failed_fork) {
+TEST_F(snapshot_test, reports_a_failed_fork) {
     sums s{eager()};
     no_forks = true;
     EXPECT_EQ(s.add(1), 1);
-    until_notice("no snapshot was kept: the process cannot be copied (fork): Cannot allocate memory");
+    until_notice("the snapshot failed: cannot fork: Cannot allocate memory");
     EXPECT_EQ(s.add(1), 2);
     no_forks = false;
     until([&] { return s.figure("log_snapshots") != 0; });
 }
 #endif
 
-TEST_F(server_statistics, ends_the_server_during_a_dump) {
+TEST_F(snapshot_test, ends_the_server_during_a_dump) {
     {
         sums s{eager()};
-        s.how = trouble::waits;
+        s.how = fault::waits;
         EXPECT_EQ(s.add(5), 5);
         s.has_begun.receive();
-        s.how = trouble::none;
+        s.how = fault::none;
         EXPECT_EQ(s.add(1), 6);
         s.serves.drain();
     }
@@ -267,12 +266,12 @@ TEST_F(server_statistics, ends_the_server_during_a_dump) {
     EXPECT_NE(notices().find("0 calls were run again, on a snapshot"), std::string::npos) << notices();
 }
 
-TEST_F(server_statistics, waits_for_running_calls) {
+TEST_F(snapshot_test, waits_for_running_calls) {
     sums s{eager()};
-    s.how = trouble::waits;
+    s.how = fault::waits;
     EXPECT_EQ(s.add(5), 5);
     s.has_begun.receive();
-    s.how = trouble::none;
+    s.how = fault::none;
     s.may_go_on.send();
     until([&] { return s.figure("log_snapshots") == 1; });
     auto stays = s.serves.call<void>("stay", {});

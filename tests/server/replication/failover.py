@@ -5,7 +5,7 @@ failover.py TUTTI PROCEDURES [ROUNDS [SEED]]
 Each round: clients count (`next`) on a leader that has two followers, and each remembers the last call that was
 acknowledged after WAIT. In the middle the leader is killed, the follower that has more is promoted, and has to have all
 of that, no half call, and no call that was never sent. The old leader then comes back by itself: it must learn that it
-leads no more. Started as a follower it either joins, or is told that its log has diverged; then its log is put away.
+no longer leads. Started as a follower it either joins, or is told that its log has diverged; then its log is put away.
 """
 
 import os

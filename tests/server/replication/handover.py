@@ -3,7 +3,7 @@
 handover.py TUTTI PROCEDURES [ROUNDS [SEED]]
 
 Each round: clients count (`next`, each call with an ID) at whichever of two servers takes calls that write. The leader
-is told to hand its lead over; at any moment of that one of the two may be killed, or stand still, and is started again
+is told to hand over leadership; at any moment of that one of the two may be killed, or stand still, and is started again
 with the options that it had. Then one of them leads and the other one follows, and both have every call that was
 answered, once. All the time a reader looks at both servers, also while they run what a leader has logged, and must see
 whole calls only.
@@ -117,7 +117,7 @@ def round_of(leader, follower, options, chance, tutti):
         victim.process.send_signal(signal.SIGCONT)
     told = command.communicate(timeout=PATIENCE)[1]
     if what == "nothing" and (command.returncode != 0 or not leads(follower) or leads(leader)):
-        raise Violated(f"nothing has happened, and the lead was not handed over: {told}")
+        raise Violated(f"nothing has happened, and leadership was not handed over: {told}")
     both = (leader, follower)
     promoted_at = time.monotonic() + 5
 

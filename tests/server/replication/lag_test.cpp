@@ -18,7 +18,7 @@ journal::group group_of(std::uint64_t at, std::size_t bytes) {
     return {.first = at, .last = at, .records = std::string(bytes, 'x')};
 }
 
-TEST_F(lag, is_what_lies_behind) {
+TEST_F(lag, counts_the_bytes_not_yet_replicated) {
     journal::log_store log{file()};
     std::mt19937 chance{7};
     std::vector<journal::group> all;  // the groups that are in the log
@@ -56,7 +56,7 @@ TEST_F(lag, is_what_lies_behind) {
     is_right();
 }
 
-TEST_F(lag, costs_no_walk_through_the_log) {
+TEST_F(lag, is_computed_without_a_scan_of_the_log) {
     journal::log_store log{file()};
     constexpr std::uint64_t groups = 4000;
     for (std::uint64_t i = 1; i <= groups; ++i) log.add(std::vector{group_of(i, 8000)}, false);

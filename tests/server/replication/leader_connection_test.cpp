@@ -65,7 +65,7 @@ TEST_F(leader_connection_test, ends_while_name_servers_do_not_answer) {
     until([&] { return name_servers.answered == name_servers.asked; });
 }
 
-TEST_F(leader_connection_test, that_has_too_many_clients_is_asked_again) {
+TEST_F(leader_connection_test, is_retried_after_maxclients) {
     settings how = with_log("a");
     how.max_clients = 1;
     bank leader{how};
@@ -81,7 +81,7 @@ TEST_F(leader_connection_test, that_has_too_many_clients_is_asked_again) {
 }
 
 // Catches a follower that reports no lag while the lag is unknown.
-TEST_F(leader_connection_test, that_is_away_leaves_the_lag_unknown) {
+TEST_F(leader_connection_test, loss_leaves_the_lag_unknown) {
     bank leader{with_log("a")};
     proxy between{leader.serves.port()};
     bank follower{following("b", between.port())};
@@ -149,7 +149,7 @@ void write_long_authority(const std::string& file) {
 }
 
 // The start runs on this thread, where a write to a closed connection would end the program.
-TEST_F(leader_connection_test, that_goes_away_raises_no_signal) {
+TEST_F(leader_connection_test, loss_raises_no_signal) {
     write_long_authority(file("authority"));
     {
         bank alone{with_log("b")};
@@ -159,7 +159,7 @@ TEST_F(leader_connection_test, that_goes_away_raises_no_signal) {
     settings how = following("b", gone.port());
     how.follow.tls_authority = file("authority");
     bank follower{how};
-    EXPECT_TRUE(has_notice("it is asked again"));
+    EXPECT_TRUE(has_notice("this server will try again"));
 }
 
 }  // namespace

@@ -36,7 +36,7 @@ protected:
 };
 
 // A piece of the log ends before a leader epoch of its leader begins, and the next leader never had that leader epoch.
-TEST_F(leader_epochs_test, are_listed_as_far_as_the_log_goes) {
+TEST_F(leader_epochs_test, are_listed_up_to_the_end_of_the_log) {
     const auto tells_nobody = [](bool, const std::string&) {};
     journal::journal log{with_log("a").log, tells_nobody};
     log.follow("the leader");
@@ -49,16 +49,16 @@ TEST_F(leader_epochs_test, are_listed_as_far_as_the_log_goes) {
     EXPECT_TRUE(log.file().last_leader_epoch().is(three));
 }
 
-TEST_F(leader_epochs_test, of_a_copy_are_listed_as_far_as_it_goes) {
+TEST_F(leader_epochs_test, of_a_copy_are_listed_up_to_its_end) {
     journal::log_store log{file()};
     log.replace_by({.position = 51, .epochs = {one, two}}, {});
     EXPECT_EQ(ids(log), std::vector<std::uint64_t>{11});
     EXPECT_EQ(log.latest_term(), 2U);
 }
 
-// The log of an earlier version lists leader epochs that it never reached. They are dropped when the server follows another
-// leader.
-TEST_F(leader_epochs_test, that_another_leader_never_had_go) {
+// The log of an earlier version lists leader epochs that it never reached. They are dropped when the server follows
+// another leader.
+TEST_F(leader_epochs_test, unknown_to_the_new_leader_are_removed) {
     journal::log_store log{file()};
     for (const journal::leader_epoch& b : {one, two}) log.add_leader_epoch(b);
     log.add(std::vector{calls(1, 50)}, true);
@@ -68,7 +68,7 @@ TEST_F(leader_epochs_test, that_another_leader_never_had_go) {
 }
 
 // The same log, whose server is promoted before it has followed another leader.
-TEST_F(leader_epochs_test, end_where_any_later_one_begins) {
+TEST_F(leader_epochs_test, end_where_any_later_epoch_begins) {
     {
         bank leader{with_log("a")};
         write(leader, 3);
@@ -134,7 +134,7 @@ TEST_F(leader_epochs_test, end_with_the_last_call_of_a_snapshot) {
 }
 
 // Catches a log that cannot be written after an interrupted copy.
-TEST_F(leader_epochs_test, stay_where_a_copy_breaks_off) {
+TEST_F(leader_epochs_test, survive_an_interrupted_copy) {
     journal::log_store log{file()};
     log.add_leader_epoch(one);
     log.add(std::vector{calls(1, 5)}, true);
@@ -147,7 +147,7 @@ TEST_F(leader_epochs_test, stay_where_a_copy_breaks_off) {
 
 // Catches data that a server relies on after a power cut, but that was written without an fsync, as calls are under
 // `no`.
-TEST_F(leader_epochs_test, and_terms_are_on_the_disk_whatever_calls_are) {
+TEST_F(leader_epochs_test, are_on_the_disk_under_every_fsync_setting) {
     journal::log_store log{file()};
     std::uint64_t at = 1;
     const auto is_synced = [&](const auto& change) {
@@ -174,11 +174,11 @@ TEST_F(leader_epochs_test, of_an_older_term_are_not_followed) {
     journal::log_store{file("b")}.record_announced_term(5);
     bank leader{with_log("a")};
     const std::string why = why_not(following("b", leader.serves.port()));
-    EXPECT_NE(why.find("STALE this server leads no more"), std::string::npos) << why;
+    EXPECT_NE(why.find("STALE this server no longer leads"), std::string::npos) << why;
     EXPECT_TRUE(leader.says("accepts_writes:0"));
-    // A server that has calls of that term says so with its first question.
+    // A server that has calls of that term says so with its first command.
     bank another{with_log("c")};
-    EXPECT_EQ(pull(another, {.term = 5, .id = 77}, 2).find("-STALE this server leads no more"), 0U);
+    EXPECT_EQ(pull(another, {.term = 5, .id = 77}, 2).find("-STALE this server no longer leads"), 0U);
     EXPECT_TRUE(another.says("accepts_writes:0"));
 }
 
@@ -234,7 +234,7 @@ TEST_F(lost_calls, stop_a_leader_until_the_follower_is_promoted) {
     }
 }
 
-TEST_F(lost_calls, are_given_up_by_an_operator) {
+TEST_F(lost_calls, are_discarded_by_an_operator) {
     settings how = with_health();
     const auto follower = follower_of(how);
     put_back();
@@ -251,14 +251,14 @@ TEST_F(lost_calls, are_given_up_by_an_operator) {
 }
 
 // Catches calls that replace lost ones before the follower has connected.
-TEST_F(lost_calls, are_found_before_others_take_their_place) {
+TEST_F(lost_calls, are_found_before_new_calls_replace_them) {
     settings how = with_health();
     auto follower = follower_of(how);
     follower.reset();
     how.log.await_followers = 1;
     {
         bank leader{how, false};
-        EXPECT_EQ(leader({"CALL", "put", "1", "1"}).find("-READONLY put: this server waits until it has compared"), 0U);
+        EXPECT_EQ(leader({"CALL", "put", "1", "1"}).find("-READONLY put: this server waits to compare its log"), 0U);
         EXPECT_EQ(leader({"CALL", "get", "0"}), "4");
         follower = std::make_unique<bank>(following("b", how.port.value()), false);
         until([&] { return leader.says("accepts_writes:1\r\n"); });
@@ -279,7 +279,7 @@ TEST_F(lost_calls, are_found_before_others_take_their_place) {
 }
 
 // Catches a leader with an empty log that makes its follower drop its own log.
-TEST_F(lost_calls, may_be_all) {
+TEST_F(lost_calls, may_be_all_calls) {
     settings how = with_health();
     auto follower = follower_of(how);
     follower.reset();

@@ -1,11 +1,12 @@
 // A leader and a follower in one process, with a bad network between them. Catches a follower
-//   - that accepts writing calls, or lets a call write that promised only to read (reads_only)
-//   - that accepts torn or damaged data, or runs a piece twice (bad_network, full_disk_at_the_follower)
-//   - whose answers to calls with an ID differ from the leader's (copies)
+//   - that accepts writing calls, or lets a call write that promised only to read (a_follower_refuses_calls_that_write)
+//   - that accepts torn or damaged data, or runs a piece twice (survives_a_bad_network,
+//     survives_a_full_disk_of_the_follower)
+//   - whose answers to calls with an ID differ from the leader's (a_follower_copies_snapshot_and_replies)
 // and a leader
-//   - that counts calls that a follower does not have on its disk (wait, replicas,
-//     an_earlier_branch_counts_for_nothing)
-//   - whose answers to a follower are unbounded (pieces_are_bounded)
+//   - that counts calls that a follower does not have on its disk (wait_counts_followers_with_the_call,
+//     calls_wait_for_followers, positions_of_earlier_epochs_do_not_count)
+//   - whose answers to a follower are unbounded (chunks_for_followers_are_bounded)
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 
@@ -24,7 +25,7 @@ namespace {
 
 class replication_test : public servers {};
 
-TEST_F(replication_test, reads_only) {
+TEST_F(replication_test, a_follower_refuses_calls_that_write) {
     bank leader{with_log("a")};
     write(leader, 20);
     bank follower{following("b", leader.serves.port())};
@@ -49,12 +50,12 @@ TEST_F(replication_test, reads_only) {
     EXPECT_EQ(leader({"ROLE"}).find("(master 21 ((127.0.0.1 "), 0U) << leader({"ROLE"});
 }
 
-TEST_F(replication_test, promotion) {
+TEST_F(replication_test, a_promoted_follower_leads) {
     auto leader = std::make_unique<bank>(with_log("a"));
     write(*leader, 5);
     bank follower{following("b", leader->serves.port())};
     until_same(*leader, follower);
-    EXPECT_EQ((*leader)({"REPLICAOF", "NO", "ONE"}).find("-ERR this server follows nobody"), 0U);
+    EXPECT_EQ((*leader)({"REPLICAOF", "NO", "ONE"}).find("-ERR this server does not follow another one"), 0U);
     EXPECT_EQ(follower({"REPLICAOF", "127.0.0.1", "1"}).find("-ERR"), 0U);
     leader.reset();
     EXPECT_EQ(follower({"REPLICAOF", "NO", "ONE"}), "OK");
@@ -69,7 +70,7 @@ TEST_F(replication_test, promotion) {
 
 // A planned switch-over. Catches a leader that ends although a follower lacks answered calls. Catches a leader that
 // blocks its followers' requests while it waits for them.
-TEST_F(replication_test, a_leader_ends_when_its_followers_have_all) {
+TEST_F(replication_test, a_leader_shuts_down_after_followers_have_all_calls) {
     bank leader{with_log("a")};
     proxy between{leader.serves.port()};
     bank follower{following("b", between.port())};
@@ -78,7 +79,7 @@ TEST_F(replication_test, a_leader_ends_when_its_followers_have_all) {
     between.hold();
     write(leader, 3, 2);
     std::jthread ending{[&] { leader.serves.drain(); }};
-    until([&] { return has_notice("the end waits for followers that lack calls: 1"); });
+    until([&] { return has_notice("the shutdown waits for followers that lack calls: 1"); });
     between.release();
     ending.join();
     EXPECT_FALSE(has_notice("lacks the last"));
@@ -86,7 +87,7 @@ TEST_F(replication_test, a_leader_ends_when_its_followers_have_all) {
     EXPECT_EQ(follower.cells(), leader.cells());
 }
 
-TEST_F(replication_test, a_leader_that_cannot_wait_says_what_its_followers_lack) {
+TEST_F(replication_test, a_leader_logs_what_its_followers_lack) {
     settings how = with_log("a");
     how.shutdown_timeout = 20ms;
     bank leader{how};
@@ -104,7 +105,7 @@ TEST_F(replication_test, a_leader_that_cannot_wait_says_what_its_followers_lack)
     between.release();
 }
 
-TEST_F(replication_test, goes_on_after_starts) {
+TEST_F(replication_test, continues_after_restarts) {
     settings first = with_log("a");
     auto leader = std::make_unique<bank>(first);
     const std::uint16_t port = leader->serves.port();
@@ -122,7 +123,7 @@ TEST_F(replication_test, goes_on_after_starts) {
     until_same(*leader, *follower);
 }
 
-TEST_F(replication_test, copies) {
+TEST_F(replication_test, a_follower_copies_snapshot_and_replies) {
     settings how = with_log("a");
     how.log.replication_backlog = 0;
     {
@@ -165,7 +166,7 @@ TEST_F(replication_test, an_id_belongs_to_its_latest_call) {
 
 // Catches a group of calls that lies on both sides of a snapshot: a follower that copies the snapshot would miss the
 // group.
-TEST_F(replication_test, copies_while_calls_are_logged) {
+TEST_F(replication_test, a_follower_copies_while_calls_are_logged) {
     settings how = with_log("a");
     how.log.replication_backlog = 100'000;
     how.log.snapshot_after = 1;
@@ -192,12 +193,12 @@ TEST_F(replication_test, copies_while_calls_are_logged) {
         writers.clear();
         until([&] {
             // On a busy machine, the follower may fall behind the calls that the leader keeps.
-            if (count_notices("Start this server again") > started_again) {
+            if (count_notices("Restart this server") > started_again) {
                 ++started_again;
                 follower.reset();
                 follower = std::make_unique<bank>(of_follower);
             }
-            return follower->cells() == leader.cells() || has_notice("nothing more is taken");
+            return follower->cells() == leader.cells() || has_notice("this server stopped following");
         });
         EXPECT_EQ(follower->cells(), leader.cells()) << notices();
     }
@@ -206,7 +207,7 @@ TEST_F(replication_test, copies_while_calls_are_logged) {
 
 // Catches a leader that takes its next snapshot while a follower copies one: under many writes, a large one would never
 // arrive. Catches a leader that takes no snapshot as long as any follower copies.
-TEST_F(replication_test, a_snapshot_that_is_copied_stays_for_a_while) {
+TEST_F(replication_test, a_snapshot_being_copied_is_not_replaced) {
     settings how = with_log("a");
     how.log.sync = log_sync::never;
     how.log.snapshot_after = 10'000;
@@ -239,7 +240,7 @@ TEST_F(replication_test, a_snapshot_that_is_copied_stays_for_a_while) {
     until([&] { return part().starts_with("-ANOTHER"); });
 }
 
-TEST_F(replication_test, too_long_away) {
+TEST_F(replication_test, a_follower_without_backlog_needs_a_restart) {
     settings how = with_log("a");
     how.log.replication_backlog = 0;
     how.log.snapshot_after = 1;
@@ -256,14 +257,14 @@ TEST_F(replication_test, too_long_away) {
     const std::size_t before = snapshots();
     until([&] { return snapshots() > before; });
     between.away = false;
-    until([&] { return has_notice("Start this server again"); });
+    until([&] { return has_notice("Restart this server"); });
     EXPECT_EQ(follower->state->cells[0].load(), 3U) << "what it has is a beginning";
     follower.reset();
     follower = std::make_unique<bank>(following("b", between.port()));
     until_same(leader, *follower);
 }
 
-TEST_F(replication_test, keeps_a_backlog) {
+TEST_F(replication_test, a_follower_catches_up_from_the_backlog) {
     settings how = with_log("a");
     how.log.snapshot_after = 1;
     bank leader{how};
@@ -273,10 +274,10 @@ TEST_F(replication_test, keeps_a_backlog) {
     for (int i = 1; number_of(leader.serves.info(), "log_snapshots") == 0; ++i) write(leader, 1, i);
     between.away = false;
     until_same(leader, follower);
-    EXPECT_FALSE(has_notice("Start this server again"));
+    EXPECT_FALSE(has_notice("Restart this server"));
 }
 
-TEST_F(replication_test, wait) {
+TEST_F(replication_test, wait_counts_followers_with_the_call) {
     bank leader{with_log("a")};
     EXPECT_EQ(leader({"WAIT", "1", "1"}), "0");
     EXPECT_EQ(leader({"WAIT", "0", "0"}), "0");
@@ -302,14 +303,14 @@ TEST_F(replication_test, wait) {
     EXPECT_EQ(c({"WAIT", "1", "0"}), "1");
 }
 
-TEST_F(replication_test, replicas) {
+TEST_F(replication_test, calls_wait_for_followers) {
     settings how = with_log("a");
     how.log.wait_followers = 1;
     how.log.wait_followers_timeout = 50ms;
     bank leader{how};
     client c{leader.serves.port()};
     const std::string alone = c({"CALL", "put", "1", "7"});
-    EXPECT_EQ(alone.find("-UNREPLICATED put: it has run"), 0U) << alone;
+    EXPECT_EQ(alone.find("-UNREPLICATED put: it ran"), 0U) << alone;
     EXPECT_EQ(leader.state->cells[1].load(), 7U);
     EXPECT_EQ(c({"CALL", "get", "1"}), "7") << "what only reads does not wait";
     EXPECT_EQ(number_of(leader.serves.info(), "replication_timeouts"), 1U);
@@ -323,7 +324,7 @@ TEST_F(replication_test, replicas) {
 
 /// A repeated answer counts as much as the first one. It is never sent before followers have the call, even if the
 /// server has read the call from its log. Once followers have the call, the call's own answer is sent.
-TEST_F(replication_test, an_answer_that_is_asked_for_again_waits_for_followers) {
+TEST_F(replication_test, a_repeated_answer_waits_for_followers) {
     settings how = with_log("a");
     how.log.wait_followers = 1;
     how.log.wait_followers_timeout = 50ms;
@@ -331,12 +332,12 @@ TEST_F(replication_test, an_answer_that_is_asked_for_again_waits_for_followers) 
     {
         bank leader{how};
         client c{leader.serves.port()};
-        EXPECT_EQ(c(call).find("-UNREPLICATED next: it has run"), 0U);
-        EXPECT_EQ(c(call).find("-UNREPLICATED next: it has run"), 0U);
+        EXPECT_EQ(c(call).find("-UNREPLICATED next: it ran"), 0U);
+        EXPECT_EQ(c(call).find("-UNREPLICATED next: it ran"), 0U);
     }
     bank leader{how};
     client c{leader.serves.port()};
-    EXPECT_EQ(c(call).find("-UNREPLICATED next: it has run"), 0U) << "only this server has it";
+    EXPECT_EQ(c(call).find("-UNREPLICATED next: it ran"), 0U) << "only this server has it";
     const bank follower{following("b", leader.serves.port())};
     std::string again;
     until([&] { return (again = c(call)).find("-UNREPLICATED") != 0; });
@@ -345,7 +346,7 @@ TEST_F(replication_test, an_answer_that_is_asked_for_again_waits_for_followers) 
     EXPECT_EQ(leader.state->cells[0].load(), 1U);
 }
 
-TEST_F(replication_test, a_call_that_too_few_followers_had_is_answered_once_they_have_it) {
+TEST_F(replication_test, an_unreplicated_call_is_answered_after_replication) {
     settings how = with_log("a");
     how.log.wait_followers = 1;
     how.log.wait_followers_timeout = 50ms;
@@ -359,7 +360,7 @@ TEST_F(replication_test, a_call_that_too_few_followers_had_is_answered_once_they
     EXPECT_EQ(again, "1");
 }
 
-TEST_F(replication_test, replicas_are_as_many_as_are_asked_for) {
+TEST_F(replication_test, calls_wait_for_the_configured_number_of_followers) {
     settings how = with_log("a");
     how.log.wait_followers = 2;
     how.log.wait_followers_timeout = 50ms;
@@ -374,7 +375,7 @@ TEST_F(replication_test, replicas_are_as_many_as_are_asked_for) {
 }
 
 // Both starts ask within the time for which a follower counts.
-TEST_F(replication_test, a_follower_that_starts_again_is_one) {
+TEST_F(replication_test, a_restarted_follower_counts_once) {
     bank leader{with_log("a")};
     client c{leader.serves.port()};
     for (int i = 1; i <= 2; ++i) {
@@ -386,8 +387,9 @@ TEST_F(replication_test, a_follower_that_starts_again_is_one) {
     EXPECT_TRUE(leader.says("\r\nfollowers:1\r\n")) << leader.serves.info();
 }
 
-// A follower may report positions of an earlier leader epoch of the leader. The leader has drawn these positions again since.
-TEST_F(replication_test, an_earlier_branch_counts_for_nothing) {
+// A follower may report positions of an earlier leader epoch of the leader. The leader has reserved these positions
+// again since.
+TEST_F(replication_test, positions_of_earlier_epochs_do_not_count) {
     bank leader{with_log("a")};
     write(leader, 3);
     client follower{leader.serves.port()};
@@ -405,7 +407,7 @@ TEST_F(replication_test, an_earlier_branch_counts_for_nothing) {
     EXPECT_EQ(writer({"WAIT", "1", "1"}), "0");
 }
 
-TEST_F(replication_test, versions) {
+TEST_F(replication_test, other_protocol_versions_are_refused) {
     bank leader{with_log("a")};
     const std::string said = leader({"FOLLOW", "PULL", "99", "1", "me", "0", "0", "1", "1", "0", "1000", "0"});
     EXPECT_EQ(said.find("-VERSION"), 0U) << said;
@@ -420,7 +422,7 @@ TEST_F(replication_test, versions) {
     EXPECT_EQ(without({"WAIT", "1", "0"}), "0");
 }
 
-TEST_F(replication_test, bad_network) {
+TEST_F(replication_test, survives_a_bad_network) {
     bank leader{with_log("a")};
     proxy between{leader.serves.port()};
     bank follower{following("b", between.port())};
@@ -433,11 +435,11 @@ TEST_F(replication_test, bad_network) {
         until([&] { return between.damages == 0; });
         until_same(leader, follower);
     }
-    EXPECT_TRUE(has_notice("damaged on its way"));
+    EXPECT_TRUE(has_notice("damaged on the way"));
     EXPECT_EQ(follower.serves.promote(), "");
 }
 
-TEST_F(replication_test, full_disk_at_the_follower) {
+TEST_F(replication_test, survives_a_full_disk_of_the_follower) {
     bank leader{with_log("a")};
     proxy between{leader.serves.port()};
     {
@@ -482,7 +484,7 @@ struct failing_lookup {
 };
 
 // Catches a piece that is in the log but was not run, or is appended again, because a step after the append failed.
-TEST_F(replication_test, what_is_in_the_log_of_a_follower_is_run) {
+TEST_F(replication_test, appended_calls_run_despite_later_errors) {
     const auto entry = reinterpret_cast<void (*)()>(&failing_lookup::install);
     sqlite3_auto_extension(entry);
     bank leader{with_log("a")};
@@ -490,24 +492,24 @@ TEST_F(replication_test, what_is_in_the_log_of_a_follower_is_run) {
     for (int i = 1; i <= 3; ++i) {
         failing_lookup::is_wanted = i == 2;  // after the records that a follower writes when it begins
         write(leader, 1, i);
-        until([&] { return leader.cells() == follower.cells() || has_notice("nothing more is taken"); });
+        until([&] { return leader.cells() == follower.cells() || has_notice("this server stopped following"); });
         EXPECT_EQ(leader.cells(), follower.cells()) << notices();
     }
     EXPECT_TRUE(has_notice("prohibited"));
     sqlite3_cancel_auto_extension(entry);
 }
 
-TEST_F(replication_test, a_call_that_cannot_be_run_again) {
+TEST_F(replication_test, a_call_with_another_answer_stops_the_follower) {
     bank leader{with_log("a")};
     bank follower{following("b", leader.serves.port())};
     EXPECT_NE(leader({"CALL", "clock", "1"}).find_first_of("123456789"), std::string::npos);
-    until([&] { return has_notice("clock, cannot be run again: it answers otherwise"); });
+    until([&] { return has_notice("clock, cannot be run again: its answer differs"); });
     EXPECT_TRUE(follower.says("leader_connected:0\r\n"));
     const std::string why = follower.serves.promote();
     EXPECT_NE(why.find("this server cannot lead"), std::string::npos) << why;
 }
 
-TEST_F(replication_test, snapshots_of_a_follower) {
+TEST_F(replication_test, a_follower_takes_its_own_snapshots) {
     bank leader{with_log("a")};
     settings how = following("b", leader.serves.port());
     how.log.snapshot_after = 1;
@@ -522,7 +524,7 @@ TEST_F(replication_test, snapshots_of_a_follower) {
     EXPECT_EQ(again.cells(), leader.cells());
 }
 
-TEST_F(replication_test, pieces_are_bounded) {
+TEST_F(replication_test, chunks_for_followers_are_bounded) {
     settings how = with_log("a");
     bank leader{how};
     write(leader, 200);
@@ -537,7 +539,7 @@ TEST_F(replication_test, pieces_are_bounded) {
     EXPECT_EQ(p.upto, p.groups.back().last + 1) << "what is not in it is not promised";
 }
 
-TEST_F(replication_test, ends_while_others_wait) {
+TEST_F(replication_test, waiting_commands_end_at_shutdown) {
     bank leader{with_log("a")};
     bank follower{following("b", leader.serves.port())};
     client c{leader.serves.port()};
@@ -549,7 +551,7 @@ TEST_F(replication_test, ends_while_others_wait) {
     ends.join();
 }
 
-TEST_F(replication_test, settings_that_make_no_sense) {
+TEST_F(replication_test, following_and_waiting_need_a_log) {
     settings how{.port = 0};
     how.follow.host = "127.0.0.1";
     EXPECT_NE(why_not(how).find("needs a log"), std::string::npos);

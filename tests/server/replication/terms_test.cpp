@@ -25,13 +25,13 @@ TEST_F(terms, end_the_former_leader) {
         // The former leader lives, and the promoted server tells it.
         until([&] { return leader.says("accepts_writes:0\r\n"); });
         const std::string refused = leader({"CALL", "put", "1", "1"});
-        EXPECT_EQ(refused.find("-READONLY put: this server leads no more"), 0U) << refused;
+        EXPECT_EQ(refused.find("-READONLY put: this server no longer leads"), 0U) << refused;
         EXPECT_EQ(leader({"CALL", "get", "0"}), "3");
         EXPECT_THROW(leader.serves.call<void>("put", {}, 1, 7).get(), call_error);
         write(follower, 1, 4);
     }
     const std::string why = why_not(with_log("a"));
-    EXPECT_NE(why.find("of term 1, and another server leads in term 2: start this one with --follow"),
+    EXPECT_NE(why.find("of term 1, and another server leads in term 2: start this server with --follow"),
               std::string::npos)
         << why;
     bank now{with_log("b")};
@@ -41,7 +41,7 @@ TEST_F(terms, end_the_former_leader) {
 }
 
 // The former leader is away during a promotion, and comes back after the new leader was restarted.
-TEST_F(terms, a_start_goes_on_to_tell_the_former_leader) {
+TEST_F(terms, a_restarted_server_notifies_the_former_leader) {
     settings how = with_log("a");
     how.password = "secret";
     bank leader{how};
@@ -58,7 +58,7 @@ TEST_F(terms, a_start_goes_on_to_tell_the_former_leader) {
     {
         bank again{with_log("b")};
         until([&] {
-            return has_notice("cannot be told that it leads no more: the leader 127.0.0.1:" +
+            return has_notice("could not be notified that it no longer leads: the leader 127.0.0.1:" +
                               std::to_string(between.port()) + " refuses: NOAUTH");
         });
     }
@@ -67,14 +67,14 @@ TEST_F(terms, a_start_goes_on_to_tell_the_former_leader) {
     how.follow.password = "secret";
     {
         bank again{how};
-        until([&] { return has_notice("knows that it leads no more"); });
+        until([&] { return has_notice("knows that it no longer leads"); });
         EXPECT_TRUE(leader.says("accepts_writes:0\r\n"));
     }
     EXPECT_TRUE(journal::log_store{file("b")}.former_leaders().empty()) << "it is not told again";
 }
 
 // Catches an acknowledgement of a later term that is lost by a restart.
-TEST_F(terms, a_term_is_heard_once_it_is_on_the_disk) {
+TEST_F(terms, a_term_counts_once_it_is_on_the_disk) {
     const std::string version = std::to_string(journal::stream_version);
     {
         bank leader{with_log("a")};
@@ -97,7 +97,7 @@ TEST_F(terms, a_term_is_heard_once_it_is_on_the_disk) {
 }
 
 // Catches a follower that acknowledges a term, and is then promoted into a term in which another server leads.
-TEST_F(terms, a_follower_notes_what_it_hears_of) {
+TEST_F(terms, a_follower_records_announced_terms) {
     const std::string version = std::to_string(journal::stream_version);
     bank leader{with_log("a")};
     bank follower{following("b", leader.serves.port())};
@@ -114,7 +114,7 @@ TEST_F(terms, a_follower_notes_what_it_hears_of) {
 }
 
 // Catches a server that neither leads nor follows.
-TEST_F(terms, a_promotion_that_fails_leaves_a_follower) {
+TEST_F(terms, a_failed_promotion_leaves_a_follower) {
     bank leader{with_log("a")};
     bank follower{following("b", leader.serves.port())};
     write(leader, 1);
@@ -128,7 +128,7 @@ TEST_F(terms, a_promotion_that_fails_leaves_a_follower) {
     EXPECT_EQ(follower.serves.promote(), "");
 }
 
-TEST_F(terms, a_promoted_one_follows_no_older_one) {
+TEST_F(terms, a_promoted_server_follows_no_older_leader) {
     bank leader{with_log("a")};
     {
         bank follower{following("b", leader.serves.port())};
@@ -139,7 +139,7 @@ TEST_F(terms, a_promoted_one_follows_no_older_one) {
     EXPECT_NE(why.find("start it without --follow"), std::string::npos) << why;
 }
 
-TEST_F(terms, diverged) {
+TEST_F(terms, a_diverged_log_is_refused) {
     bank one{with_log("a")};
     std::vector<std::uint64_t> own;
     {
@@ -153,7 +153,7 @@ TEST_F(terms, diverged) {
 }
 
 // A follower that has more of a leader epoch than the promoted server.
-TEST_F(terms, diverged_by_a_tail) {
+TEST_F(terms, a_log_with_extra_calls_is_refused) {
     auto leader = std::make_unique<bank>(with_log("a"));
     proxy between{leader->serves.port()};
     bank follower{following("b", between.port())};
@@ -171,7 +171,7 @@ TEST_F(terms, diverged_by_a_tail) {
 }
 
 // Catches a leader that any client of its port can end, and a follower that is refused because of its own password.
-TEST_F(terms, nobody_ends_a_leader_without_a_credential) {
+TEST_F(terms, announcing_a_term_needs_a_credential) {
     const std::string version = std::to_string(journal::stream_version);
     settings how = with_log("a");
     how.replication_password = "shown by followers";
@@ -196,7 +196,7 @@ TEST_F(terms, nobody_ends_a_leader_without_a_credential) {
 }
 
 // Catches a server that is promoted without having heard of a later term, in which its former leader leads.
-TEST_F(terms, are_told_to_whoever_leads_in_an_earlier_one) {
+TEST_F(terms, are_announced_to_leaders_of_earlier_terms) {
     auto leader = std::make_unique<bank>(with_log("a"));
     proxy between{leader->serves.port()};
     bank follower{following("b", between.port())};
@@ -219,7 +219,7 @@ TEST_F(terms, are_told_to_whoever_leads_in_an_earlier_one) {
     EXPECT_TRUE(leader->says("accepts_writes:1\r\nterm:3\r\n")) << leader->serves.info();
 }
 
-TEST_F(terms, an_unprotected_leader_is_anybodys) {
+TEST_F(terms, an_unprotected_leader_accepts_any_term) {
     settings how = with_log("a");
     how.unprotected = true;
     const bank leader{how};

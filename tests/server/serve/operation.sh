@@ -106,16 +106,16 @@ case_stuck() {
     # A call that waits in the C library cannot be interrupted, and is reported by name.
     mkfifo "$folder/held"
     [[ $(redis-cli -p "$port" CALL hold_open "$folder/held") == TIMEOUT* ]] || fail "it was not answered"
-    until grep -q "^tutti: a call past its time limit of 20 ms cannot be ended, and keeps its worker: in procedure 'hold_open'" \
+    until grep -q "^tutti: a call past its time limit of 20 ms cannot be interrupted, and blocks its worker: in procedure 'hold_open'" \
         "$folder/log"; do sleep 0.02; done
     exec {held}>"$folder/held"
     exec {held}>&-
     stop
-    [[ $(grep -c "cannot be ended" "$folder/log") == 1 ]] || fail "it was said more than once"
+    [[ $(grep -c "cannot be interrupted" "$folder/log") == 1 ]] || fail "it was logged more than once"
 }
 
 case_kept() {
-    # A call that keeps its worker is reported once, even without a time limit. A call that waits in retry is not
+    # A call that blocks its worker is reported once, even without a time limit. A call that waits in retry is not
     # reported.
     mkfifo "$folder/held"
     for executor in "" threads; do
@@ -127,7 +127,7 @@ case_kept() {
         for call in 1 2; do
             redis-cli -p "$port" CALL hold_open "$folder/held" >"$folder/answer" &
             client=$!
-            until [[ $(grep -c "^tutti: a call has kept its worker for 50 ms: in procedure 'hold_open'" "$folder/log") == "$call" ]]; do
+            until [[ $(grep -c "^tutti: a call has blocked its worker for 50 ms: in procedure 'hold_open'" "$folder/log") == "$call" ]]; do
                 sleep 0.02
             done
             exec {held}>"$folder/held"
@@ -137,7 +137,7 @@ case_kept() {
         expect OK CALL put 1
         wait "$taker"
         stop
-        [[ $(grep -c "kept its worker" "$folder/log") == 2 ]] || fail "too much is named"
+        [[ $(grep -c "blocked its worker" "$folder/log") == 2 ]] || fail "too much is named"
     done
 }
 
@@ -193,7 +193,7 @@ case_follow() {
     grep -q '^tutti_leader_connected 1' "$folder/metrics" || fail "$(<"$folder/metrics")"
     kill -KILL "$leader"
     "$tutti" promote --port "$port" >"$folder/promoted"
-    grep -q 'leads now' "$folder/promoted" || fail "$(<"$folder/promoted")"
+    grep -q 'is now the leader' "$folder/promoted" || fail "$(<"$folder/promoted")"
     expect 970 CALL balance 1
     expect OK CALL transfer 1 2 70
     info_has '^term:2' || fail "no new term"
@@ -265,7 +265,7 @@ case_metrics() {
     printf 'GET /metrics HTTP/1.0\r\n\r\n' >&3
     cat <&3 >"$folder/metrics"
     grep -q '^tutti_log_pending_bytes [0-9]' "$folder/metrics" || fail "nothing of the log"
-    grep -q '^tutti_log_error 0' "$folder/metrics" || fail "nothing of the log's trouble"
+    grep -q '^tutti_log_error 0' "$folder/metrics" || fail "tutti_log_error is missing"
     stop
 }
 
@@ -322,7 +322,7 @@ case_drain() {
         until info_has '^(running|parked):1'; do sleep 0.01; done
         stop
         wait "$client" || true
-        [[ $(<"$folder/answer") == STRANDED* ]] || fail "who waits for ever was answered by '$(<"$folder/answer")'"
+        [[ $(<"$folder/answer") == STRANDED* ]] || fail "who waits forever was answered by '$(<"$folder/answer")'"
     done
 }
 
@@ -362,7 +362,7 @@ assert began[1] - began[0] > 200_000
 assert abs((at[2] - at[1]) - (began[1] - began[0])) <= errors[1] + errors[2] + 1, (at, began, errors)
 PYTHON
     "$tutti" timeline --port "$port" --add-server nowhere 2>"$folder/said" && fail "nonsense was taken"
-    grep -q -- "--add-server nowhere: that is no server; give host:port" "$folder/said" || fail "it was not said: $(<"$folder/said")"
+    grep -q -- "--add-server nowhere: not a server; give HOST:PORT" "$folder/said" || fail "it was not said: $(<"$folder/said")"
     redis-cli -p "$port" TIMELINE SOON | grep -q START || fail "nonsense was taken"
     stop
 }

@@ -1,4 +1,4 @@
-// tutti-stress: the command line, and the final checks. ../stress/README.md describes the program.
+// tutti-stress: the command line, and the final checks. README.md describes the program.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
@@ -30,7 +30,7 @@ constexpr double soak = 1;
 /// Records the server's memory in the second and in the last quarter of the time.
 class memory_watch {
 public:
-    void look(double share_of_time, std::size_t kilobytes) {
+    void add_sample(double share_of_time, std::size_t kilobytes) {
         if (share_of_time >= 0.25 && share_of_time < 0.5) early_.push_back(kilobytes);
         if (share_of_time >= 0.75) late_.push_back(kilobytes);
     }
@@ -70,7 +70,7 @@ void compare_counts(server::client& ask) {
     }
 }
 
-void besiege(const arguments& given) {
+void run_clients(const arguments& given) {
     std::vector<std::string> options{
         "--executor",         given.executor, "--workers",      "2",    "--io-threads",        "2",
         "--max-queued-calls", "256",          "--max-pipeline", "200",  "--max-output-buffer", "4096",
@@ -81,7 +81,7 @@ void besiege(const arguments& given) {
     account all;
     const auto start = std::chrono::steady_clock::now();
     const std::chrono::duration<double> time{given.minutes * 60};
-    const auto goes_on = [&] {
+    const auto continues = [&] {
         if (given.requests != 0) return all.answered < given.requests;
         return std::chrono::steady_clock::now() - start < time;
     };
@@ -90,14 +90,14 @@ void besiege(const arguments& given) {
         std::vector<std::jthread> clients;
         for (std::size_t i = 0; i < given.clients; ++i) {
             clients.emplace_back([&, i] {
-                besieger one{server.port(), i, given.seed, all};
-                while (goes_on()) one.attack();
+                stress_client one{server.port(), i, given.seed, all};
+                while (continues()) one.attack();
             });
         }
-        while (goes_on()) {
+        while (continues()) {
             std::this_thread::sleep_for(std::chrono::milliseconds{50});
             if (given.requests == 0 && given.minutes >= soak)
-                memory.look((std::chrono::steady_clock::now() - start) / time, server.resident());
+                memory.add_sample((std::chrono::steady_clock::now() - start) / time, server.resident());
         }
     }
     server::client ask{server.port()};
@@ -139,7 +139,7 @@ int main(int argc, char** argv) {
     CLI11_PARSE(app, argc, argv);
     seed_of_run = given.seed;
     try {
-        besiege(given);
+        run_clients(given);
     } catch (const std::exception& failure) {
         violated(failure.what());
     }

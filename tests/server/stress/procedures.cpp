@@ -1,4 +1,4 @@
-// The procedures of the siege: they record the sessions, and their numbers of calls.
+// The procedures of the stress test: they record the sessions, and their numbers of calls.
 #include <bit>
 #include <memory>
 #include <stdexcept>

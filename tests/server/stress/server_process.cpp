@@ -24,7 +24,7 @@ server_process::server_process(const std::string& tutti, const std::string& proc
     argv.push_back(nullptr);
     id_ = ::fork();
     if (id_ == 0) {
-        ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // the server does not outlive an aborted siege
+        ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // the server does not outlive an aborted stress test
         ::execv(tutti.c_str(), argv.data());
         ::_exit(127);
     }

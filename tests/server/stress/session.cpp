@@ -13,10 +13,10 @@ constexpr std::size_t most_silent = 16;
 
 }  // namespace
 
-besieger::besieger(std::uint16_t port, std::size_t number, std::uint64_t seed, account& all)
+stress_client::stress_client(std::uint16_t port, std::size_t number, std::uint64_t seed, account& all)
     : port_{port}, number_{number}, dice_{seed + number}, all_{all}, control_{port} {}
 
-long besieger::ask(const std::vector<std::string>& words) {
+long stress_client::ask(const std::vector<std::string>& words) {
     for (;;) {
         const std::string answer = control_(words);
         if (answer.starts_with("-BUSY")) continue;
@@ -27,7 +27,7 @@ long besieger::ask(const std::vector<std::string>& words) {
     }
 }
 
-std::string besieger::requests(std::size_t count) {
+std::string stress_client::requests(std::size_t count) {
     std::string all;
     for (; count != 0 && (next_ < requests_of_session || !to_send_again_.empty()); --count) {
         std::size_t number = next_;
@@ -37,7 +37,7 @@ std::string besieger::requests(std::size_t count) {
         } else {
             ++next_;
         }
-        under_way_.push_back(number);
+        in_progress_.push_back(number);
         const std::size_t work = dice_.one_in(50) ? 100'000 : dice_.below(200);
         std::vector<std::string> words{"CALL"};
         if (!dice_.one_in(4)) words.insert(words.end(), {"PRIORITY", std::to_string(dice_.below(31))});
@@ -50,16 +50,16 @@ std::string besieger::requests(std::size_t count) {
 }
 
 /// Receives answers, at least one line.
-void besieger::take_answers(bare_socket& from) {
+void stress_client::take_answers(bare_socket& from) {
     const std::string fresh = from.receive_lines(1);
     if (fresh.empty()) violated("the server closed a connection that had answers to come");
     text_ += fresh;
     std::size_t begin = 0;
     for (std::size_t end; (end = text_.find("\r\n", begin)) != std::string::npos; begin = end + 2) {
         const std::string_view line = std::string_view{text_}.substr(begin, end - begin);
-        if (under_way_.empty()) violated("an answer too many: " + std::string{line});
-        const std::size_t number = under_way_.front();
-        under_way_.pop_front();
+        if (in_progress_.empty()) violated("an answer too many: " + std::string{line});
+        const std::size_t number = in_progress_.front();
+        in_progress_.pop_front();
         if (line.starts_with("-BUSY")) {
             to_send_again_.push_back(number);
             ++all_.refused;
@@ -73,23 +73,23 @@ void besieger::take_answers(bare_socket& from) {
     text_.erase(0, begin);
 }
 
-void besieger::check_done() {
+void stress_client::check_done() {
     const long there = ask({"CALL", "signed", std::to_string(number_)});
     if (there != static_cast<long>(done_))
         violated(std::to_string(done_) + " requests were confirmed, and " + std::to_string(there) + " were done");
 }
 
-void besieger::leave_unread(std::unique_ptr<bare_socket> talk) {
+void stress_client::leave_unread(std::unique_ptr<bare_socket> talk) {
     silent_.push_back(std::move(talk));
     if (silent_.size() > most_silent) silent_.pop_front();
 }
 
-void besieger::attack() {
+void stress_client::attack() {
     ++all_.sessions;
     ++session_;
     next_ = done_ = 0;
     to_send_again_.clear();
-    under_way_.clear();
+    in_progress_.clear();
     text_.clear();
     ask({"CALL", "begin", std::to_string(number_), std::to_string(session_)});
 
@@ -100,18 +100,18 @@ void besieger::attack() {
     const std::size_t enough = stays ? requests_of_session : dice_.below(requests_of_session);
     auto talk = std::make_unique<bare_socket>(port_);
     while (done_ < enough) {
-        const std::string some = under_way_.size() < longest_burst ? requests(1 + dice_.below(longest_burst)) : "";
+        const std::string some = in_progress_.size() < longest_burst ? requests(1 + dice_.below(longest_burst)) : "";
         if (!some.empty() && !talk->send(some)) violated("the server closed a connection that asks for nothing wrong");
         if (how == fate::half_closed && next_ == requests_of_session && to_send_again_.empty() && dice_.one_in(2))
             break;
-        if (!under_way_.empty()) take_answers(*talk);
+        if (!in_progress_.empty()) take_answers(*talk);
     }
     switch (how) {
         case fate::orderly: return check_done();
         case fate::half_closed:
             // The server answers everything that it has received, and then closes its half.
             talk->half_close();
-            while (!under_way_.empty()) take_answers(*talk);
+            while (!in_progress_.empty()) take_answers(*talk);
             if (!talk->receive_all().empty()) violated("an answer too many after the last one");
             return check_done();
         case fate::reset:

@@ -24,9 +24,9 @@ struct account {
 /// Prints the violation and the seed, and ends the program with status 1.
 [[noreturn]] void violated(const std::string& what);
 
-class besieger {
+class stress_client {
 public:
-    besieger(std::uint16_t port, std::size_t number, std::uint64_t seed, account& all);
+    stress_client(std::uint16_t port, std::size_t number, std::uint64_t seed, account& all);
 
     /// Runs one session from its begin to its end.
     void attack();
@@ -51,7 +51,7 @@ private:
     // --- state of the session
     std::size_t next_ = 0;                   // number of the next new request
     std::deque<std::size_t> to_send_again_;  // refused requests
-    std::deque<std::size_t> under_way_;
+    std::deque<std::size_t> in_progress_;
     std::size_t done_ = 0;
     std::string text_;  // the beginning of an incomplete answer
 };

@@ -52,9 +52,8 @@ public:
         if (onAbort == nullptr && onCommit == nullptr) return run(body);
         if (HyflowContext::open != nullptr && HyflowContext::open->has_checkpoints()) {
             throw usage_error{
-                "tutti: onAbort or onCommit in a block with checkpoints, which would go on without what they belong "
-                "to: "
-                "leave HYFLOW_CHECKPOINT_INIT out of the block"};
+                "tutti: onAbort and onCommit cannot be used in a block with checkpoints; remove "
+                "HYFLOW_CHECKPOINT_INIT from the block"};
         }
         const std::shared_ptr<BenchMarkArgs> arguments = copy_of(args);
         node& here = HyflowContext::here();
@@ -102,8 +101,8 @@ private:
         what->getClone(&copy);
         if (copy != nullptr) return std::shared_ptr<What>{copy};
         throw usage_error{
-            "tutti: onAbort and onCommit run after the arguments and the result may have gone: give their classes "
-            "getClone, which makes a copy by new"};
+            "tutti: onAbort and onCommit may run after the arguments and the result are destroyed; give their classes "
+            "a getClone that makes a copy by new"};
     }
 };
 

@@ -18,10 +18,10 @@ namespace tutti::cluster::hyflow::detail {
 /// The checkpoints of one block.
 ///
 /// A conflict over an object ends the whole attempt. The next attempt opens, in one round trip, all objects that the
-/// block had touched before its last checkpoint, and compares each object with the recorded value. The block then
-/// continues at the last checkpoint for which no object touched before it has changed. The writes that the block made
+/// block had used before its last checkpoint, and compares each object with the recorded value. The block then
+/// continues at the last checkpoint for which no object used before it has changed. The writes that the block made
 /// before that checkpoint are repeated (HyflowCPP, 5.3: each object belongs to the checkpoint after which it was first
-/// touched). The actions of a block before a checkpoint depend only on the objects that it has touched there. If these
+/// used). The actions of a block before a checkpoint depend only on the objects that it has used there. If these
 /// objects are equal, the block would do the same again. So comparing values is as safe as comparing versions (as in
 /// NOrec: Dalessandro, Spear, Scott, PPoPP 2010). The compared objects are in the attempt's read set, and the attempt
 /// validates them like every read.
@@ -37,25 +37,25 @@ public:
     [[nodiscard]] bool enabled() const noexcept { return enabled_; }
 
     /// Records an object. REQUIRES: the block has not changed the object yet.
-    void touched(tx& t, node& here, const std::string& id) {
+    void record_use(tx& t, node& here, const std::string& id) {
         if (!enabled_ || index_.contains(id)) return;
         object fresh{id, bytes_of(t, here, id), false};  // may restart the block, so it precedes every change here
         objects_.push_back(std::move(fresh));
         index_.emplace(id, objects_.size() - 1);
     }
-    void written(const std::string& id) {
+    void record_write(const std::string& id) {
         if (enabled_) objects_.at(index_.at(id)).written = true;
     }
     /// Returns the number of recorded objects.
     [[nodiscard]] std::size_t known() const noexcept { return objects_.size(); }
-    /// Forgets the objects that were first touched by the previous run of a nested block. That block began when `known`
+    /// Forgets the objects that were first used by the previous run of a nested block. That block began when `known`
     /// objects were recorded. REQUIRES: no checkpoint since then.
     void forget_since(std::size_t known) {
         for (std::size_t i = known; i < objects_.size(); ++i) index_.erase(objects_[i].id);
         if (known < objects_.size())
             objects_.erase(objects_.begin() + static_cast<std::ptrdiff_t>(known), objects_.end());
     }
-    /// Records the objects of a nested block that continues at its own checkpoint. This block has touched these
+    /// Records the objects of a nested block that continues at its own checkpoint. This block has used these
     /// objects, too.
     void adopt(const checkpoints& nested) {
         if (!enabled_) return;
@@ -79,7 +79,7 @@ public:
     }
 
     /// Restores the state of the last valid checkpoint. Returns its line, or 0 for the beginning of the block.
-    /// REQUIRES: the attempt has not touched any object yet.
+    /// REQUIRES: the attempt has not used any object yet.
     [[nodiscard]] int resume(tx& t, node& here) {
         const std::size_t valid = points_.empty() ? 0 : count_valid(t, here);
         while (!points_.empty() && points_.back().objects > valid) points_.pop_back();
@@ -102,7 +102,7 @@ public:
 private:
     struct object {
         std::string id;
-        std::optional<std::string> bytes;  // value at the first touch; nullopt: the object did not exist
+        std::optional<std::string> bytes;  // value at the first use; nullopt: the object did not exist
         bool written = false;
     };
     struct value {
@@ -111,7 +111,7 @@ private:
     };
     struct point {
         int line;
-        std::size_t objects;    // number of objects touched before the checkpoint
+        std::size_t objects;    // number of objects used before the checkpoint
         std::size_t variables;  // number of variables stored before the checkpoint
         std::vector<value> values;
     };
@@ -154,7 +154,7 @@ private:
     }
 
     bool enabled_ = false;
-    std::vector<object> objects_;  // in the order of the first touch
+    std::vector<object> objects_;  // in the order of the first use
     std::map<std::string, std::size_t, std::less<>> index_;
     std::vector<std::function<void()>> variables_;
     std::vector<point> points_;

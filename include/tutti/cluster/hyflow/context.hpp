@@ -48,7 +48,7 @@ public:
     /// object, throws no_such_object if `abort_on_null` is true, and returns false otherwise.
     bool fetchObject(const std::string& id, bool is_read = true, bool abort_on_null = true) {
         (void)is_read;  // the protocol locks objects only at commit, so reads and writes fetch in the same way
-        note_touch(id);
+        record_use(id);
         if (at(id).find(*tx_) != nullptr) return true;
         if (abort_on_null) (void)at(id).read(*tx_);
         return false;
@@ -63,15 +63,15 @@ public:
     /// Returns the object for reading. The pointer is valid until the block ends, or until a nested block that writes
     /// the object rolls back. Throws no_such_object.
     const HyflowObject* onReadAccess(const std::string& id) {
-        note_touch(id);
+        record_use(id);
         return at(id).read(*tx_).get();
     }
     const HyflowObject* onReadAccess(const HyflowObject* object) { return onReadAccess(object->getId()); }
     /// Returns the object, which you can change in place. The pointer is valid as long as that of onReadAccess.
     HyflowObject* onWriteAccess(const std::string& id) {
-        note_touch(id);
+        record_use(id);
         detail::boxed& b = at(id).write(*tx_);
-        note_write(id);
+        record_write(id);
         return b.get();
     }
     HyflowObject* onWriteAccess(const HyflowObject* object) { return onWriteAccess(object->getId()); }
@@ -80,18 +80,18 @@ public:
     void addToPublish(HyflowObject* object) {
         detail::boxed b{std::unique_ptr<HyflowObject>{object}};
         const std::string id = object->getId();
-        note_touch(id);
+        record_use(id);
         at(id).publish(*tx_, {});
         at(id).write(*tx_) = std::move(b);
-        note_write(id);
+        record_write(id);
     }
     /// Deletes the object. The pointer stays valid until the block ends. Throws no_such_object.
     void addToDelete(const HyflowObject* object) {
         const std::string id = object->getId();
-        note_touch(id);
+        record_use(id);
         deleted_.push_back(at(id).write(*tx_).share());
         at(id).erase(*tx_);
-        note_write(id);
+        record_write(id);
     }
 
     /// Sets `*where` back to `value` when the block continues at a later checkpoint. Throws usage_error if `*where` is
@@ -104,16 +104,16 @@ public:
 
     // The functions that the macros call.
     void checkpoint_init() {
-        if (has_touched_) {
+        if (has_used_objects_) {
             throw usage_error{
-                "tutti: HYFLOW_CHECKPOINT_INIT after the block's first object, which no checkpoint would know of: "
-                "make it the first line of the block"};
+                "tutti: HYFLOW_CHECKPOINT_INIT must precede the first use of an object; make it the first line of the "
+                "block"};
         }
         checkpoints_.enable();
     }
     void checkpoint_here(int line) {
         if (!checkpoints_.enabled()) {
-            throw usage_error{"tutti: HYFLOW_CHECKPOINT_HERE without HYFLOW_CHECKPOINT_INIT at the block's beginning"};
+            throw usage_error{"tutti: HYFLOW_CHECKPOINT_HERE requires HYFLOW_CHECKPOINT_INIT at the block's begin"};
         }
         checkpoints_.set(*tx_, node_, line);
         goes_on_at_ = line;
@@ -142,7 +142,7 @@ private:
         tx_ = &t;
         outside_ = reinterpret_cast<std::uintptr_t>(outside);
         deleted_.clear();
-        has_touched_ = false;
+        has_used_objects_ = false;
         std::size_t level = 0;
         for (HyflowContext* c = around_; c != nullptr; c = c->around_)
             c->checkpoints_.forget_since(known_before_[level++]);
@@ -160,20 +160,20 @@ private:
         const auto place = reinterpret_cast<std::uintptr_t>(variable);
         if (place < reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) || place >= outside_) return;
         throw usage_error{
-            "tutti: HYFLOW_STORE of a variable of the block, which ends where the block goes back to a checkpoint: "
+            "tutti: HYFLOW_STORE of a variable of the block, which does not survive a return to a checkpoint; "
             "declare it before HYFLOW_ATOMIC_START"};
     }
 
     [[nodiscard]] ref<detail::boxed> at(const std::string& id) const noexcept { return {node_, id}; }
-    /// Records the touch in this block and in all outer blocks, because their checkpoints may come later.
-    void note_touch(const std::string& id) {
+    /// Records the use in this block and in all outer blocks, because their checkpoints may come later.
+    void record_use(const std::string& id) {
         for (HyflowContext* c = this; c != nullptr; c = c->around_) {
-            c->has_touched_ = true;
-            c->checkpoints_.touched(*tx_, node_, id);
+            c->has_used_objects_ = true;
+            c->checkpoints_.record_use(*tx_, node_, id);
         }
     }
-    void note_write(const std::string& id) {
-        for (HyflowContext* c = this; c != nullptr; c = c->around_) c->checkpoints_.written(id);
+    void record_write(const std::string& id) {
+        for (HyflowContext* c = this; c != nullptr; c = c->around_) c->checkpoints_.record_write(id);
     }
     [[nodiscard]] bool has_checkpoints() const noexcept {
         return checkpoints_.enabled() || (around_ != nullptr && around_->has_checkpoints());
@@ -185,7 +185,7 @@ private:
                                                           : detail::node_of_process.load(std::memory_order_acquire);
         if (n != nullptr) return *n;
         throw usage_error{
-            "tutti: no node for a block of HyflowCPP: make one and call tutti::cluster::hyflow::use(node)"};
+            "tutti: a block of HyflowCPP has no node; make a node and call tutti::cluster::hyflow::use(node)"};
     }
 
     static inline thread_local HyflowContext* open = nullptr;  // the innermost block of this thread
@@ -196,7 +196,7 @@ private:
     tx* tx_ = nullptr;
     std::uintptr_t outside_ = 0;
     int goes_on_at_ = 0;
-    bool has_touched_ = false;
+    bool has_used_objects_ = false;
     bool at_checkpoint_ = false;  // the body has returned and is to continue at goes_on_at_
     detail::checkpoints checkpoints_;
     std::vector<std::size_t> known_before_;  // known() of each outer block at this block's begin, inside outwards

@@ -103,7 +103,7 @@ public:
         class_ = object_classes::all().of(*object_);
         if (class_ != nullptr) return;
         throw usage_error{"tutti: '" + object_->getId() +
-                          "' is of a class that was not registered: write "
+                          "' has a class that is not registered; write "
                           "HYFLOW_REGISTER(class) at namespace scope, beside the class"};
     }
     boxed(const boxed& from) : class_{from.class_} {

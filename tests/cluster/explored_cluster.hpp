@@ -1,6 +1,6 @@
-// A cluster whose caller chooses the next event (exploration.hpp): a message arrives, or a client goes on. Messages may
-// overtake each other. The handling of one message on a node is one step. So are the actions of a client until it sends
-// a request, or, in a `fine` program, until it opens the next object.
+// A cluster whose caller chooses the next event (exploration.hpp): a message arrives, or a client continues. Messages
+// may overtake each other. The handling of one message on a node is one step. So are the actions of a client until it
+// sends a request, or, in a `fine` program, until it opens the next object.
 #pragma once
 
 #include <algorithm>
@@ -29,7 +29,7 @@ enum class form : std::uint8_t {
     closed,       ///< everything after the first opening is a nested block
     checkpoint,   ///< everything after each opening is a checkpointed block
     open,         ///< the first opening is an open nested block under an abstract lock, with an undo
-    snapshot,     ///< the transaction has promised to write nothing
+    snapshot,     ///< the transaction is read-only
     irrevocable,  ///< from the begin on
     late,         ///< irrevocable from the second opening on
     sleeper,      ///< the transaction waits until an object that it has read changes
@@ -63,7 +63,7 @@ struct small_program {
     unsigned objects = 3;  ///< object n has its home on node n; from `nodes` on, on the next node
     object_placement how = object_placement::writer;
     std::vector<small_client> clients;
-    unsigned attempts = 1;  ///< attempts of a transaction until its client goes on
+    unsigned attempts = 1;  ///< attempts of a transaction until its client continues
     unsigned pauses = 0;    ///< pauses of a client before it gives up, as after a timeout
     bool fine = false;      ///< other clients may run between any two openings, and not only while an answer is awaited
     bool twice = false;     ///< every message that asks for locks arrives twice
@@ -75,16 +75,16 @@ struct small_program {
     std::optional<copy_at> only_copy{};  ///< the only copy; nodes make no further copies
     /// The node whose clock is ahead of the others' at the start.
     std::optional<node_number> ahead{};
-    /// The node that ends at some moment; each other node hears of the end at some later moment. A block's writes on
+    /// The node that ends at some moment; each other node learns of the end at some later moment. A block's writes on
     /// several other nodes are in doubt on all of them or on none. Other writes are in doubt only if the block has
     /// variables beside.
     std::optional<node_number> ends{};
-    /// The client that begins when its node has heard of the end.
+    /// The client that begins when its node has learned of the end.
     std::optional<small_client> follows{};
-    /// Pairs of nodes whose link is cut at some moment. Each node of a pair hears of the cut at a moment of its own.
+    /// Pairs of nodes whose link is cut at some moment. Each node of a pair learns of the cut at a moment of its own.
     std::vector<std::pair<node_number, node_number>> cut{};
-    /// The client of the node that comes back. That node starts again when all others have heard of its end, and asks
-    /// each once to be let in. The others hear the request at some later moment, and then this client begins.
+    /// The client of the node that rejoins. That node starts again when all others have learned of its end, and asks
+    /// each once to be admitted. The others receive the request at some later moment, and then this client begins.
     std::optional<small_client> returns{};
     std::uint64_t orders_run = 0;  ///< limit for programs with too many orders for a test; 0: all
 
@@ -97,19 +97,19 @@ struct small_program {
     }
 };
 
-class small_world final : public run, private simulation::simulated_cluster {
+class explored_cluster final : public run, private simulation::simulated_cluster {
 public:
-    explicit small_world(const small_program& p);
-    ~small_world() override;
+    explicit explored_cluster(const small_program& p);
+    ~explored_cluster() override;
 
-    [[nodiscard]] agenda& events() noexcept override { return agenda_; }
+    [[nodiscard]] event_set& events() noexcept override { return event_set_; }
     [[nodiscard]] std::string verdict() override;
 
     [[nodiscard]] const history& past() const noexcept { return history_; }
     /// Returns the number of committed transactions of the program.
     [[nodiscard]] unsigned committed() const noexcept { return committed_; }
-    [[nodiscard]] unsigned rewinds() const noexcept { return rewinds_; }
-    /// Returns the number of snapshot readers that asked for a time before a return.
+    [[nodiscard]] unsigned partial_rollbacks() const noexcept { return partial_rollbacks_; }
+    /// Returns the number of snapshot readers that asked for a time before a rejoin.
     [[nodiscard]] unsigned readers_too_late() const noexcept { return readers_too_late_; }
     /// Counts transactions of a lost node: commits and aborts that another participant knew, and objects that stay in
     /// doubt.
@@ -129,7 +129,7 @@ private:
     void later(node_number at, std::string name, std::function<void()> what);
     void resume(client& c);
     /// Delivers the reports of losses that do not matter. REQUIRES: nothing is pending.
-    void hear_losses();
+    void deliver_losses();
     void end_one();
     void start_one();
     void add_client(const small_client& c);
@@ -138,8 +138,8 @@ private:
     [[nodiscard]] std::size_t holders_of_name() const;
     /// Returns true if another transaction has written an object that `work` has read.
     [[nodiscard]] bool is_changed(const distributed_transaction& work) const;
-    /// Settles commits whose clients did not hear the outcome: they have committed if their values are there.
-    void learn_ends();
+    /// Resolves commits whose clients did not learn the outcome: they have committed if their values are there.
+    void resolve_outcomes();
     [[nodiscard]] std::string wrong_with(const object_id& id);
     [[nodiscard]] std::string lost_with(const object_id& id);
     [[nodiscard]] bool is_in_doubt(const object_id& id) const;
@@ -148,14 +148,14 @@ private:
 
     const small_program program_;
     const std::vector<object_id> objects_;
-    agenda agenda_;
+    event_set event_set_;
     history history_;
     interleaving::fiber main_;
     std::vector<std::unique_ptr<client>> clients_;
     std::vector<std::pair<node_number, std::string>> losses_;  // reports that do not matter, with their receivers
     std::string wrong_;
-    unsigned committed_ = 0, rewinds_ = 0, readers_too_late_ = 0;
-    unsigned have_heard_ = 0;  // nodes that have heard of the end
+    unsigned committed_ = 0, partial_rollbacks_ = 0, readers_too_late_ = 0;
+    unsigned notified_nodes_ = 0;  // nodes that have learned of the end
     const client* irrevocable_ = nullptr;
 };
 

@@ -1,4 +1,5 @@
-// A cluster in one thread: sites, a simulated network between them, and clients on fibers that run transactions.
+// A cluster in one thread: protocol nodes, a simulated network between them, and clients on fibers that run
+// transactions.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +14,8 @@
 
 namespace tutti::cluster::testing {
 
-/// The clients' behaviour in a conflict. With `mixed`, each client has its own. A client that has lost too often goes
-/// by age.
+/// The clients' behaviour in a conflict. With `mixed`, each client has its own. A client that has lost too often uses
+/// its age.
 enum class conduct : std::uint8_t { patient, hasty, age, work, priority, all, mixed };
 
 struct plan {
@@ -27,91 +28,91 @@ struct plan {
     cluster::testing::conduct conduct = cluster::testing::conduct::patient;
     wire::network_conditions network;
     object_directory::limits directory;
-    unsigned share_after = 0;      ///< looks before a reader gets a copy; 0: nodes keep no copies
+    unsigned copy_threshold = 0;   ///< reads before a reader gets a copy; 0: nodes keep no copies
     std::size_t cache = 1u << 20;  ///< size of the cache of copies, in bytes
     bool one_ends = false;         ///< a node ends in the middle, and is started again
     std::uint64_t ends_at = 0;     ///< in virtual time
     node_number which_ends = 0;
     std::uint64_t notice = 200;  ///< limit for the time until each of the others notices the end
-    bool comes_back = false;     ///< the ended node is let in again
-    bool another_ends = false;   ///< a second node also ends, then or later, and comes back
+    bool rejoins = false;        ///< the ended node is admitted again
+    bool another_ends = false;   ///< a second node also ends, then or later, and rejoins
     std::uint64_t other_ends_at = 0;
     node_number other_that_ends = 0;
     bool erases = true;  ///< some writes are erasures
 };
 
 inline constexpr const char* never_ends = "it does not end";
-inline constexpr const char* sleeps_on = "a sleeper is not told of a change";
+inline constexpr const char* sleeps_on = "a sleeping block is not told of a change";
 inline constexpr const char* two_have_a_name = "two hold one abstract lock";
-inline constexpr const char* name_is_left = "an abstract lock is held by nobody who runs";
-inline constexpr const char* object_is_left = "an object is reserved for nobody who runs";
-inline constexpr const char* bound_starts_over = "an irrevocable block starts over";
+inline constexpr const char* name_is_left = "an abstract lock is held by no running transaction";
+inline constexpr const char* object_is_left = "an object is reserved for no running transaction";
+inline constexpr const char* irrevocable_starts_over = "an irrevocable block starts over";
 inline constexpr const char* two_are_irrevocable = "two blocks are irrevocable";
 inline constexpr const char* one_starves = "a transaction starves";
 inline constexpr const char* reader_starts_over = "a snapshot reader starts over";
-inline constexpr const char* out_of_reach_for_nothing = "an object is out of reach that nobody has locked";
+inline constexpr const char* out_of_reach_for_nothing = "an object is out of reach that no transaction has locked";
 inline constexpr const char* on_several = "an object is on several nodes";
-inline constexpr const char* stays_out = "a node that comes back is not let in";
-inline constexpr const char* runs_and_is_lost = "a node that runs is taken for gone";
+inline constexpr const char* stays_out = "a rejoining node is not admitted";
+inline constexpr const char* runs_and_is_lost = "a running node is treated as lost";
 
 /// Returns the plan that `seed` determines; the clients' actions also follow from the seed.
 [[nodiscard]] plan of_seed(std::uint64_t seed);
 /// Returns such a plan with two or more nodes, one of which ends. Readers of its writes show whether an unfinished
 /// attempt there has committed. An erased object cannot show this, so the plan has no erasures.
 [[nodiscard]] plan with_an_end(std::uint64_t seed);
-/// Returns such a plan in which the node comes back. For some seeds a second node does so too, at any time.
-[[nodiscard]] plan with_a_return(std::uint64_t seed);
+/// Returns such a plan in which the node rejoins. For some seeds a second node does so too, at any time.
+[[nodiscard]] plan with_a_rejoin(std::uint64_t seed);
 
-class world final : private simulation::simulated_cluster {
+class seeded_cluster final : private simulation::simulated_cluster {
 public:
-    explicit world(const plan& p);
-    ~world() override;
+    explicit seeded_cluster(const plan& p);
+    ~seeded_cluster() override;
 
     /// Runs the plan. Returns a description of the first error, or an empty string.
     [[nodiscard]] std::string run();
     [[nodiscard]] const history& past() const noexcept { return history_; }
     /// Returns the number of snapshot readers that ran to their end.
     [[nodiscard]] std::size_t snapshots() const noexcept { return snapshots_; }
-    /// Return the number of times that a conflict rewound a client to a block, and the number of steps that it did not
-    /// repeat.
-    [[nodiscard]] std::size_t rewinds() const noexcept { return rewinds_; }
+    /// Return the number of times that a conflict rolled a client back to a block, and the number of steps that it did
+    /// not repeat.
+    [[nodiscard]] std::size_t partial_rollbacks() const noexcept { return partial_rollbacks_; }
     [[nodiscard]] std::size_t steps_kept() const noexcept { return steps_kept_; }
     /// Returns the number of sleepers that were woken.
     [[nodiscard]] std::size_t wakes() const noexcept { return wakes_; }
     /// Return how often a client got all the abstract locks that it wanted, and how often it gave them up.
-    [[nodiscard]] std::size_t names_taken() const noexcept { return names_taken_; }
+    [[nodiscard]] std::size_t names_acquired() const noexcept { return names_acquired_; }
     [[nodiscard]] std::size_t names_refused() const noexcept { return names_refused_; }
     /// Return the numbers of attempts that reserved the objects they opened, of waits, and of locks refused and
-    /// reservations passed on because another transaction goes first.
-    [[nodiscard]] std::size_t shielded() const noexcept { return shielded_; }
+    /// reservations passed on because another transaction has precedence.
+    [[nodiscard]] std::size_t reserving_attempts() const noexcept { return reserving_attempts_; }
     [[nodiscard]] std::size_t waits() const noexcept { return waits_; }
-    [[nodiscard]] object_directory::statistics stood_back();
+    [[nodiscard]] object_directory::statistics object_statistics();
     /// Returns the largest number of attempts of one transaction.
-    [[nodiscard]] unsigned most_attempts() const noexcept { return most_attempts_; }
-    /// Returns the number of times that a directory told an object's home and then forgot the object.
+    [[nodiscard]] unsigned max_attempts() const noexcept { return max_attempts_; }
+    /// Returns the number of times that a directory told an object's home and then evicted the entry.
     using simulated_cluster::evictions_reported;
     /// Return the numbers of irrevocable blocks that committed: all, and those that had opened objects before they
     /// became irrevocable.
-    [[nodiscard]] std::size_t bound() const noexcept { return bound_; }
-    [[nodiscard]] std::size_t bound_late() const noexcept { return bound_late_; }
-    /// Return the number of transactions that were told that a node is gone, and the number of those whose outcome is
+    [[nodiscard]] std::size_t irrevocable_blocks() const noexcept { return irrevocable_blocks_; }
+    [[nodiscard]] std::size_t late_irrevocable_blocks() const noexcept { return late_irrevocable_blocks_; }
+    /// Return the number of transactions that were told that a node is lost, and the number of those whose outcome is
     /// unknown.
     [[nodiscard]] std::size_t errors() const noexcept { return errors_; }
     [[nodiscard]] std::size_t uncertain() const noexcept { return uncertain_; }
     /// Return the number of objects that a node could read at the end, and of those that were unreadable because a node
-    /// is gone.
+    /// is lost.
     [[nodiscard]] std::size_t still_there() const noexcept { return still_there_; }
     [[nodiscard]] std::size_t out_of_reach() const noexcept { return out_of_reach_; }
     /// Counts transactions of a lost node: commits and aborts that another participant knew, and objects that stay in
     /// doubt.
     [[nodiscard]] commit_participant::statistics doubts();
-    /// Returns the number of looks that found a copy.
-    [[nodiscard]] std::uint64_t looks_in_copies();
-    /// Returns the number of looks that found a copy, in processes that have come back.
-    [[nodiscard]] std::uint64_t looks_in_copies_after();
-    /// Return the numbers of: nodes let in again; transactions that their new clients have committed; snapshot readers
-    /// that asked for a time before a return; reads of objects that have ended with a node.
-    [[nodiscard]] std::size_t returns() const noexcept { return returns_; }
+    /// Returns the number of reads that found a copy.
+    [[nodiscard]] std::uint64_t copy_reads();
+    /// Returns the number of reads that found a copy, in processes that have rejoined.
+    [[nodiscard]] std::uint64_t copy_reads_after_rejoin();
+    /// Return the numbers of: nodes admitted again; transactions that their new clients have committed; snapshot
+    /// readers that asked for a time before a rejoin; reads of objects that have ended with a node.
+    [[nodiscard]] std::size_t rejoined_nodes() const noexcept { return rejoined_nodes_; }
     [[nodiscard]] std::size_t committed_after() const noexcept { return committed_after_; }
     [[nodiscard]] std::size_t readers_too_late() const noexcept { return readers_too_late_; }
 
@@ -129,7 +130,7 @@ private:
     void end_one(node_number n);
     [[nodiscard]] bool is_on_several();
     /// Runs until no event is left. Returns an empty string or never_ends.
-    [[nodiscard]] std::string go_on();
+    [[nodiscard]] std::string run_to_the_end();
     /// Lets every remaining node read every object, to check that acknowledged commits are visible.
     void audit();
     [[nodiscard]] bool is_miscounted();
@@ -140,10 +141,11 @@ private:
     interleaving::fiber main_;
     std::vector<std::unique_ptr<client>> clients_;
     std::string wrong_;
-    std::size_t snapshots_ = 0, wakes_ = 0, rewinds_ = 0, steps_kept_ = 0, names_taken_ = 0, names_refused_ = 0,
-                bound_ = 0, bound_late_ = 0, shielded_ = 0, waits_ = 0, errors_ = 0, uncertain_ = 0, still_there_ = 0,
-                out_of_reach_ = 0, returns_ = 0, committed_after_ = 0, readers_too_late_ = 0;
-    unsigned most_attempts_ = 0;
+    std::size_t snapshots_ = 0, wakes_ = 0, partial_rollbacks_ = 0, steps_kept_ = 0, names_acquired_ = 0,
+                names_refused_ = 0, irrevocable_blocks_ = 0, late_irrevocable_blocks_ = 0, reserving_attempts_ = 0,
+                waits_ = 0, errors_ = 0, uncertain_ = 0, still_there_ = 0, out_of_reach_ = 0, rejoined_nodes_ = 0,
+                committed_after_ = 0, readers_too_late_ = 0;
+    unsigned max_attempts_ = 0;
     const client* irrevocable_ = nullptr;
 };
 

@@ -12,12 +12,12 @@
 
 namespace tutti::cluster::testing {
 
-class crowd final : private simulation::simulated_cluster {
+class scripted_cluster final : private simulation::simulated_cluster {
 public:
     class client;
     using body = std::function<void(client&)>;
 
-    explicit crowd(node_number nodes, std::uint64_t seed = 1, object_placement how = object_placement::home)
+    explicit scripted_cluster(node_number nodes, std::uint64_t seed = 1, object_placement how = object_placement::home)
         : simulated_cluster{nodes, how, seed, {}} {}
 
     /// Adds a thread of node `at`, which begins at once.
@@ -39,29 +39,29 @@ private:
 };
 
 /// The environment of a body: the transaction and the hold of one thread.
-class crowd::client final : public simulation::simulated_thread {
+class scripted_cluster::client final : public simulation::simulated_thread {
 public:
-    client(crowd& in, node_number at, std::uint16_t slot, body what)
+    client(scripted_cluster& in, node_number at, std::uint16_t slot, body what)
         : simulated_thread{in, at},
           work{in.simulated_cluster::at(at), *this, slot},
           hold{in.simulated_cluster::at(at), *this, slot},
-          crowd_{in},
+          scripted_{in},
           what_{std::move(what)},
           fiber_{std::size_t{128} * 1024} {
         fiber_.prepare(&start, this);
     }
-    void resume() override { interleaving::fiber::change(crowd_.main_, fiber_); }
-    void pause(unsigned turn) override { sleep(1 + crowd_.network().random_below(8 * turn + 8)); }
+    void resume() override { interleaving::fiber::change(scripted_.main_, fiber_); }
+    void pause(unsigned turn) override { sleep(1 + scripted_.network().random_below(8 * turn + 8)); }
     void sleep(std::uint64_t time) {
         bool over = false;
-        crowd_.network().after(time, [&] {
+        scripted_.network().after(time, [&] {
             over = true;
             resume();
         });
         while (!over) suspend();
     }
-    [[nodiscard]] std::uint64_t below(std::uint64_t n) { return crowd_.network().random_below(n); }
-    [[nodiscard]] std::uint64_t now() { return crowd_.now(); }
+    [[nodiscard]] std::uint64_t below(std::uint64_t n) { return scripted_.network().random_below(n); }
+    [[nodiscard]] std::uint64_t now() { return scripted_.now(); }
     [[nodiscard]] bool done() const noexcept { return done_; }
 
     distributed_transaction work;
@@ -72,24 +72,24 @@ private:
         client& c = *static_cast<client*>(self);
         c.what_(c);
         c.done_ = true;
-        interleaving::fiber::leave_for(c.fiber_, c.crowd_.main_);
+        interleaving::fiber::leave_for(c.fiber_, c.scripted_.main_);
     }
-    void suspend() override { interleaving::fiber::change(fiber_, crowd_.main_); }
+    void suspend() override { interleaving::fiber::change(fiber_, scripted_.main_); }
 
-    crowd& crowd_;
+    scripted_cluster& scripted_;
     const body what_;
     interleaving::fiber fiber_;
     bool done_ = false;
 };
 
-inline void crowd::add(node_number at, body what) {
+inline void scripted_cluster::add(node_number at, body what) {
     const auto slot = static_cast<std::uint16_t>(clients_.size());
     clients_.push_back(std::make_unique<client>(*this, at, slot, std::move(what)));
     client* const fresh = clients_.back().get();
     network().after(1, [fresh] { fresh->resume(); });
 }
 
-inline bool crowd::run(std::uint64_t until) {
+inline bool scripted_cluster::run(std::uint64_t until) {
     while (now() < until && network().step()) {}
     for (const auto& c : clients_) {
         if (!c->done()) return false;

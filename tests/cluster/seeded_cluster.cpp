@@ -1,4 +1,4 @@
-#include "cluster/world.hpp"
+#include "cluster/seeded_cluster.hpp"
 
 #include <algorithm>
 
@@ -8,10 +8,10 @@
 namespace tutti::cluster::testing {
 namespace {
 
-constexpr std::uint64_t patience = 400;      // time until a question is asked again
-constexpr std::size_t most_steps = 100'000;  // limit for one run; a run usually takes some thousand steps
+constexpr std::uint64_t patience = 400;     // time until a question is asked again
+constexpr std::size_t max_steps = 100'000;  // limit for one run; a run usually takes some thousand steps
 constexpr unsigned attempts_to_seniority = 16;
-constexpr unsigned most_attempts_of_one = 100;
+constexpr unsigned max_attempts_of_one = 100;
 
 /// Thrown when a client's node has ended, to unwind its stack.
 struct node_has_ended {};
@@ -33,7 +33,7 @@ plan of_seed(std::uint64_t seed) {
         p.network.duplicate_percent = static_cast<unsigned>(dice.random_below(30));
     }
     if (dice.chance(60)) p.directory = {.pointers = 0, .erased = static_cast<std::size_t>(dice.random_below(2))};
-    if (dice.chance(50)) p.share_after = static_cast<unsigned>(1 + dice.random_below(3));
+    if (dice.chance(50)) p.copy_threshold = static_cast<unsigned>(1 + dice.random_below(3));
     // Each of the cache's 64 shards, which the hash of an id selects, then has room for one object or a few.
     if (dice.chance(30)) p.cache = 64 * (200 + dice.random_below(300));
     return p;
@@ -52,10 +52,10 @@ plan with_an_end(std::uint64_t seed) {
     return p;
 }
 
-plan with_a_return(std::uint64_t seed) {
+plan with_a_rejoin(std::uint64_t seed) {
     plan p = with_an_end(seed);
     wire::simulated_network dice{seed * 4871 + 11, {}, nullptr};
-    p.comes_back = true;
+    p.rejoins = true;
     p.transactions += static_cast<unsigned>(dice.random_below(10));
     p.another_ends = p.nodes > 2 && dice.chance(40);
     p.other_ends_at =
@@ -65,52 +65,52 @@ plan with_a_return(std::uint64_t seed) {
 }
 
 /// A thread of a node: a fiber that runs transactions, and the port through which they send requests.
-class world::client final : public simulation::simulated_thread {
+class seeded_cluster::client final : public simulation::simulated_thread {
 public:
-    client(world& w, node_number at, std::uint16_t slot)
+    client(seeded_cluster& w, node_number at, std::uint16_t slot)
         : simulated_thread{w, at},
-          world_{w},
-          site_{w.at(at)},
-          work_{site_, *this, slot},
+          owner_{w},
+          protocol_node_{w.at(at)},
+          work_{protocol_node_, *this, slot},
           record_{work_, w.history_},
-          claims_{site_, *this, slot},
+          named_locks_{protocol_node_, *this, slot},
           fiber_{std::size_t{256} * 1024} {
         fiber_.prepare(&start, this);
     }
 
     void pause(unsigned turn) override {
         pausing_ = true;
-        world_.network().after(1 + world_.network().random_below(8 * turn + 8), [this] {
+        owner_.network().after(1 + owner_.network().random_below(8 * turn + 8), [this] {
             pausing_ = false;
-            world_.resume(*this);
+            owner_.resume(*this);
         });
         while (pausing_) suspend();
     }
 
     /// Returns the names that the client holds, as far as it was told.
     [[nodiscard]] std::span<const wire::claim_item> names() const noexcept { return names_; }
-    void resume() override { world_.resume(*this); }
+    void resume() override { owner_.resume(*this); }
     interleaving::fiber& stack() noexcept { return fiber_; }
     [[nodiscard]] bool done() const noexcept { return done_; }
     [[nodiscard]] bool asleep() const noexcept { return asleep_; }
     /// Wakes the client because a watched object may have changed.
-    void ring(const object_id& id) {
+    void wake(const object_id& id) {
         if (!watches_ || work_.find(id) == nullptr) return;
         rung_ = true;
         if (!asleep_) return;
-        ++world_.wakes_;
-        world_.resume(*this);
+        ++owner_.wakes_;
+        owner_.resume(*this);
     }
-    [[nodiscard]] bool may_sleep() const { return is_as_it_was_read(work_, world_.protocol_nodes()); }
-    /// Wakes the client because a node that may own watched objects is gone.
-    void ring_all() {
+    [[nodiscard]] bool may_sleep() const { return is_as_it_was_read(work_, owner_.protocol_nodes()); }
+    /// Wakes the client because a node that may own watched objects is lost.
+    void wake_all() {
         rung_ = true;
-        if (asleep_) world_.resume(*this);
+        if (asleep_) owner_.resume(*this);
     }
     /// Ends the client, because its node has ended.
     void end() {
         has_ended_ = true;
-        world_.resume(*this);
+        owner_.resume(*this);
     }
     void be_auditor() noexcept { audits_ = true; }
 
@@ -125,52 +125,52 @@ private:
             c.watches_ = c.asleep_ = false;
             c.names_.clear();
             c.record_.left_alone();
-            if (c.world_.irrevocable_ == &c) c.world_.irrevocable_ = nullptr;
+            if (c.owner_.irrevocable_ == &c) c.owner_.irrevocable_ = nullptr;
         }
         c.begin({});  // the slot no longer sends requests
         c.done_ = true;
-        interleaving::fiber::leave_for(c.fiber_, c.world_.main_);
+        interleaving::fiber::leave_for(c.fiber_, c.owner_.main_);
     }
     void suspend() override {
-        interleaving::fiber::change(fiber_, world_.main_);
+        interleaving::fiber::change(fiber_, owner_.main_);
         if (has_ended_) throw node_has_ended{};
     }
     [[nodiscard]] std::uint64_t failure_timeout() const noexcept override { return testing::patience; }
     void live() {
-        for (unsigned i = 0; i < world_.plan_.transactions; ++i) {
-            const std::uint64_t what = world_.network().random_below(~std::uint64_t{0});
-            claims_.begin_execution();
+        for (unsigned i = 0; i < owner_.plan_.transactions; ++i) {
+            const std::uint64_t what = owner_.network().random_below(~std::uint64_t{0});
+            named_locks_.begin_execution();
             lost_ = 0;
             work_in_vain_ = 0;
             priority_ = static_cast<std::int64_t>(what % 3) - 1;
-            is_told_ = false;
-            for (unsigned turn = 1; !attempt_once(what, turn == 1) && !is_told_; ++turn) {
-                if (beaten_) count_defeat();
-                if (!(beaten_ && work_.has_reservations()) || work_.was_outranked()) pause(turn);
+            is_notified_ = false;
+            for (unsigned turn = 1; !attempt_once(what, turn == 1) && !is_notified_; ++turn) {
+                if (conflicted_) count_conflict();
+                if (!(conflicted_ && work_.has_reservations()) || work_.was_outranked()) pause(turn);
             }
-            world_.most_attempts_ = std::max(world_.most_attempts_, lost_ + 1);
+            owner_.max_attempts_ = std::max(owner_.max_attempts_, lost_ + 1);
         }
     }
-    /// Checks outcomes that say that a node is gone. They end the transaction, and the named node must really have
+    /// Checks outcomes that report a lost node. They end the transaction, and the named node must really have
     /// ended.
-    protocol_status hear(protocol_status o, node_number gone) {
+    protocol_status check_outcome(protocol_status o, node_number gone) {
         if (o != protocol_status::lost && o != protocol_status::uncertain) return o;
-        if (!world_.has_ended(gone)) world_.wrong_ = runs_and_is_lost;
-        is_told_ = true;
-        ++world_.errors_;
+        if (!owner_.has_ended(gone)) owner_.wrong_ = runs_and_is_lost;
+        is_notified_ = true;
+        ++owner_.errors_;
         if (o != protocol_status::uncertain) return o;
-        ++world_.uncertain_;
+        ++owner_.uncertain_;
         record_.left_alone();
         return o;
     }
-    protocol_status hear(protocol_status o) { return hear(o, work_.lost_node()); }
-    void count_defeat() {
-        if (++lost_ == most_attempts_of_one) world_.wrong_ = one_starves;
+    protocol_status check_outcome(protocol_status o) { return check_outcome(o, work_.lost_node()); }
+    void count_conflict() {
+        if (++lost_ == max_attempts_of_one) owner_.wrong_ = one_starves;
         work_in_vain_ += 1 + static_cast<std::int64_t>(work_.entries().size());
     }
     /// Sets manners as the engine's policies do (src/cluster/enlistment.cpp).
     void mind_others() {
-        conduct as = world_.plan_.conduct;
+        conduct as = owner_.plan_.conduct;
         if (as == conduct::mixed) as = static_cast<conduct>(number() % static_cast<unsigned>(conduct::mixed));
         contention_behavior m{.waits = as != conduct::hasty};
         bool asserts = false;
@@ -193,9 +193,9 @@ private:
         }
         if (lost_ >= attempts_to_seniority) m = {.waits = true, .precedence = {.rank = highest_rank}};
         if (asserts || lost_ >= attempts_to_seniority) {
-            m.precedence.age = claims_.age();
-            m.reserve_for = &claims_;
-            ++world_.shielded_;
+            m.precedence.age = named_locks_.age();
+            m.reserve_for = &named_locks_;
+            ++owner_.reserving_attempts_;
         }
         work_.set_behavior(m);
     }
@@ -207,13 +207,13 @@ private:
         wire::simulated_network dice{what ^ 0x5bd1e995u, {}, nullptr};
         const bool with_names = !dice.chance(70);
         names_.clear();
-        beaten_ = false;
+        conflicted_ = false;
         const bool took = !with_names || take_names(dice);
         const bool done =
             took && (dice.chance(15) ? run_irrevocably(what, dice) : run_once(what, may_sleep && !with_names));
         names_.clear();
-        claims_.release();
-        world_.waits_ += work_.wait_count();
+        named_locks_.release();
+        owner_.waits_ += work_.wait_count();
         return done;
     }
     /// Runs one attempt of a transaction that becomes irrevocable after some steps, and must commit from then on.
@@ -230,31 +230,31 @@ private:
             if (one_step(step) != protocol_status::good) return fail_irrevocably();
         }
         record_.write_as_planned();
-        if (hear(work_.prepare(dice.chance(60))) != protocol_status::good) return fail_irrevocably();
+        if (check_outcome(work_.prepare(dice.chance(60))) != protocol_status::good) return fail_irrevocably();
         if (dice.chance(30)) pause(2);
         work_.commit();
         record_.committed(work_.version(), now());
-        world_.irrevocable_ = nullptr;
-        ++world_.bound_;
-        world_.bound_late_ += late != 0 ? 1u : 0u;
+        owner_.irrevocable_ = nullptr;
+        ++owner_.irrevocable_blocks_;
+        owner_.late_irrevocable_blocks_ += late != 0 ? 1u : 0u;
         return true;
     }
     /// Returns false if the attempt has to start over, which is allowed only after it has opened an object.
     bool become_irrevocable(bool from_the_begin) {
-        protocol_status o = claims_.acquire_token(claims_.name());
-        while (o == protocol_status::conflict && from_the_begin) o = claims_.acquire_token(claims_.name());
-        if (hear(o, claims_.lost_node()) != protocol_status::good) return false;
-        beaten_ = hear(work_.reserve_irrevocably(claims_)) != protocol_status::good;
-        if (beaten_) return false;
-        if (world_.irrevocable_ != nullptr) world_.wrong_ = two_are_irrevocable;
-        world_.irrevocable_ = this;
+        protocol_status o = named_locks_.acquire_token(named_locks_.name());
+        while (o == protocol_status::conflict && from_the_begin) o = named_locks_.acquire_token(named_locks_.name());
+        if (check_outcome(o, named_locks_.lost_node()) != protocol_status::good) return false;
+        conflicted_ = check_outcome(work_.reserve_irrevocably(named_locks_)) != protocol_status::good;
+        if (conflicted_) return false;
+        if (owner_.irrevocable_ != nullptr) owner_.wrong_ = two_are_irrevocable;
+        owner_.irrevocable_ = this;
         return true;
     }
     bool fail_irrevocably() {
-        if (work_.is_irrevocable() && !is_told_) world_.wrong_ = bound_starts_over;
-        if (world_.irrevocable_ == this) world_.irrevocable_ = nullptr;
+        if (work_.is_irrevocable() && !is_notified_) owner_.wrong_ = irrevocable_starts_over;
+        if (owner_.irrevocable_ == this) owner_.irrevocable_ = nullptr;
         record_.refused();
-        beaten_ = true;
+        conflicted_ = true;
         return false;
     }
     bool take_names(wire::simulated_network& dice) {
@@ -262,14 +262,14 @@ private:
             std::vector<wire::claim_item> wanted;
             for (auto n = 1 + dice.random_below(2); n != 0; --n)
                 wanted.push_back({{1, dice.random_below(4)}, dice.chance(40)});
-            const protocol_status o = claims_.acquire(wanted, claims_.name());
-            if (hear(o, claims_.lost_node()) != protocol_status::good) {
-                ++world_.names_refused_;
+            const protocol_status o = named_locks_.acquire(wanted, named_locks_.name());
+            if (check_outcome(o, named_locks_.lost_node()) != protocol_status::good) {
+                ++owner_.names_refused_;
                 return false;
             }
             names_.insert(names_.end(), wanted.begin(), wanted.end());
-            ++world_.names_taken_;
-            if (world_.is_held_by_two()) world_.wrong_ = two_have_a_name;
+            ++owner_.names_acquired_;
+            if (owner_.is_held_by_two()) owner_.wrong_ = two_have_a_name;
             if (dice.chance(50)) pause(2);
         }
         return true;
@@ -279,7 +279,7 @@ private:
     void sleep() {
         watches_ = true;
         rung_ = false;
-        const bool current = hear(work_.watch()) == protocol_status::good;
+        const bool current = check_outcome(work_.watch()) == protocol_status::good;
         asleep_ = true;
         while (current && !rung_) suspend();
         watches_ = asleep_ = false;
@@ -297,90 +297,90 @@ private:
         const bool good = run_steps(what, steps, snapshot || dice.chance(25) ? 0 : 45);
         work_.end_snapshot();
         if (good && may_sleep && dice.chance(15)) {
-            claims_.release();  // as a block that is rolled back does
+            named_locks_.release();  // as a block that is rolled back does
             sleep();
             return false;
         }
-        if (!good && snapshot && !is_told_) {
-            // A node that came back has not kept its former versions.
-            if (work_.why() != rollback_reason::snapshot_too_old || work_.time() >= world_.latest_rejoin_version())
-                world_.wrong_ = reader_starts_over;
-            ++world_.readers_too_late_;
+        if (!good && snapshot && !is_notified_) {
+            // A node that rejoined has not kept its former versions.
+            if (work_.why() != rollback_reason::snapshot_too_old || work_.time() >= owner_.latest_rejoin_version())
+                owner_.wrong_ = reader_starts_over;
+            ++owner_.readers_too_late_;
         }
-        beaten_ = !good;
+        conflicted_ = !good;
         if (!good) return false;
-        if (snapshot) ++world_.snapshots_;
+        if (snapshot) ++owner_.snapshots_;
         if (snapshot || (!record_.writes() && !dice.chance(20))) {
             record_.committed(0, now());
             return true;
         }
         record_.write_as_planned();
-        beaten_ = hear(work_.prepare(dice.chance(60))) != protocol_status::good;
-        if (beaten_) {
+        conflicted_ = check_outcome(work_.prepare(dice.chance(60))) != protocol_status::good;
+        if (conflicted_) {
             record_.refused();
             return false;
         }
         if (dice.chance(30)) pause(2);
         // Another part of the transaction refuses to commit, unless one message has already decided. A separate
         // generator ensures that the next attempt does not always do the same.
-        if (world_.network().chance(5) && !work_.is_decided()) {
+        if (owner_.network().chance(5) && !work_.is_decided()) {
             work_.abort();
             record_.refused();
             return false;
         }
         work_.commit();
         record_.committed(work_.version(), now());
-        world_.committed_after_ += site_.last_former_name != 0 ? 1u : 0u;
+        owner_.committed_after_ += protocol_node_.last_former_name != 0 ? 1u : 0u;
         return true;
     }
-    [[nodiscard]] std::uint64_t now() { return world_.network().now() + 1; }
+    [[nodiscard]] std::uint64_t now() { return owner_.network().now() + 1; }
 
-    /// Runs the steps. A conflict rewinds to an open block if possible, as in the engine. Returns false if the attempt
-    /// has to start over.
+    /// Runs the steps. A conflict rolls back to an open block if possible, as in the engine. Returns false if the
+    /// attempt has to start over.
     bool run_steps(std::uint64_t what, unsigned steps, unsigned blocks_of_100) {
-        constexpr unsigned most_rewinds = 8;
-        unsigned rewinds = 0;
+        constexpr unsigned max_rollbacks = 8;
+        unsigned rollbacks = 0;
         for (unsigned i = 0; i < steps;) {
             wire::simulated_network dice{what + std::uint64_t{i + 1} * 7919, {}, nullptr};
             const bool opens = dice.chance(blocks_of_100), checkpoint = dice.chance(50);
             const auto length = static_cast<unsigned>(dice.random_below(3));
             if (opens && record_.may_begin_block(i))
                 record_.open_block(i, checkpoint ? steps - 1 : std::min(i + length, steps - 1), checkpoint);
-            protocol_status o = hear(ask_ahead(what + i));
+            protocol_status o = check_outcome(prefetch_some(what + i));
             if (o == protocol_status::good) o = one_step(dice);
-            if (o == protocol_status::good) o = hear(record_.end_blocks(i, site_.clock.now()));
+            if (o == protocol_status::good) o = check_outcome(record_.end_blocks(i, protocol_node_.clock.now()));
             if (o == protocol_status::good) {
                 ++i;
                 continue;
             }
-            if (o != protocol_status::conflict || rewinds++ == most_rewinds) return false;
+            if (o != protocol_status::conflict || rollbacks++ == max_rollbacks) return false;
             const std::optional<unsigned> to = record_.go_back();
             if (!to) return false;
-            ++world_.rewinds_;
-            world_.steps_kept_ += *to;
+            ++owner_.partial_rollbacks_;
+            owner_.steps_kept_ += *to;
             i = *to;
         }
         return true;
     }
     /// Sometimes prefetches: objects that this step opens, that a later step opens, or that are never opened.
-    protocol_status ask_ahead(std::uint64_t seed) {
+    protocol_status prefetch_some(std::uint64_t seed) {
         wire::simulated_network dice{seed * 31 + 7, {}, nullptr};
         if (!dice.chance(20)) return protocol_status::good;
         std::vector<object_id> ids;
         for (auto n = 1 + dice.random_below(2); n != 0; --n)
-            ids.push_back({0, dice.random_below(world_.plan_.objects)});
+            ids.push_back({0, dice.random_below(owner_.plan_.objects)});
         return work_.prefetch(ids);
     }
     protocol_status one_step(wire::simulated_network& dice) {
-        std::vector<object_id> ids{{0, dice.random_below(world_.plan_.objects)}};
-        if (dice.chance(30)) ids.push_back({0, dice.random_below(world_.plan_.objects)});
+        std::vector<object_id> ids{{0, dice.random_below(owner_.plan_.objects)}};
+        if (dice.chance(30)) ids.push_back({0, dice.random_below(owner_.plan_.objects)});
         // The body of an attempt that fails later has also seen these values.
         protocol_status o = work_.open(ids);
         while (o == protocol_status::conflict && work_.is_irrevocable() && work_.why() == rollback_reason::busy)
             o = work_.open(ids);
-        if (hear(o) != protocol_status::good) return o;
+        if (check_outcome(o) != protocol_status::good) return o;
         for (const object_id& id : ids) record_.saw(id);
-        if (dice.chance(writes_of_100_)) record_.plan_write(ids.front(), dice.chance(85) || !world_.plan_.erases);
+        if (dice.chance(writes_of_100_)) record_.plan_write(ids.front(), dice.chance(85) || !owner_.plan_.erases);
         if (dice.chance(20)) pause(1);
         return protocol_status::good;
     }
@@ -389,110 +389,110 @@ private:
     /// it.
     void audit() {
         std::vector<object_id> there;
-        for (std::uint64_t i = 0; i < world_.plan_.objects; ++i) {
-            if (look_at({{0, i}})) there.push_back({0, i});
+        for (std::uint64_t i = 0; i < owner_.plan_.objects; ++i) {
+            if (read_object({{0, i}})) there.push_back({0, i});
             else note_out_of_reach({0, i});
         }
-        world_.still_there_ += there.size();
-        if (!look_at(there)) world_.wrong_ = "objects that are there cannot be read together";
+        owner_.still_there_ += there.size();
+        if (!read_object(there)) owner_.wrong_ = "objects that are there cannot be read together";
     }
     void note_out_of_reach(const object_id& id) {
-        ++world_.out_of_reach_;
+        ++owner_.out_of_reach_;
         // When all nodes are back, only a commit of a former process can still lock the object.
-        const bool in_doubt = std::ranges::any_of(world_.protocol_nodes(), [&id](const auto& s) {
+        const bool in_doubt = std::ranges::any_of(owner_.protocol_nodes(), [&id](const auto& s) {
             wire::object_view view;
             s->objects.read(id, view);
             return view.where == wire::lookup_result::in_doubt;
         });
-        if (world_.plan_.comes_back && !in_doubt) world_.wrong_ = out_of_reach_for_nothing;
+        if (owner_.plan_.rejoins && !in_doubt) owner_.wrong_ = out_of_reach_for_nothing;
     }
-    /// Returns false if a needed node is gone.
-    bool look_at(const std::vector<object_id>& ids) {
+    /// Returns false if a needed node is lost.
+    bool read_object(const std::vector<object_id>& ids) {
         for (unsigned turn = 1;; ++turn) {
             record_.begin(number());
             record_.entry_in_history().begun = now() + 1;
             static_cast<void>(work_.begin());
-            const protocol_status o = hear(work_.open(ids));
+            const protocol_status o = check_outcome(work_.open(ids));
             for (std::size_t i = 0; i < ids.size() && o == protocol_status::good; ++i) record_.saw(ids[i]);
             if (o == protocol_status::good) record_.committed(0);
             if (o != protocol_status::conflict) return o == protocol_status::good;
-            if (turn == most_attempts_of_one) world_.wrong_ = one_starves;
+            if (turn == max_attempts_of_one) owner_.wrong_ = one_starves;
             pause(turn);
         }
     }
 
-    world& world_;
-    protocol_node& site_;
+    seeded_cluster& owner_;
+    protocol_node& protocol_node_;
     distributed_transaction work_;
     recording record_;
-    named_lock_client claims_;
+    named_lock_client named_locks_;
     std::vector<wire::claim_item> names_;
     unsigned writes_of_100_ = 0;
-    bool beaten_ = false;  // the attempt has lost an object to another transaction
-    unsigned lost_ = 0;    // failed attempts of the transaction
+    bool conflicted_ = false;  // the attempt has lost an object to another transaction
+    unsigned lost_ = 0;        // failed attempts of the transaction
     std::int64_t work_in_vain_ = 0, priority_ = 0;
     interleaving::fiber fiber_;
     bool done_ = false;
     bool pausing_ = false;
-    bool is_told_ = false;    // the client was told that a node is gone
-    bool has_ended_ = false;  // the client's own node has ended
+    bool is_notified_ = false;  // the client was told that a node is lost
+    bool has_ended_ = false;    // the client's own node has ended
     bool audits_ = false;
     bool watches_ = false;
     bool rung_ = false;
     bool asleep_ = false;
 };
 
-world::world(const plan& p) : simulated_cluster{p.nodes, p.how, p.seed, p.network}, plan_{p} {
-    for (node_number i = 0; i < p.nodes; ++i) world::on_new_node(at(i));
+seeded_cluster::seeded_cluster(const plan& p) : simulated_cluster{p.nodes, p.how, p.seed, p.network}, plan_{p} {
+    for (node_number i = 0; i < p.nodes; ++i) seeded_cluster::on_new_node(at(i));
     for (unsigned i = 0; i < p.nodes * p.clients_of_node; ++i)
         add_client(static_cast<node_number>(i % p.nodes), i / p.nodes);
     if (p.one_ends) network().after(p.ends_at, [this] { end_one(plan_.which_ends); });
     if (p.another_ends) network().after(p.other_ends_at, [this] { end_one(plan_.other_that_ends); });
 }
 
-world::~world() = default;
+seeded_cluster::~seeded_cluster() = default;
 
-void world::on_new_node(protocol_node& fresh) {
+void seeded_cluster::on_new_node(protocol_node& fresh) {
     fresh.objects.limit(plan_.directory);
-    fresh.objects.set_copy_threshold(plan_.share_after);
-    if (plan_.share_after != 0) fresh.cache.limit(plan_.cache);
+    fresh.objects.set_copy_threshold(plan_.copy_threshold);
+    if (plan_.copy_threshold != 0) fresh.cache.limit(plan_.cache);
 }
 
-world::client& world::add_client(node_number at, unsigned slot) {
+seeded_cluster::client& seeded_cluster::add_client(node_number at, unsigned slot) {
     clients_.push_back(std::make_unique<client>(*this, at, static_cast<std::uint16_t>(slot)));
     return *clients_.back();
 }
 
-void world::start(client& c) {
+void seeded_cluster::start(client& c) {
     network().after(network().random_below(50), [this, &c] { resume(c); });
 }
 
-void world::resume(client& c) {
+void seeded_cluster::resume(client& c) {
     if (!c.done()) interleaving::fiber::change(main_, c.stack());
 }
 
-void world::end_one(node_number n) {
+void seeded_cluster::end_one(node_number n) {
     end_node(n, plan_.notice);
     for (std::size_t i = 0; i < clients_.size(); ++i) {
         if (clients_[i]->home() == n) clients_[i]->end();
     }
-    if (!plan_.comes_back && !injected(fault::rejoin_as_former)) return;
+    if (!plan_.rejoins && !injected(fault::rejoin_as_former)) return;
     network().after(2 * plan_.notice, [this, n] { restart_node(n, plan_.notice); });
 }
 
-void world::on_rejoined(node_number n) {
-    ++returns_;
+void seeded_cluster::on_rejoined(node_number n) {
+    ++rejoined_nodes_;
     if (const std::uint64_t version = rejoin_version(n); version != 0) history_.node_returns(version);
     for (unsigned i = 0; i < plan_.clients_of_node; ++i) start(add_client(n, i));
 }
 
-void world::on_node_lost(node_number at, node_number /*gone*/) {
+void seeded_cluster::on_node_lost(node_number at, node_number /*gone*/) {
     for (const auto& c : clients_) {
-        if (c->home() == at) c->ring_all();
+        if (c->home() == at) c->wake_all();
     }
 }
 
-void world::audit() {
+void seeded_cluster::audit() {
     for (node_number n = 0; n < plan_.nodes; ++n) {
         if (!is_serving(n)) continue;
         client& auditor = add_client(n, plan_.clients_of_node);
@@ -502,7 +502,7 @@ void world::audit() {
 }
 
 /// Compares the counters of the nodes with the counts that a scan finds.
-bool world::is_miscounted() {
+bool seeded_cluster::is_miscounted() {
     return std::ranges::any_of(protocol_nodes(), [](const auto& s) {
         std::uint64_t found = 0;
         s->objects.for_each([&found](const object_id&, const std::string&) { ++found; });
@@ -510,7 +510,7 @@ bool world::is_miscounted() {
     });
 }
 
-bool world::is_on_several() {
+bool seeded_cluster::is_on_several() {
     for (std::uint64_t i = 0; i < plan_.objects; ++i) {
         const auto owners = std::ranges::count_if(protocol_nodes(), [i](const auto& s) {
             wire::object_view view;
@@ -522,7 +522,7 @@ bool world::is_on_several() {
     return false;
 }
 
-object_directory::statistics world::stood_back() {
+object_directory::statistics seeded_cluster::object_statistics() {
     object_directory::statistics all;
     for (const auto& s : protocol_nodes()) {
         const object_directory::statistics f = s->objects.count();
@@ -532,7 +532,7 @@ object_directory::statistics world::stood_back() {
     return all;
 }
 
-commit_participant::statistics world::doubts() {
+commit_participant::statistics seeded_cluster::doubts() {
     commit_participant::statistics all;
     for (const auto& s : protocol_nodes()) {
         const commit_participant::statistics some = s->commits.count();
@@ -543,19 +543,19 @@ commit_participant::statistics world::doubts() {
     return all;
 }
 
-std::uint64_t world::looks_in_copies() {
+std::uint64_t seeded_cluster::copy_reads() {
     std::uint64_t all = 0;
     for (const auto& s : protocol_nodes()) all += s->cache.count().hits;
     return all;
 }
 
-std::uint64_t world::looks_in_copies_after() {
+std::uint64_t seeded_cluster::copy_reads_after_rejoin() {
     std::uint64_t all = 0;
     for (const auto& s : protocol_nodes()) all += s->last_former_name != 0 ? s->cache.count().hits : 0;
     return all;
 }
 
-bool world::is_held_by_two() const {
+bool seeded_cluster::is_held_by_two() const {
     for (const auto& one : clients_) {
         for (const auto& two : clients_) {
             if (one == two) continue;
@@ -570,23 +570,23 @@ bool world::is_held_by_two() const {
     return false;
 }
 
-void world::on_change(node_number at, const object_id& id) {
+void seeded_cluster::on_change(node_number at, const object_id& id) {
     for (const auto& c : clients_) {
-        if (c->home() == at) c->ring(id);
+        if (c->home() == at) c->wake(id);
     }
 }
 
-std::string world::go_on() {
+std::string seeded_cluster::run_to_the_end() {
     std::size_t steps = 0;
     while (wrong_.empty() && network().step()) {
-        if (++steps > most_steps) return never_ends;
+        if (++steps > max_steps) return never_ends;
     }
     return wrong_;
 }
 
-std::string world::run() {
+std::string seeded_cluster::run() {
     for (std::size_t i = 0; i < clients_.size(); ++i) start(*clients_[i]);
-    if (std::string wrong = go_on(); !wrong.empty()) return wrong;
+    if (std::string wrong = run_to_the_end(); !wrong.empty()) return wrong;
     for (const auto& c : clients_) {
         if (c->done()) continue;
         if (!c->asleep()) return "a client waits for ever";
@@ -594,16 +594,16 @@ std::string world::run() {
     }
     for (const auto& s : protocol_nodes()) {
         if (!is_serving(s->self)) {
-            if (plan_.comes_back) return stays_out;
+            if (plan_.rejoins) return stays_out;
             continue;
         }
         if (s->locks.held() != 0) return name_is_left;
         if (s->reserved_objects.held() != 0) return object_is_left;
     }
     if (is_miscounted()) return "a node has miscounted its objects";
-    if (plan_.comes_back && is_on_several()) return on_several;
+    if (plan_.rejoins && is_on_several()) return on_several;
     if (plan_.one_ends) audit();
-    if (std::string wrong = go_on(); !wrong.empty()) return wrong;
+    if (std::string wrong = run_to_the_end(); !wrong.empty()) return wrong;
     history_.settle_doubts();
     return history_.judge();
 }

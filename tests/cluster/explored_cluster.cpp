@@ -1,17 +1,17 @@
-#include "cluster/small_world.hpp"
+#include "cluster/explored_cluster.hpp"
 
 #include <algorithm>
 
 #include "cluster/protocol/named_lock_client.hpp"
 #include "cluster/recording.hpp"
-#include "cluster/world.hpp"
+#include "cluster/seeded_cluster.hpp"
 #include "wire/bytes.hpp"
 
 namespace tutti::cluster::testing {
 namespace {
 
-constexpr unsigned most_rewinds = 2;  // of an attempt
-constexpr unsigned setter_up = ~0u;   // the writer of the initial values
+constexpr unsigned max_rollbacks = 2;  // of an attempt
+constexpr unsigned setter_up = ~0u;    // the writer of the initial values
 constexpr std::size_t stack = std::size_t{64} * 1024;
 
 /// Object n of a program is at home on node n.
@@ -44,7 +44,7 @@ const char* name_of(wire::message_type k) {
         case wire::message_type::fate_report: return "verdict";
         case wire::message_type::lost_node: return "lost_node";
         case wire::message_type::rejoin_request: return "gather";
-        case wire::message_type::ownership_report: return "survey";
+        case wire::message_type::ownership_report: return "ownership_report";
         case wire::message_type::rejoin_done: return "opened";
         case wire::message_type::rejoin_ack: return "admitted";
         default: return is_reply(k) ? "answer" : "message";
@@ -58,43 +58,43 @@ struct node_has_ended {};
 
 }  // namespace
 
-class small_world::client final : public simulation::simulated_thread {
+class explored_cluster::client final : public simulation::simulated_thread {
 public:
-    client(small_world& w, const small_client& program, std::uint16_t slot)
+    client(explored_cluster& w, const small_client& program, std::uint16_t slot)
         : simulated_thread{w, program.at},
-          world_{w},
-          site_{w.at(program.at)},
+          owner_{w},
+          protocol_node_{w.at(program.at)},
           transactions_{program.transactions},
-          work_{site_, *this, slot},
-          inner_{site_, *this, static_cast<std::uint16_t>(slot + 100)},
+          work_{protocol_node_, *this, slot},
+          inner_{protocol_node_, *this, static_cast<std::uint16_t>(slot + 100)},
           record_{work_, w.history_},
           inner_record_{inner_, w.history_},
-          claims_{site_, *this, slot},
+          named_locks_{protocol_node_, *this, slot},
           fiber_{stack} {
         fiber_.prepare(&start, this);
     }
 
-    void resume() override { world_.resume(*this); }
+    void resume() override { owner_.resume(*this); }
     void pause(unsigned) override {
-        if (pauses_++ == world_.program_.pauses) throw gives_up{};
+        if (pauses_++ == owner_.program_.pauses) throw gives_up{};
         let_others();
     }
     interleaving::fiber& stack_of() noexcept { return fiber_; }
     [[nodiscard]] bool done() const noexcept { return done_; }
     [[nodiscard]] bool asleep() const noexcept { return asleep_; }
     [[nodiscard]] bool has_name() const noexcept { return has_name_; }
-    [[nodiscard]] bool may_sleep() const { return is_as_it_was_read(work_, world_.protocol_nodes()); }
-    void ring(const object_id& id) {
-        if (watches_ && work_.find(id) != nullptr) ring_all();
+    [[nodiscard]] bool may_sleep() const { return is_as_it_was_read(work_, owner_.protocol_nodes()); }
+    void wake(const object_id& id) {
+        if (watches_ && work_.find(id) != nullptr) wake_all();
     }
-    void ring_all() {
+    void wake_all() {
         rung_ = true;
-        if (asleep_) world_.resume(*this);
+        if (asleep_) owner_.resume(*this);
     }
     /// Ends the client, because its node has ended.
     void end() {
         has_ended_ = true;
-        world_.resume(*this);
+        owner_.resume(*this);
     }
 
 private:
@@ -107,38 +107,38 @@ private:
         }
         c.begin({});  // the slot no longer sends requests
         c.done_ = true;
-        interleaving::fiber::leave_for(c.fiber_, c.world_.main_);
+        interleaving::fiber::leave_for(c.fiber_, c.owner_.main_);
     }
     void suspend() override {
-        interleaving::fiber::change(fiber_, world_.main_);
+        interleaving::fiber::change(fiber_, owner_.main_);
         if (has_ended_) throw node_has_ended{};
     }
     /// Lets other clients run here if the program is fine.
     void between() {
-        if (world_.program_.fine) let_others();
+        if (owner_.program_.fine) let_others();
     }
     void let_others() {
-        world_.later(home(), "client " + std::to_string(number()) + " goes on", [this] { world_.resume(*this); });
+        owner_.later(home(), "client " + std::to_string(number()) + " continues", [this] { owner_.resume(*this); });
         suspend();
     }
 
     void live() {
         for (const small_transaction& t : transactions_) {
-            claims_.begin_execution();
+            named_locks_.begin_execution();
             try {
                 bool done = false;
-                for (unsigned i = 0; i < world_.program_.attempts && !done; ++i) {
+                for (unsigned i = 0; i < owner_.program_.attempts && !done; ++i) {
                     done = attempt_once(t);
                     has_name_ = false;
-                    claims_.release();
+                    named_locks_.release();
                     between();
                 }
-                if (done) ++world_.committed_;
+                if (done) ++owner_.committed_;
             } catch (const gives_up&) {
-                if (world_.irrevocable_ == this) world_.irrevocable_ = nullptr;
+                if (owner_.irrevocable_ == this) owner_.irrevocable_ = nullptr;
                 work_.end_snapshot();
                 has_name_ = false;
-                claims_.release();
+                named_locks_.release();
             }
         }
     }
@@ -153,8 +153,8 @@ private:
 
     bool run_inner(const opening& a) {
         const wire::claim_item name{{1, 0}, false};
-        if (claims_.acquire({&name, 1}, claims_.name()) != protocol_status::good) return false;
-        if (world_.holders_of_name() != 0) world_.fail(two_have_a_name);
+        if (named_locks_.acquire({&name, 1}, named_locks_.name()) != protocol_status::good) return false;
+        if (owner_.holders_of_name() != 0) owner_.fail(two_have_a_name);
         has_name_ = true;
         return run_inner_once(a);
     }
@@ -175,15 +175,15 @@ private:
         if (t.how != form::snapshot) work_.set_behavior({.waits = false});
         const bool good = run_openings(t);
         work_.end_snapshot();
-        const bool is_told = world_.program_.ends && work_.why() == rollback_reason::node_lost;
-        // A node that came back has not kept its former versions.
+        const bool is_notified = owner_.program_.ends && work_.why() == rollback_reason::node_lost;
+        // A node that rejoined has not kept its former versions.
         const bool is_too_late =
-            !good && work_.why() == rollback_reason::snapshot_too_old && work_.time() < world_.latest_rejoin_version();
-        if (is_too_late) ++world_.readers_too_late_;
-        if (t.how == form::snapshot && !good && work_.why() != rollback_reason::busy && !is_told && !is_too_late)
-            world_.fail(reader_starts_over);
+            !good && work_.why() == rollback_reason::snapshot_too_old && work_.time() < owner_.latest_rejoin_version();
+        if (is_too_late) ++owner_.readers_too_late_;
+        if (t.how == form::snapshot && !good && work_.why() != rollback_reason::busy && !is_notified && !is_too_late)
+            owner_.fail(reader_starts_over);
         if (!good) return fail();
-        if (t.how == form::sleeper && !world_.is_changed(work_)) {
+        if (t.how == form::sleeper && !owner_.is_changed(work_)) {
             sleep();
             return false;
         }
@@ -194,14 +194,14 @@ private:
         return commit(work_, record_, !t.variables_beside) || fail();
     }
     bool fail() {
-        if (work_.is_irrevocable()) world_.fail(bound_starts_over);
+        if (work_.is_irrevocable()) owner_.fail(irrevocable_starts_over);
         return false;
     }
 
     bool run_openings(const small_transaction& t) {
         const auto last = static_cast<unsigned>(t.openings.size()) - 1;
         const unsigned first = t.how == form::open ? 1 : 0;
-        unsigned rewinds = 0;
+        unsigned rollbacks = 0;
         for (unsigned i = first; i <= last;) {
             if (i != first) between();
             const bool has_block = (t.how == form::checkpoint && i > 0) || (t.how == form::closed && i == 1);
@@ -210,31 +210,31 @@ private:
                 if (!become_irrevocable()) return false;
             }
             protocol_status o = open(work_, record_, t.openings[i]);
-            if (o == protocol_status::good) o = record_.end_blocks(i, site_.clock.now());
+            if (o == protocol_status::good) o = record_.end_blocks(i, protocol_node_.clock.now());
             if (o == protocol_status::good) {
                 ++i;
                 continue;
             }
-            if (o != protocol_status::conflict || rewinds++ == most_rewinds) return false;
+            if (o != protocol_status::conflict || rollbacks++ == max_rollbacks) return false;
             const std::optional<unsigned> to = record_.go_back();
             if (!to) return false;
-            ++world_.rewinds_;
+            ++owner_.partial_rollbacks_;
             i = *to;
         }
         return true;
     }
     bool become_irrevocable() {
-        if (claims_.acquire_token(claims_.name()) != protocol_status::good ||
-            work_.reserve_irrevocably(claims_) != protocol_status::good)
+        if (named_locks_.acquire_token(named_locks_.name()) != protocol_status::good ||
+            work_.reserve_irrevocably(named_locks_) != protocol_status::good)
             return false;
-        if (world_.irrevocable_ != nullptr) world_.fail(two_are_irrevocable);
-        world_.irrevocable_ = this;
+        if (owner_.irrevocable_ != nullptr) owner_.fail(two_are_irrevocable);
+        owner_.irrevocable_ = this;
         return true;
     }
 
     protocol_status open(distributed_transaction& by, recording& as, const opening& a) {
         std::vector<object_id> ids;
-        for (const unsigned n : a.objects) ids.push_back(world_.objects_[n]);
+        for (const unsigned n : a.objects) ids.push_back(owner_.objects_[n]);
         protocol_status o = by.open(ids);
         while (o == protocol_status::conflict && by.is_irrevocable() && by.why() == rollback_reason::busy) {
             pause(0);
@@ -256,7 +256,7 @@ private:
         if (!of.is_decided()) between();
         of.commit();
         as.committed(of.version());
-        if (world_.irrevocable_ == this) world_.irrevocable_ = nullptr;
+        if (owner_.irrevocable_ == this) owner_.irrevocable_ = nullptr;
         return true;
     }
     void sleep() {
@@ -268,19 +268,19 @@ private:
         watches_ = asleep_ = false;
     }
 
-    small_world& world_;
-    protocol_node& site_;
+    explored_cluster& owner_;
+    protocol_node& protocol_node_;
     const std::vector<small_transaction>& transactions_;
     distributed_transaction work_, inner_;
     recording record_, inner_record_;
-    named_lock_client claims_;
+    named_lock_client named_locks_;
     interleaving::fiber fiber_;
     unsigned pauses_ = 0;
     bool done_ = false, has_ended_ = false, has_name_ = false;
     bool watches_ = false, rung_ = false, asleep_ = false;
 };
 
-small_world::small_world(const small_program& p)
+explored_cluster::explored_cluster(const small_program& p)
     : simulated_cluster{p.nodes, p.how, 1, {.min_delay = 1, .max_delay = 1, .in_order = false}},
       program_{p},
       objects_{objects_of(p)} {
@@ -295,16 +295,16 @@ small_world::small_world(const small_program& p)
     if (program_.ends) later(*program_.ends, "node " + std::to_string(*program_.ends) + " ends", [this] { end_one(); });
 }
 
-small_world::~small_world() = default;
+explored_cluster::~explored_cluster() = default;
 
-void small_world::add_client(const small_client& c) {
+void explored_cluster::add_client(const small_client& c) {
     clients_.push_back(std::make_unique<client>(*this, c, static_cast<std::uint16_t>(clients_.size())));
     client* const fresh = clients_.back().get();
     later(c.at, "client " + std::to_string(fresh->number()) + " begins", [this, fresh] { resume(*fresh); });
 }
 
 /// Gives every object a value at its home.
-void small_world::fill() {
+void explored_cluster::fill() {
     const writer_tag tag = history_.begin(setter_up);
     attempt& a = history_.of(tag);
     a.committed = true;
@@ -321,7 +321,7 @@ void small_world::fill() {
     if (program_.ahead) at(*program_.ahead).clock.raise_to(9);
 }
 
-void small_world::copy_all() {
+void explored_cluster::copy_all() {
     for (const auto& s : protocol_nodes()) {
         s->objects.set_copy_threshold(1);
         s->cache.limit(std::size_t{1} << 20);
@@ -341,19 +341,19 @@ void small_world::copy_all() {
     for (const auto& s : protocol_nodes()) s->objects.set_copy_threshold(0);
 }
 
-void small_world::later(node_number at, std::string name, std::function<void()> what) {
-    agenda_.add(at, std::move(name), [this, at, what = std::move(what)] {
+void explored_cluster::later(node_number at, std::string name, std::function<void()> what) {
+    event_set_.add(at, std::move(name), [this, at, what = std::move(what)] {
         if (is_running(at)) what();
         // Every message sent so far may arrive from now on.
         while (network().step()) continue;
     });
 }
 
-void small_world::on_arrival(node_number to, const std::string& frame) {
+void explored_cluster::on_arrival(node_number to, const std::string& frame) {
     wire::header h;
     if (!read_header(frame, h)) return fail("no header");
-    // If the loss does not matter, such a message only raises a clock, as a beat does, and a beat is not an event
-    // either.
+    // If the loss does not matter, such a message only raises a clock, as a heartbeat does, and a heartbeat is not an
+    // event either.
     if (h.type == wire::message_type::lost_node && !program_.losses_matter()) {
         if (at(to).objects.count().cached_elsewhere != 0) fail("a word of a loss matters");
         losses_.emplace_back(to, frame);
@@ -368,7 +368,7 @@ void small_world::on_arrival(node_number to, const std::string& frame) {
         });
 }
 
-void small_world::hear_losses() {
+void explored_cluster::deliver_losses() {
     // Some of them are relayed, and follow the others.
     for (std::size_t i = 0; i < losses_.size(); ++i) {
         const auto [to, frame] = losses_[i];
@@ -376,10 +376,10 @@ void small_world::hear_losses() {
         while (network().step()) continue;
     }
     losses_.clear();
-    if (!agenda_.pending().empty()) fail("a word of a loss that does not matter has caused something");
+    if (!event_set_.pending().empty()) fail("a message about an irrelevant loss has caused something");
 }
 
-void small_world::end_one() {
+void explored_cluster::end_one() {
     const node_number gone = *program_.ends;
     end_unnoticed(gone);
     for (const auto& c : clients_) {
@@ -387,46 +387,46 @@ void small_world::end_one() {
     }
     for (node_number n = 0; n < program_.nodes; ++n) {
         if (n == gone) continue;
-        later(n, "node " + std::to_string(n) + " hears of it", [this, n, gone] { lose_node(n, gone); });
+        later(n, "node " + std::to_string(n) + " learns of it", [this, n, gone] { lose_node(n, gone); });
     }
 }
 
-void small_world::start_one() {
+void explored_cluster::start_one() {
     const node_number n = *program_.ends;
     begin_rejoin(n);
     resend_requests(n);
 }
 
-void small_world::on_rejoined(node_number n) {
+void explored_cluster::on_rejoined(node_number n) {
     if (const std::uint64_t version = rejoin_version(n); version != 0) history_.node_returns(version);
     add_client(*program_.returns);
 }
 
-void small_world::resume(client& c) { interleaving::fiber::change(main_, c.stack_of()); }
+void explored_cluster::resume(client& c) { interleaving::fiber::change(main_, c.stack_of()); }
 
-void small_world::on_change(node_number at, const object_id& id) {
+void explored_cluster::on_change(node_number at, const object_id& id) {
     for (const auto& c : clients_) {
-        if (c->home() == at) c->ring(id);
+        if (c->home() == at) c->wake(id);
     }
 }
 
-void small_world::on_node_lost(node_number at, node_number /*gone*/) {
+void explored_cluster::on_node_lost(node_number at, node_number /*gone*/) {
     if (program_.follows && program_.follows->at == at) add_client(*program_.follows);
     for (const auto& c : clients_) {
-        if (c->home() == at) c->ring_all();
+        if (c->home() == at) c->wake_all();
     }
-    if (++have_heard_ == program_.nodes - 1u && program_.returns) start_one();
+    if (++notified_nodes_ == program_.nodes - 1u && program_.returns) start_one();
 }
 
-std::size_t small_world::holders_of_name() const {
+std::size_t explored_cluster::holders_of_name() const {
     return static_cast<std::size_t>(std::ranges::count_if(clients_, [](const auto& c) { return c->has_name(); }));
 }
 
-bool small_world::is_changed(const distributed_transaction& work) const {
+bool explored_cluster::is_changed(const distributed_transaction& work) const {
     return std::ranges::none_of(work.entries(), [](const auto& e) { return tag_of(e->bytes) == 1; });
 }
 
-void small_world::learn_ends() {
+void explored_cluster::resolve_outcomes() {
     for (const object_id& id : objects_) {
         for (const auto& s : protocol_nodes()) {
             if (!is_serving(s->self)) continue;
@@ -443,15 +443,15 @@ void small_world::learn_ends() {
     }
 }
 
-std::string small_world::verdict() {
-    hear_losses();
+std::string explored_cluster::verdict() {
+    deliver_losses();
     if (!wrong_.empty()) return wrong_;
     for (const auto& c : clients_) {
         if (c->done()) continue;
         if (!c->asleep()) return "a client waits for ever";
         if (!c->may_sleep()) return sleeps_on;
     }
-    learn_ends();
+    resolve_outcomes();
     history_.settle_doubts();
     if (std::string wrong = history_.judge(); !wrong.empty()) return wrong;
     for (const auto& s : protocol_nodes()) {
@@ -465,7 +465,7 @@ std::string small_world::verdict() {
     return program_.ends ? doubted_in_part() : "";
 }
 
-commit_participant::statistics small_world::doubts() const {
+commit_participant::statistics explored_cluster::doubts() const {
     commit_participant::statistics all;
     for (const auto& s : protocol_nodes()) {
         if (!is_serving(s->self)) continue;
@@ -477,16 +477,16 @@ commit_participant::statistics small_world::doubts() const {
     return all;
 }
 
-bool small_world::is_in_doubt(const object_id& id) const {
+bool explored_cluster::is_in_doubt(const object_id& id) const {
     return std::ranges::any_of(protocol_nodes(), [&](const auto& s) {
         wire::object_view view;
-        s->objects.look(id, view);
+        s->objects.read(id, view);
         return is_serving(s->self) && view.where == wire::lookup_result::in_doubt;
     });
 }
 
 /// Checks that the remaining nodes have told each other what they know.
-std::string small_world::doubted_in_part() const {
+std::string explored_cluster::doubted_in_part() const {
     for (const small_client& c : program_.clients) {
         if (c.at != *program_.ends) continue;
         for (const small_transaction& t : c.transactions) {
@@ -507,7 +507,7 @@ std::string small_world::doubted_in_part() const {
 
 /// Checks that at most one remaining node has the object. The object must be unlocked, or in doubt where the program
 /// allows doubt.
-std::string small_world::lost_with(const object_id& id) {
+std::string explored_cluster::lost_with(const object_id& id) {
     const bool may_be_in_doubt = std::ranges::any_of(program_.clients, [this](const small_client& c) {
         return std::ranges::any_of(c.transactions, [&](const small_transaction& t) {
             return t.variables_beside || t.others_written(c.at, program_.nodes) > 1;
@@ -527,7 +527,7 @@ std::string small_world::lost_with(const object_id& id) {
 }
 
 /// Checks that exactly one node has the object, in its last version and unlocked, and that every node finds it there.
-std::string small_world::wrong_with(const object_id& id) {
+std::string explored_cluster::wrong_with(const object_id& id) {
     std::uint64_t version = 0;
     for (const attempt& a : history_.attempts()) {
         if (a.committed && std::ranges::find(a.writes, id) != a.writes.end()) version = std::max(version, a.version);
@@ -537,7 +537,7 @@ std::string small_world::wrong_with(const object_id& id) {
         wire::object_view view;
         s->objects.read(id, view);
         if (view.where == wire::lookup_result::elsewhere) continue;
-        if (view.where != wire::lookup_result::here) return "an object is locked for nobody who runs";
+        if (view.where != wire::lookup_result::here) return "an object is locked for no running transaction";
         if (view.version != version) return "a node has an old version of an object";
         owners.push_back(s->self);
     }
@@ -549,7 +549,7 @@ std::string small_world::wrong_with(const object_id& id) {
 }
 
 /// Returns true if pointers, and then the home, lead from `from` to `owner`.
-bool small_world::leads_to(const object_id& id, node_number from, node_number owner) {
+bool explored_cluster::leads_to(const object_id& id, node_number from, node_number owner) {
     for (unsigned hops = 0; hops <= program_.nodes; ++hops) {
         if (from == owner) return true;
         from = at(from).objects.owner_of(id);
