@@ -23,7 +23,7 @@ file(
   "${PROJECT_SOURCE_DIR}/src/algorithms/*.cpp"
   "${PROJECT_SOURCE_DIR}/src/policies/*.cpp"
   "${PROJECT_SOURCE_DIR}/src/device/*.cpp"
-  "${PROJECT_SOURCE_DIR}/src/api/*.cpp")
+  "${PROJECT_SOURCE_DIR}/src/api/*.cpp" "${PROJECT_SOURCE_DIR}/src/api/*/*.cpp")
 
 # The preemption layer is part of the library, because the server and the objects that it loads must share one engine.
 set(tutti_preempt_sources "")
@@ -84,9 +84,9 @@ function(tutti_exports target map)
   set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS "${script}")
 endfunction()
 
-tutti_alone("${PROJECT_SOURCE_DIR}/src/api/report.cpp")
+tutti_alone("${PROJECT_SOURCE_DIR}/src/api/report/report.cpp")
 if(BUILD_SHARED_LIBS)
-  set_source_files_properties("${PROJECT_SOURCE_DIR}/src/api/jumps.cpp" "${PROJECT_SOURCE_DIR}/src/api/cancel_type.cpp"
+  set_source_files_properties("${PROJECT_SOURCE_DIR}/src/api/hooks/jumps.cpp" "${PROJECT_SOURCE_DIR}/src/api/hooks/cancel_type.cpp"
                               PROPERTIES COMPILE_DEFINITIONS TUTTI_IS_SHARED)
 endif()
 add_library(tutti_objects OBJECT ${tutti_sources} ${tutti_preempt_sources})

@@ -1,5 +1,5 @@
 // A report that a program has written (TUTTI_REPORT) or sent (`tutti stat`), in the structure of the file:
-// src/api/report.hpp.
+// src/api/report/report.hpp.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The other side is src/api/statistics_on_signal.cpp: a queued SIGQUIT carries the number of our end of a pipe, which
+// The other side is src/api/report/statistics_on_signal.cpp: a queued SIGQUIT carries the number of our end of a pipe, which
 // the process opens through /proc. SIGQUIT's default action would end a process without a handler, so this command
 // checks first.
 #include "stat.hpp"

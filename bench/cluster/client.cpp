@@ -60,7 +60,7 @@ void client::post(node_number to, tutti::wire::message_type kind, std::string bo
     simulated_thread::post(to, kind, std::move(body));
 }
 
-/// Waits as long as the threads of a real node (line::pause in src/cluster/rpc_endpoint.cpp). The first waits only
+/// Waits as long as the threads of a real node (line::pause in src/cluster/rpc/rpc_endpoint.cpp). The first waits only
 /// yield.
 void client::pause(unsigned turn) {
     if (turn < 3) return sleep(plan_.each.attempt);

@@ -8,8 +8,8 @@
 #include <string>
 
 #include "algorithms/table.hpp"
-#include "api/report.hpp"
-#include "api/statistics_on_signal.hpp"
+#include "api/report/report.hpp"
+#include "api/report/statistics_on_signal.hpp"
 #include "base/panic.hpp"
 #include "core/ports/deadline_schedule.hpp"
 #include "core/ports/policy.hpp"

@@ -16,7 +16,7 @@
 // Only the owner of the descriptor accesses this state.
 #pragma once
 
-#include "api/language.hpp"
+#include "api/hooks/language.hpp"
 #include "itm/abi.hpp"
 #include "itm/hardware.hpp"
 

@@ -1,6 +1,6 @@
 #include "itm/block_counters.hpp"
 
-#include "api/report.hpp"
+#include "api/report/report.hpp"
 #include "itm/code_addresses.hpp"
 
 namespace tutti::itm {

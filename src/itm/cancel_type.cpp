@@ -1,6 +1,6 @@
-// Interposes pthread_setcanceltype of the C library (api/cancel_type.cpp).
-#include "api/cancel_type.hpp"
+// Interposes pthread_setcanceltype of the C library (api/hooks/cancel_type.cpp).
+#include "api/hooks/cancel_type.hpp"
 
-#include "api/language.hpp"
+#include "api/hooks/language.hpp"
 
 TUTTI_CANCEL_TYPE(tutti::api::record_cancel_type)

@@ -9,7 +9,7 @@
 
 #include <utility>
 
-#include "api/forking.hpp"
+#include "api/hooks/forking.hpp"
 #include "core/lifecycle/open_nesting.hpp"
 #include "core/ports/algorithm.hpp"
 #include "core/state/ancestry.hpp"
@@ -41,7 +41,7 @@ void become_serial() {
     forking_descriptor = &d;
 }
 
-// The server's fork has done this already (api/forking.hpp).
+// The server's fork has done this already (api/hooks/forking.hpp).
 void before_fork() {
     if (!api::is_in_fork_alone()) become_serial();
     registration_lock.lock();

@@ -45,7 +45,7 @@
 
 #include <cstdint>
 
-#include "api/language.hpp"
+#include "api/hooks/language.hpp"
 #include "core/tokens/serial_token.hpp"
 #include "hardware/instructions.hpp"
 

@@ -1,6 +1,6 @@
-// Interposes longjmp and its variants of the C library (api/jumps.cpp). A block in hardware switches to software first,
+// Interposes longjmp and its variants of the C library (api/hooks/jumps.cpp). A block in hardware switches to software first,
 // because the processor would keep its attempt open.
-#include "api/jumps.hpp"
+#include "api/hooks/jumps.hpp"
 
 #include "itm/block.hpp"
 

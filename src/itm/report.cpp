@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "api/report.hpp"
+#include "api/report/report.hpp"
 #include "itm/block_counters.hpp"
 #include "itm/code_addresses.hpp"
 #include "observe/json.hpp"

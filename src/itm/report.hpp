@@ -1,4 +1,4 @@
-// The part of the report on blocks of the language (api/report.hpp).
+// The part of the report on blocks of the language (api/report/report.hpp).
 #pragma once
 
 namespace tutti::itm {

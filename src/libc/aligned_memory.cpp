@@ -6,7 +6,7 @@
 #include <new>
 #include <utility>
 
-#include "api/language.hpp"
+#include "api/hooks/language.hpp"
 
 namespace tutti::libc {
 namespace {

@@ -5,7 +5,7 @@
 #include <cerrno>
 #include <cstdlib>
 
-#include "api/language.hpp"
+#include "api/hooks/language.hpp"
 #include "libc/memory.hpp"
 #include "tutti/libc/functions.hpp"
 

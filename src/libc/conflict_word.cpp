@@ -2,7 +2,7 @@
 
 #include <sched.h>
 
-#include "api/language.hpp"
+#include "api/hooks/language.hpp"
 #include "base/futex.hpp"
 #include "core/ports/algorithm.hpp"
 

@@ -10,7 +10,7 @@
 #include <memory>
 #include <utility>
 
-#include "api/language.hpp"
+#include "api/hooks/language.hpp"
 #include "base/errno_guard.hpp"
 #include "base/futex.hpp"
 #include "base/short_sleep.hpp"

@@ -31,7 +31,7 @@
 #include <ctime>
 #include <new>
 
-#include "api/language.hpp"
+#include "api/hooks/language.hpp"
 #include "base/futex.hpp"
 #include "base/short_sleep.hpp"
 #include "libc/context_state.hpp"

@@ -5,7 +5,7 @@
 #include <cstdlib>
 
 #include "api/aligned_pieces.hpp"
-#include "api/language.hpp"
+#include "api/hooks/language.hpp"
 
 namespace tutti::libc {
 

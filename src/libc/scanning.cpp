@@ -9,7 +9,7 @@
 #include <cwchar>
 #include <string_view>
 
-#include "api/language.hpp"
+#include "api/hooks/language.hpp"
 #include "libc/memory.hpp"
 #include "tutti/libc/functions.hpp"
 

@@ -1,7 +1,7 @@
 // Checks which settings of a server are valid together.
 #pragma once
 
-#include "tutti/server/service.hpp"
+#include "tutti/server/settings.hpp"
 
 namespace tutti::server {
 

@@ -25,7 +25,7 @@
 #include "server/calls/stuck_calls.hpp"
 #include "server/metrics/counters.hpp"
 #include "server/protocol/slow_log.hpp"
-#include "tutti/server/service.hpp"
+#include "tutti/server/settings.hpp"
 
 namespace tutti::server {
 

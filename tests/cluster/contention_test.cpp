@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cluster/fault_injection.hpp"
+#include "cluster/ordering/fault_injection.hpp"
 #include "cluster/scripted_cluster.hpp"
 #include "support/effort.hpp"
 

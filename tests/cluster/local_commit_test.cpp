@@ -11,7 +11,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cluster/fault_injection.hpp"
+#include "cluster/ordering/fault_injection.hpp"
 #include "cluster/protocol/transaction.hpp"
 #include "support/effort.hpp"
 #include "support/watchdog.hpp"

@@ -14,7 +14,7 @@
 #include <tutti/cluster/ref.hpp>
 #include <tutti/tutti.hpp>
 
-#include "cluster/fault_injection.hpp"
+#include "cluster/ordering/fault_injection.hpp"
 #include "support/watchdog.hpp"
 
 namespace {

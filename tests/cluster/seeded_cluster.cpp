@@ -168,7 +168,7 @@ private:
         if (++lost_ == max_attempts_of_one) owner_.wrong_ = one_starves;
         work_in_vain_ += 1 + static_cast<std::int64_t>(work_.entries().size());
     }
-    /// Sets manners as the engine's policies do (src/cluster/enlistment.cpp).
+    /// Sets manners as the engine's policies do (src/cluster/participant/enlistment.cpp).
     void mind_others() {
         conduct as = owner_.plan_.conduct;
         if (as == conduct::mixed) as = static_cast<conduct>(number() % static_cast<unsigned>(conduct::mixed));

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cluster/fault_injection.hpp"
+#include "cluster/ordering/fault_injection.hpp"
 #include "cluster/seeded_cluster.hpp"
 #include "support/effort.hpp"
 

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "cluster/explored_cluster.hpp"
-#include "cluster/fault_injection.hpp"
+#include "cluster/ordering/fault_injection.hpp"
 
 namespace {
 

@@ -2,7 +2,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "api/language.hpp"
+#include "api/hooks/language.hpp"
 #include "base/futex.hpp"
 #include "core/conflict/kill.hpp"
 #include "core/ports/algorithm.hpp"

@@ -37,6 +37,7 @@
 #include <tutti/server/procedure.hpp>
 #include <tutti/server/reply.hpp>
 #include <tutti/server/service.hpp>
+#include <tutti/server/settings.hpp>
 #include <tutti/statistics.hpp>
 #include <tutti/tutti.hpp>
 #include <tutti/tx.hpp>

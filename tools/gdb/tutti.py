@@ -2,7 +2,7 @@
 `tutti transactions`. gdb loads it with libtutti where it was installed under /usr; elsewhere `source tutti.py`.
 
 Nothing here runs code of the program, so core files will do, and a process that hangs. The command needs no debug
-information of the library: it reads the table `tutti_debug_layout` (src/api/debug_layout.cpp). The printers need that of
+information of the library: it reads the table `tutti_debug_layout` (src/api/report/debug_layout.cpp). The printers need that of
 the program, and read memory directly: a variable that a transaction is writing is marked."""
 
 import re

@@ -29,7 +29,7 @@
 #include <vector>
 
 #include "base/lock.hpp"
-#include "cluster/protocol/clock.hpp"
+#include "cluster/ordering/clock.hpp"
 #include "wire/message.hpp"
 
 namespace tutti::cluster {

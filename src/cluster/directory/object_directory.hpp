@@ -74,8 +74,8 @@
 #include "base/lock.hpp"
 #include "cluster/directory/placement.hpp"
 #include "cluster/directory/seqlock_object.hpp"
-#include "cluster/protocol/precedence.hpp"
-#include "cluster/protocol/snapshot_tracker.hpp"
+#include "cluster/ordering/precedence.hpp"
+#include "cluster/ordering/snapshot_tracker.hpp"
 #include "wire/message.hpp"
 
 namespace tutti::cluster {

@@ -38,7 +38,7 @@
 #include <string>
 #include <thread>
 
-#include "cluster/protocol/clock.hpp"
+#include "cluster/ordering/clock.hpp"
 #include "tutti/cluster/seqlock_object_base.hpp"
 #include "tutti/detail/config.hpp"
 #include "wire/message.hpp"

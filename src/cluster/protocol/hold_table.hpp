@@ -16,7 +16,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "cluster/protocol/snapshot_tracker.hpp"
+#include "cluster/ordering/snapshot_tracker.hpp"
 #include "wire/bytes.hpp"
 #include "wire/message.hpp"
 

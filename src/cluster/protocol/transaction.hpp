@@ -32,8 +32,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "cluster/ordering/precedence.hpp"
 #include "cluster/protocol/network.hpp"
-#include "cluster/protocol/precedence.hpp"
 #include "cluster/protocol/protocol_node.hpp"
 #include "tutti/cluster/fast_path.hpp"
 #include "tutti/cluster/status.hpp"

@@ -7,7 +7,7 @@
 
 #include "server/calls/object_file.hpp"
 #include "server/calls/words.hpp"
-#include "tutti/server/service.hpp"
+#include "tutti/server/settings.hpp"
 
 namespace tutti::server {
 namespace {

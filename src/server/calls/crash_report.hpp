@@ -8,7 +8,7 @@
 #include <chrono>
 
 #include "server/calls/executor.hpp"
-#include "tutti/server/service.hpp"
+#include "tutti/server/settings.hpp"
 
 namespace tutti::server {
 

@@ -1,6 +1,6 @@
 // A copy of this process that dumps the data as of one instant, while calls continue here.
 //
-// DMP1  The process is copied while no transaction runs (api/forking.hpp). So the copy contains the effects of all
+// DMP1  The process is copied while no transaction runs (api/hooks/forking.hpp). So the copy contains the effects of all
 //       calls that have reserved a position, and of no later call. Calls stop for the duration of the fork.
 // DMP2  The child has one thread, the one that forked. It may allocate memory, because glibc makes the heap usable
 //       after a fork, and it may run transactions. It opens no file of the log, which SQLite forbids in a copy. It
@@ -19,7 +19,7 @@
 #include <cstdint>
 #include <mutex>
 
-#include "api/forking.hpp"
+#include "api/hooks/forking.hpp"
 #include "base/clock.hpp"
 #include "server/calls/catalog.hpp"
 #include "server/calls/dump.hpp"

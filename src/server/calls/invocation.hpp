@@ -8,7 +8,7 @@
 
 #include "server/calls/catalog.hpp"
 #include "server/calls/executor.hpp"
-#include "tutti/server/service.hpp"
+#include "tutti/server/settings.hpp"
 
 namespace tutti::server {
 

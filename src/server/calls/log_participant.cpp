@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "api/data_participant.hpp"
+#include "api/hooks/data_participant.hpp"
 
 namespace tutti::server {
 

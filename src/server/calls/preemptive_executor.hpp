@@ -9,7 +9,7 @@
 #include "server/calls/executor.hpp"
 #include "server/calls/idle_work.hpp"
 #include "server/calls/timeline.hpp"
-#include "tutti/server/service.hpp"
+#include "tutti/server/settings.hpp"
 
 namespace tutti::server {
 

@@ -11,7 +11,7 @@
 
 #include "server/calls/crash_report.hpp"
 #include "server/calls/timed_call.hpp"
-#include "tutti/server/service.hpp"
+#include "tutti/server/settings.hpp"
 
 namespace tutti::server {
 

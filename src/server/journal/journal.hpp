@@ -69,7 +69,7 @@
 #include "server/journal/replication.hpp"
 #include "server/journal/reply_clock.hpp"
 #include "server/journal/snapshot_progress.hpp"
-#include "tutti/server/service.hpp"
+#include "tutti/server/settings.hpp"
 
 namespace tutti::server::journal {
 

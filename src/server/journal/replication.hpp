@@ -51,7 +51,7 @@
 #include <vector>
 
 #include "server/journal/log_store.hpp"
-#include "tutti/server/service.hpp"
+#include "tutti/server/settings.hpp"
 
 namespace tutti::server::journal {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "server/net/connection.hpp"
-#include "tutti/server/service.hpp"
+#include "tutti/server/settings.hpp"
 
 namespace tutti::server {
 

@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "server/calls/executor.hpp"
-#include "tutti/server/service.hpp"
+#include "tutti/server/settings.hpp"
 
 namespace tutti::server {
 

@@ -7,7 +7,7 @@
 #include <functional>
 #include <string>
 
-#include "tutti/server/service.hpp"
+#include "tutti/server/settings.hpp"
 
 namespace tutti::server {
 

@@ -41,7 +41,7 @@
 #include "server/protocol/call_budget.hpp"
 #include "server/protocol/commands.hpp"
 #include "server/protocol/password_verifier.hpp"
-#include "tutti/server/service.hpp"
+#include "tutti/server/settings.hpp"
 
 namespace tutti::server {
 

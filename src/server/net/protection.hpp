@@ -1,7 +1,7 @@
 // Protects a server that other machines can reach against access by unknown clients.
 #pragma once
 
-#include "tutti/server/service.hpp"
+#include "tutti/server/settings.hpp"
 
 namespace tutti::server {
 

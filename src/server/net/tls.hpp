@@ -5,7 +5,7 @@
 #include <mutex>
 
 #include "server/net/stream.hpp"
-#include "tutti/server/service.hpp"
+#include "tutti/server/settings.hpp"
 
 struct ssl_ctx_st;
 

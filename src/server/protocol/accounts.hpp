@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "server/calls/executor.hpp"
-#include "tutti/server/service.hpp"
+#include "tutti/server/settings.hpp"
 
 namespace tutti::server {
 

@@ -14,7 +14,7 @@
 
 #include "server/journal/journal.hpp"
 #include "server/replication/leader_connection.hpp"
-#include "tutti/server/service.hpp"
+#include "tutti/server/settings.hpp"
 
 namespace tutti::server {
 

@@ -14,7 +14,7 @@
 #include <string>
 #include <string_view>
 
-#include "tutti/server/service.hpp"
+#include "tutti/server/settings.hpp"
 
 namespace tutti::server {
 

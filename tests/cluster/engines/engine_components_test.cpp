@@ -19,7 +19,7 @@
 #include "cluster/backend/batching_engine.hpp"
 #include "cluster/backend/lease.hpp"
 #include "cluster/engines/wrapped.hpp"
-#include "cluster/wakeup_notifier.hpp"
+#include "cluster/participant/wakeup_notifier.hpp"
 #include "support/watchdog.hpp"
 
 namespace {

@@ -13,9 +13,9 @@
 
 #include "cli/port.hpp"
 #include "cluster/backend/address.hpp"
+#include "cluster/backend/engine_settings.hpp"
 #include "cluster/backend/member_connection.hpp"
 #include "cluster/certificates.hpp"
-#include "cluster/engine_settings.hpp"
 #include "cluster/engines/servers.hpp"
 
 #define EXPECT_SAYS(text, part) EXPECT_PRED_FORMAT2(::tutti::cluster::testing::says, text, part)

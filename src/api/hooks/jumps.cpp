@@ -1,0 +1,33 @@
+// Wrappers of longjmp and its variants in the C library. A jump out of an open block ends the process with a message
+// that names the block. If a server runs a procedure, the jump rolls the block back instead
+// (core/lifecycle/left_behind.hpp). After the jump nothing could detect that the block was left, because the next
+// function reuses its stack.
+//
+// src/itm has the same functions. A program of the language finds the symbols of src/itm before those of the C library,
+// but finds ours only after those.
+#include "api/hooks/jumps.hpp"
+
+#include "api/hooks/language.hpp"
+#include "core/lifecycle/left_behind.hpp"
+#include "tutti/detail/jump.hpp"
+#include "tutti/detail/runtime.hpp"
+
+namespace tutti::api {
+
+void check_jump(const void* target) noexcept {
+    if (detail::current_transaction == nullptr) return;
+    auto& d = core::descriptor::of(*detail::current_transaction);
+    // This is the engine's own jump to an open block, under a sanitizer: the target is in the frame of that block.
+    for (const detail::frame* f = d.frame_; f != nullptr; f = f->parent) {
+        const auto at = reinterpret_cast<std::uintptr_t>(target) - reinterpret_cast<std::uintptr_t>(f);
+        if (at < sizeof(detail::frame_for_library_jump)) return;
+    }
+    if (d.running()) core::roll_back_blocks_left_by_jump(d, stack_of(target), resume_of(target));
+}
+
+}  // namespace tutti::api
+
+// A static library would define these functions for the program, in addition to the C library's.
+#if defined(TUTTI_IS_SHARED)
+TUTTI_JUMPS(tutti::api::check_jump)
+#endif

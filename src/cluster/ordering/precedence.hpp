@@ -1,0 +1,44 @@
+// The order of two transactions of a cluster that want one object, and how an attempt treats other transactions.
+//
+// The order only affects speed and fairness. No proof of opacity depends on a rank, on an age, or on a reservation that
+// is not irrevocable. docs/cluster-protocol.md, "Contention".
+#pragma once
+
+#include <cstdint>
+#include <limits>
+
+#include "cluster/ordering/fault_injection.hpp"
+#include "wire/message.hpp"
+
+namespace tutti::cluster {
+
+/// The rank of an execution that has lost too often. Executions of this rank are ordered by age alone.
+inline constexpr std::int64_t highest_rank = std::numeric_limits<std::int64_t>::max();
+
+/// Returns true if `one`, of a transaction of node `of`, precedes `other`. This is a total order of the executions
+/// that have an age, because no node gives an age twice.
+[[nodiscard]] constexpr bool has_precedence(const wire::precedence& one, wire::node_number of,
+                                            const wire::precedence& other, wire::node_number of_other) noexcept {
+    if (one.rank != other.rank) return one.rank > other.rank;
+    if (one.age != other.age) return one.age != 0 && (other.age == 0 || one.age < other.age);
+    return of < of_other && one.age != 0 && !injected(fault::equal_precedence_unresolved);
+}
+
+/// Returns true if both belong to one execution: a block, and the blocks that are open nested in it.
+[[nodiscard]] constexpr bool same_execution(const wire::precedence& one, wire::node_number of,
+                                            const wire::precedence& other, wire::node_number of_other) noexcept {
+    return one.age != 0 && one.age == other.age && of == of_other;
+}
+
+class named_lock_client;
+
+/// How an attempt behaves. By default, it asks for a while for objects that are taken, and has no precedence.
+struct contention_behavior {
+    bool waits = true;              ///< asks again for taken objects instead of starting over immediately
+    wire::precedence precedence{};  ///< REQUIRES: has an age if `reserve_for` is set
+    bool counts_objects = false;    ///< each object that it has opened adds one to its rank
+    named_lock_client* reserve_for =
+        nullptr;  ///< opened objects are reserved for that hold, against all that it precedes
+};
+
+}  // namespace tutti::cluster

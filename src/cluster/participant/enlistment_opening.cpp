@@ -1,0 +1,207 @@
+// How a block opens objects, on the fast path or elsewhere, and what happens when other transactions have changed them.
+#include <algorithm>
+#include <utility>
+
+#include "cluster/ordering/fault_injection.hpp"
+#include "cluster/participant/enlistment.hpp"
+#include "cluster/participant/peer_node.hpp"
+#include "tutti/cluster/serializer.hpp"
+
+namespace tutti::cluster {
+
+// The following functions are written for a fast-path object of one word. For such an object they call nothing, and
+// they use only registers that the caller does not need saved. All other work is in functions that are called last
+// (tail calls).
+
+template <bool Writes>
+TUTTI_ALWAYS_INLINE bool enlistment::may_open_on_fast_path() noexcept {
+    const core::descriptor& d = descriptor_;
+    // The attempt is sound and not irrevocable (DSC2 of core::descriptor); a kill closes the bounds. An object that a
+    // nested block opens is a step. Objects to be opened again come in the same trip as the next object.
+    return d.slow_path == 0 && d.logged_bound_.load(std::memory_order_relaxed) != 0 && d.frame_->parent == nullptr &&
+           !(Writes && d.frame_->read_only) && !fast_path_.is_running() && is_joined() && reopen_.empty();
+}
+
+TUTTI_ALWAYS_INLINE bool enlistment::take_on_fast_path(object_entry& e, detail::slot& into, const object_id& id,
+                                                       const detail::location_hint& found,
+                                                       const detail::typed_bytes& to) noexcept {
+    if (!transaction_.open_on_fast_path(e, id, static_cast<seqlock_object*>(found.get()), to)) [[unlikely]]
+        return false;
+    into.exists = true;
+    into.written = false;
+    into.decoded = true;
+    e.object_data = &into;
+    return true;
+}
+
+TUTTI_ALWAYS_INLINE detail::slot& enlistment::open_on_fast_path(const object_id& id, detail::location_hint& found) {
+    if (!transaction_.uses_scan()) [[unlikely]]
+        return find_or_open(id, found);
+    if (const object_entry* const open = transaction_.find_by_scan(id); open != nullptr) {
+        if (open->object_data == nullptr) [[unlikely]]
+            return find_or_open(id, found);
+        return *static_cast<detail::slot*>(open->object_data);
+    }
+    if (!transaction_.fits_fast_path()) [[unlikely]]
+        return find_or_open(id, found);
+    object_entry& e = transaction_.next_on_fast_path();
+    auto* const s = static_cast<detail::slot*>(e.entry_data);
+    if (s == nullptr || s->value == nullptr) [[unlikely]]
+        return find_or_open(id, found);
+    constexpr std::size_t word = sizeof(std::uint64_t);
+    const detail::typed_bytes& to = s->value->copied();
+    if (to.size != word) return open_larger(id, found);
+    if (!take_on_fast_path(e, *s, id, found, {to.at, word, to.tag})) [[unlikely]]
+        return find_or_open(id, found);
+    return *s;
+}
+
+detail::slot& enlistment::open_larger(const object_id& id, detail::location_hint& found) {
+    object_entry& e = transaction_.next_on_fast_path();
+    auto& s = *static_cast<detail::slot*>(e.entry_data);
+    return take_on_fast_path(e, s, id, found, s.value->copied()) ? s : find_or_open(id, found);
+}
+
+detail::slot& enlistment::open(const object_id& id, detail::location_hint& found) {
+    return may_open_on_fast_path<false>() ? open_on_fast_path(id, found) : find_or_open(id, found);
+}
+
+detail::slot& enlistment::open_to_write(const object_id& id, detail::location_hint& found) {
+    if (!may_open_on_fast_path<true>()) [[unlikely]]
+        return object_participant::open_to_write(id, found);
+    set_may_write();
+    return open_on_fast_path(id, found);
+}
+
+detail::slot& enlistment::find_or_open(const object_id& id, detail::location_hint& found) {
+    api::require_access(descriptor_);
+    ensure_joined();
+    object_entry* e = transaction_.find(id);
+    if (e == nullptr) {
+        if (auto* const at = static_cast<seqlock_object*>(found.get()); at != nullptr)
+            transaction_.set_location_hint(id, *at);
+        open_new({&id, 1});
+        e = transaction_.find(id);
+    }
+    if (e->object_data == nullptr) {
+        if (e->entry_data == nullptr) e->entry_data = &slot_at(slot_count());
+        auto& s = *static_cast<detail::slot*>(e->entry_data);
+        fill(s, e->bytes, e->exists);
+        e->object_data = &s;
+    }
+    if (e->hint.object != nullptr) found.set(e->hint.object);
+    return *static_cast<detail::slot*>(e->object_data);
+}
+
+void enlistment::open(std::span<const object_id> ids) {
+    ensure_joined();
+    if (std::ranges::all_of(ids, [this](const object_id& id) { return transaction_.find(id) != nullptr; })) return;
+    open_new(ids);
+}
+
+void enlistment::prefetch(std::span<const object_id> ids) {
+    ensure_joined();
+    // Objects that were asked for before are opened now, so they belong to the block that is open now.
+    begin_step(transaction_.entries().size());
+    if (const protocol_status o = transaction_.prefetch(ids); o != protocol_status::good) fail(o);
+}
+
+protocol_status enlistment::open_blocking(std::span<const object_id> ids) {
+    protocol_status o = transaction_.open(ids);
+    // Other transactions hold the objects for the time of a commit. If the token's home has lost this node, another
+    // irrevocable block may hold them.
+    while (o == protocol_status::conflict && transaction_.is_irrevocable()) {
+        if (!named_locks_.is_token_valid()) fail_to_lock(protocol_status::lost);
+        o = transaction_.open(ids);
+    }
+    return o;
+}
+
+void enlistment::open_new(std::span<const object_id> ids) {
+    const std::size_t known = transaction_.entries().size();
+    begin_step(known);
+    if (!reopen_.empty()) {
+        reopen_.insert(reopen_.begin(), ids.begin(), ids.end());
+        const protocol_status o = open_blocking(reopen_);
+        reopen_.clear();
+        if (o == protocol_status::good) return;
+        if (o == protocol_status::conflict) fail(o);
+        transaction_.roll_back_to(known);  // the body may not need the objects that are unavailable
+    }
+    if (const protocol_status o = open_blocking(ids); o != protocol_status::good) fail(o);
+}
+
+bool enlistment::on_snapshot_extended() {
+    leave_fast_path_if_active();
+    if (!is_joined() || transaction_.empty()) return true;
+    // The snapshot of the objects stays at its time, but the variable may depend on commits after that time.
+    if (transaction_.is_snapshot()) {
+        record_conflict(rollback_reason::local_validation);
+        return false;
+    }
+    // The new content of the variables' snapshot was committed when the clock said no more than it does now. Every
+    // object is validated again, even if the clock has not moved. A commit without objects draws no version. Such a
+    // commit may have overwritten a variable that a commit with objects had read here. The commit with objects holds
+    // its locks until it draws its version.
+    const protocol_status o = refresh_reads();
+    if (o == protocol_status::good) return true;
+    if (o != protocol_status::conflict) {
+        variables_are_newer_ = true;  // the variables have moved on, even if the body catches the error
+        fail(o);
+    }
+    try_partial_rollback();
+    record_conflict(transaction_.why());
+    return false;
+}
+
+protocol_status enlistment::refresh_reads() {
+    const protocol_status o = transaction_.extend_snapshot(protocol_node_.clock.now(), true);
+    validated_ = o == protocol_status::good ? transaction_.entries().size() : 0;
+    return o;
+}
+
+void enlistment::recheck() {
+    leave_fast_path_if_active();
+    // Of nested checkpoints that end together, only the innermost one has done anything since the last validation.
+    if (!is_joined() || transaction_.empty() || transaction_.is_snapshot() ||
+        injected(fault::skip_checkpoint_validation))
+        return;
+    if (validated_ == transaction_.entries().size()) return;
+    if (const protocol_status o = refresh_reads(); o != protocol_status::good) fail(o);
+}
+
+void enlistment::remember_for_reopening() {
+    reopen_.clear();
+    for (const auto& e : transaction_.entries()) {
+        if (e->object_data != nullptr) reopen_.push_back(e->id);
+    }
+}
+
+void enlistment::try_partial_rollback() {
+    if (transaction_.is_snapshot())
+        return;  // the snapshot's time stays, so every object opened at it would conflict again
+    if (!transaction_.valid_prefix()) return api::roll_back_to_valid_reads(descriptor_);
+    const tutti::detail::frame* const to = rollback_target(*transaction_.valid_prefix(), transaction_.entries().size());
+    if (to == nullptr) return;
+    counters_.count_partial_rollback();
+    remember_for_reopening();
+    api::roll_back_to(descriptor_, *to);
+}
+
+void enlistment::drop_objects(std::size_t kept) noexcept {
+    for (std::size_t i = kept; i < transaction_.entries().size(); ++i) transaction_.entries()[i]->object_data = nullptr;
+    transaction_.roll_back_to(kept);
+    validated_ = std::min(validated_, kept);
+}
+
+void enlistment::fail(protocol_status o) {
+    if (o == protocol_status::conflict) {
+        try_partial_rollback();
+        restart();
+    }
+    if (o == protocol_status::too_large) node_.refuse_large();
+    counters_.set_reason(transaction_.why());
+    node_.refuse_lost(transaction_.lost_node(), o == protocol_status::uncertain);
+}
+
+}  // namespace tutti::cluster
