@@ -191,7 +191,8 @@ bool client::run_operations(std::size_t first, std::size_t last) {
                 good = false;
             }
         } else if (plan_.nesting == nesting::checkpoint && !work_.is_snapshot()) {
-            // A conflict found at commit cannot be rewound, so the last checkpoint validates all earlier reads.
+            // A conflict found at commit cannot be resolved by a partial roll-back, so the last checkpoint validates
+            // all earlier reads.
             good = work_.extend_snapshot(cluster_.at(home()).clock.now(), true) == protocol_status::good;
         }
         if (good) {

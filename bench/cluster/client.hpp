@@ -18,7 +18,7 @@ namespace bench::cluster {
 struct run_counts {
     bool measuring = false, over = false;
     std::uint64_t attempts = 0, partial_rollbacks = 0, round_trips = 0;
-    std::uint64_t to_the_first = 0;  ///< rewinds to the first operation
+    std::uint64_t to_the_first = 0;  ///< partial roll-backs to the first operation
     std::uint64_t refused = 0, undone = 0;
     split<std::uint64_t> spent;
     std::uint64_t at_commit = 0, running = 0, inside = 0;  ///< conflicts, as in `figures`

@@ -211,7 +211,7 @@ TEST_F(partial_roll_back_test, restores_containers) {
 // The attempt is therefore doomed, and runs again when the destructor has returned.
 TEST_F(partial_roll_back_test, lets_no_conflict_leave_a_destructor) {
     struct noticing {
-        partial_roll_back_lets_no_conflict_leave_a_destructor_Test* test;
+        partial_roll_back_test_lets_no_conflict_leave_a_destructor_Test* test;
         ~noticing() {
             if (test->before == 1) test->overtake(test->early);
             atomically([this](tx& t) {

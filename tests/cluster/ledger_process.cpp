@@ -15,7 +15,7 @@
 //               object does not exist
 //   resolve     waits until every transaction of a lost node is decided here
 //
-// Arguments: the node's number, its patience in milliseconds, "stay" or "move", the addresses of all nodes.
+// Arguments: the node's number, its failure timeout in milliseconds, "stay" or "move", the addresses of all nodes.
 #include <sys/prctl.h>
 #include <unistd.h>
 

@@ -253,7 +253,7 @@ TEST_P(cluster_survivors, keep_acknowledged_commits) {
     const std::size_t rounds = support::rounds(4) / (GetParam().stop ? 4 : 1);
     for (std::size_t round = 0; round < rounds; ++round) {
         const auto victim = static_cast<unsigned>(round % 3), one = (victim + 1) % 3, other = (victim + 2) % 3;
-        // The others notice a killed node at once, and a stopped node after its patience.
+        // The others notice a killed node at once, and a stopped node after its failure timeout.
         cluster_of_three c{GetParam().placement, GetParam().stop ? 4000 : 60'000, GetParam().over_zeromq};
         c.ask(0, "fill");
         for (unsigned i = 0; i < 3; ++i) c.ask(i, "work");

@@ -80,7 +80,7 @@ TEST_P(workloads, keep_their_invariant_on_two_nodes) {
             });
         }
         for (std::thread& t : threads) t.join();
-        for (const auto& w : work) w->settle();
+        for (const auto& w : work) w->publish_counts();
         for (const auto& w : work) EXPECT_EQ(w->check(), "");
     }
 }
@@ -93,7 +93,7 @@ std::string verdict_after(const char* name, const std::function<void(tx&, node&)
     node here;
     const auto work = make_workload(name, {20, 20}, here);
     work->fill();
-    work->settle();
+    work->publish_counts();
     EXPECT_EQ(work->check(), "");
     atomically([&](tx& t) { damage(t, here); });
     return work->check();

@@ -246,7 +246,7 @@ std::string rolled_back_reads_take_a_new_state(const under_test& e) {
     var<std::uint64_t> x{0}, y{0};
     bool differed = false;
     unsigned attempts = 0;
-    // A new thread: a context that finds rewinds useless does not use them.
+    // A new thread: a context that finds partial roll-backs useless does not use them.
     std::thread{[&] {
         atomically([&](tx&) {
             atomically([&](tx& t) {
