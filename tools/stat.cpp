@@ -1,6 +1,6 @@
-// The other side is src/api/report/statistics_on_signal.cpp: a queued SIGQUIT carries the number of our end of a pipe, which
-// the process opens through /proc. SIGQUIT's default action would end a process without a handler, so this command
-// checks first.
+// The other side is src/api/report/statistics_on_signal.cpp: a queued SIGQUIT carries the number of our end of a pipe,
+// which the process opens through /proc. SIGQUIT's default action would end a process without a handler, so this
+// command checks first.
 #include "stat.hpp"
 
 #include <fcntl.h>

@@ -18,7 +18,7 @@ namespace tutti::base {
 
 // All transactions of an exploration run on one thread.
 void yield() noexcept { spin_turn(); }
-void nap() noexcept { spin_turn(); }
+void short_sleep() noexcept { spin_turn(); }
 int thread_number() noexcept { return 0; }
 std::optional<int> lower_priority() noexcept { return std::nullopt; }
 void restore_priority(int /*thread*/, int /*nice*/) noexcept {}

@@ -1,5 +1,5 @@
-// Interposes longjmp and its variants of the C library (api/hooks/jumps.cpp). A block in hardware switches to software first,
-// because the processor would keep its attempt open.
+// Interposes longjmp and its variants of the C library (api/hooks/jumps.cpp). A block in hardware switches to software
+// first, because the processor would keep its attempt open.
 #include "api/hooks/jumps.hpp"
 
 #include "itm/block.hpp"

@@ -14,8 +14,8 @@
 //   hold          opens the objects of all nodes in an irrevocable block, reports "held", and never ends
 //   doze          starts one more thread that sleeps in retry until the end
 //
-// Arguments: the node's number, its failure timeout in milliseconds, the address of its metrics or -, the addresses of all
-// nodes. The node prints "ready <port of the metrics>" when all nodes are connected.
+// Arguments: the node's number, its failure timeout in milliseconds, the address of its metrics or -, the addresses of
+// all nodes. The node prints "ready <port of the metrics>" when all nodes are connected.
 #include <signal.h>
 #include <sys/prctl.h>
 #include <unistd.h>

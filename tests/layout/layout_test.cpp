@@ -209,8 +209,8 @@ TEST(tree, every_layer_has_a_short_readme) {
     }
 }
 
-/// Returns the names in a text that look like files of the tree, with at least one folder: "src/core/state/fault_injection.hpp",
-/// "memory/orec.hpp".
+/// Returns the names in a text that look like files of the tree, with at least one folder:
+/// "src/core/state/fault_injection.hpp", "memory/orec.hpp".
 std::vector<std::string> files_named_in(const std::string& text) {
     const auto is_of_name = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
     const auto is_of_path = [&](char c) { return is_of_name(c) || c == '/' || c == '.' || c == '-'; };

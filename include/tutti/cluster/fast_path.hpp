@@ -4,8 +4,8 @@
 /// The first attempt of a block begins as a *fast-path* attempt. An attempt stays on the fast path while it only opens
 /// objects by their references. These objects must be small, copied bytewise, and readable by a sequence lock in this
 /// process (seqlock_object_base.hpp). The library begins and commits the attempt. Before the attempt does anything
-/// else, the library turns it into an ordinary attempt (src/cluster/participant/enlistment.hpp, FST1 to FST4). Until then, only
-/// this file records the objects that the attempt opens.
+/// else, the library turns it into an ordinary attempt (src/cluster/participant/enlistment.hpp, FST1 to FST4). Until
+/// then, only this file records the objects that the attempt opens.
 #pragma once
 
 #include <array>

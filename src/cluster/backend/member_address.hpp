@@ -32,12 +32,13 @@ void check_listening_address(const std::string& text, bool encrypted);
 /// Returns true if the host of an address is a number, and false if it is a name.
 [[nodiscard]] bool is_numeric(const std::string& address);
 
-/// Sets `to` to the socket address of an address with a numeric host. Returns false for a name, and for an invalid address.
+/// Sets `to` to the socket address of an address with a numeric host. Returns false for a name, and for an invalid
+/// address.
 [[nodiscard]] bool parse_numeric_address(const std::string& address, socket_address& to);
 /// Returns true if traffic to that address stays on this machine.
 [[nodiscard]] bool is_loopback(const sockaddr& at) noexcept;
-/// Returns all socket addresses of an address that this side may connect to or listen on. Looks a name up, which may take as long
-/// as the system's resolver waits. If the result is empty, `reason` has the reason.
+/// Returns all socket addresses of an address that this side may connect to or listen on. Looks a name up, which may
+/// take as long as the system's resolver waits. If the result is empty, `reason` has the reason.
 [[nodiscard]] std::vector<socket_address> resolve_addresses(const std::string& address, bool encrypted,
                                                             std::string& reason);
 

@@ -1,7 +1,7 @@
 // The network port over a transport: numbered calls, threads that wait for the answers, and lost nodes.
 //
-// A context that waits for answers rests (api/hooks/data_participant.hpp). If a scheduler runs the context, its worker runs
-// other contexts meanwhile.
+// A context that waits for answers rests (api/hooks/data_participant.hpp). If a scheduler runs the context, its worker
+// runs other contexts meanwhile.
 //
 // An RPC client belongs to one context. The client's slot is part of the name of every transaction that the context
 // runs. Each call carries the slot and a count. A late answer carries an old count, so it is dropped.

@@ -373,8 +373,9 @@ public:
     detail::shared<std::uint32_t> lets_undo_commit{0};
     detail::shared<descriptor*> waits_for{nullptr};  // set in wait_bounded and wait_for_commit
     detail::shared<word> waits_for_state{0};         // the state of the transaction that it waits for
-    // The present activity of the context, for tools that look from outside (api/report/report_text.cpp, `tutti transactions`
-    // of gdb). The engine decides nothing by these members, so tests need not explore their interleavings.
+    // The present activity of the context, for tools that look from outside (api/report/report_text.cpp, `tutti
+    // transactions` of gdb). The engine decides nothing by these members, so tests need not explore their
+    // interleavings.
     std::atomic<const descriptor*> shows_wait_for{nullptr};
     std::atomic<bool> shows_retry{false};
     std::atomic<std::int32_t> shows_thread{0};  // the kernel's thread number; 0: the context belongs to no thread

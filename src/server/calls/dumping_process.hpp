@@ -1,7 +1,7 @@
 // A copy of this process that dumps the data as of one instant, while calls continue here.
 //
-// DMP1  The process is copied while no transaction runs (api/hooks/forking.hpp). So the copy contains the effects of all
-//       calls that have reserved a position, and of no later call. Calls stop for the duration of the fork.
+// DMP1  The process is copied while no transaction runs (api/hooks/forking.hpp). So the copy contains the effects of
+//       all calls that have reserved a position, and of no later call. Calls stop for the duration of the fork.
 // DMP2  The child has one thread, the one that forked. It may allocate memory, because glibc makes the heap usable
 //       after a fork, and it may run transactions. It opens no file of the log, which SQLite forbids in a copy. It
 //       writes the pieces to a pipe, and a thread of the parent adds them to the log.

@@ -120,7 +120,9 @@ TEST_F(sharded_engine_test, asks_a_single_group_once) {
     const key a = p.in(1, 0), b = p.in(1, 1);
     ASSERT_EQ(p.put({a, b}, "1"), engine_status::good);
     EXPECT_EQ(p.local_groups[1]->commits, 1u);
-    EXPECT_EQ(p.local_groups[0]->commits + p.local_groups[0]->gets + p.local_groups[0]->prepares + p.local_groups[1]->prepares, 0u);
+    EXPECT_EQ(p.local_groups[0]->commits + p.local_groups[0]->gets + p.local_groups[0]->prepares +
+                  p.local_groups[1]->prepares,
+              0u);
     // A block keeps the state in which it began, whatever other programs commit.
     const unsigned before = p.local_groups[1]->gets;
     backend::read_snapshot state;
@@ -238,7 +240,8 @@ TEST_F(sharded_engine_test, releases_prepared_groups_when_blocked) {
     backend::request r;
     r.writes = writes;
     std::thread waits{[&] { p.engine->commit(r); }};
-    while (p.local_groups[0]->prepares < 3) std::this_thread::yield();  // the transaction waits, in the order of the groups
+    while (p.local_groups[0]->prepares < 3)
+        std::this_thread::yield();  // the transaction waits, in the order of the groups
     EXPECT_EQ(p.local_groups[1]->prepares, 1u);
     EXPECT_EQ(at_.all[1]->prepared(), 0u);
     // Another program's commit does not wait for it.
