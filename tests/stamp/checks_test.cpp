@@ -108,9 +108,9 @@ TEST(checks, yada_sees_a_broken_mesh) {
     ASSERT_EQ(check<build>(all), "");
     expect_complaint(check<build>({all.begin(), all.end() - 1}), "cover");
     stamp::plain_context t;
-    all[0]->gone.set(t, true);
-    expect_complaint(check<build>(all), "gone");
-    all[0]->gone.set(t, false);
+    all[0]->is_removed.set(t, true);
+    expect_complaint(check<build>(all), "removed");
+    all[0]->is_removed.set(t, false);
     auto* const neighbour = all[0]->neighbour[1].get(t);
     all[0]->neighbour[1].set(t, nullptr);
     expect_complaint(check<build>(all), "hole");
