@@ -202,9 +202,9 @@ TEST(cluster_configuration, names_the_wrong_variable) {
         EXPECT_EQ(said(), "tutti: TUTTI_CLUSTER_ENGINE_BATCH: give true or false, not 'yes'");
     }
     {
-        const variable v{"TUTTI_CLUSTER_PATIENSE", "5"};
+        const variable v{"TUTTI_CLUSTER_FAILURE_TIMOUT", "5"};
         EXPECT_EQ(said(),
-                  "tutti: TUTTI_CLUSTER_PATIENSE: unknown variable; unset it, or write "
+                  "tutti: TUTTI_CLUSTER_FAILURE_TIMOUT: unknown variable; unset it, or write "
                   "TUTTI_CLUSTER_FAILURE_TIMEOUT");
     }
     {

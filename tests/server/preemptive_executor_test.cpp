@@ -109,9 +109,9 @@ TEST_F(preemptive_executor_test, does_not_preempt_for_equal_or_lower_priorities)
     client other{bank.port()};
     other.send({"CALL", "noop", "PRIORITY", "3"});
     other.send({"CALL", "noop", "PRIORITY", "2"});
-    while (number_of(ask({"INFO"}), "waiting_2") != 1) std::this_thread::yield();
+    while (number_of(ask({"INFO"}), "queued_2") != 1) std::this_thread::yield();
     EXPECT_EQ(ask({"CALL", "noop", "PRIORITY", "4"}), "OK");
-    EXPECT_EQ(number_of(ask({"INFO"}), "waiting_3"), 1U);
+    EXPECT_EQ(number_of(ask({"INFO"}), "queued_3"), 1U);
     EXPECT_EQ(ask({"CALL", "release"}), "OK");
     EXPECT_EQ(busy.receive() + other.receive() + other.receive(), "OKOKOK");
 }

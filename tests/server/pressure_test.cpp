@@ -53,7 +53,7 @@ public:
     }
     /// Returns when `calls` calls of this priority wait.
     void await(int priority, std::size_t calls) {
-        until([&] { return number_of(watcher({"INFO"}), "waiting_" + std::to_string(priority)) == calls; });
+        until([&] { return number_of(watcher({"INFO"}), "queued_" + std::to_string(priority)) == calls; });
     }
     void release() {
         bank.held.open();

@@ -163,7 +163,7 @@ case_upgrade() {
 case_follow() {
     openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj "/CN=localhost" \
         -addext "subjectAltName=IP:127.0.0.1" -keyout "$folder/key" -out "$folder/certificate" 2>"$folder/openssl"
-    printf '[users.%s]\npassword = "%s"\noperates = %s\n' \
+    printf '[users.%s]\npassword = "%s"\nadmin = %s\n' \
         default "$(openssl passwd -6 open)" false copier "$(openssl passwd -6 secret)" true >"$folder/users.toml"
     printf 'secret\n' >"$folder/password"
     printf 'open\n' >"$folder/other"
